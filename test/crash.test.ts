@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { describeBreaches } from './crash/report.ts'
+import { describeViolations } from './crash/report.ts'
 import { runCrash } from './crash/run.ts'
 
 test('a daemon that is killed at any moment under load keeps every promise', async (t) => {
   const seed = randomInt(1_000_000)
   t.diagnostic(`seed ${seed}`)
 
-  const outcome = await runCrash({ kills: 5, seed, keep: false, say: (line) => t.diagnostic(line) })
+  const outcome = await runCrash({ kills: 5, seed, keep: false, log: (line) => t.diagnostic(line) })
 
-  assert.equal(describeBreaches(outcome.breaches), '', `npm run crash -- --kills 5 --seed ${seed}`)
+  assert.equal(describeViolations(outcome.violations), '', `npm run crash -- --kills 5 --seed ${seed}`)
   assert.equal(outcome.kills.length, 5)
 })

@@ -1,18 +1,17 @@
-// npm run crash -- --kills 20 --seed 7: kills a real daemon under load again and again, then checks every
-// promise. First with deploys, then with datastores and with job runs, for which Docker too is stopped and
-// killed.
-//   --kills N            how often in each part, 20 when left out
-//   --engine-restarts M  how often Docker restarts under datastores and job runs, 3 when left out
-//   --seed S             what is decided by chance, a new one when left out; it is printed
-//   --part NAME          deploys, datastores or jobs alone
-//   --keep               keeps the files of the run
+// npm run crash -- --kills 20 --seed 7: repeatedly kills a real daemon under load, then checks every promise.
+// Runs with deploys, then with datastores and job runs, for which Docker is also stopped and killed.
+//   --kills N            kills per part, 20 by default
+//   --engine-restarts M  Docker restarts with datastores and job runs, 3 by default
+//   --seed S             seed of random choices, random by default; it is printed
+//   --part NAME          only deploys, datastores or jobs
+//   --keep               saves the files of the run
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { datastoreTable } from './crash/datastores/report.ts'
 import { runDatastoreCrash, whyNoNamespace } from './crash/datastores/run.ts'
 import { jobTable } from './crash/jobs/report.ts'
 import { runJobCrash } from './crash/jobs/run.ts'
-import { describeBreaches, table } from './crash/report.ts'
+import { describeViolations, table } from './crash/report.ts'
 import { runCrash } from './crash/run.ts'
 import type { Scope } from './support/directory.ts'
 
@@ -35,42 +34,43 @@ const { keep } = values
 
 const parts: Record<string, () => Promise<boolean>> = {
   async deploys() {
-    console.log(`deploys: ${kills} kills with seed ${seed}`)
-    const outcome = await runCrash({ kills, seed, keep, say: (line) => console.log(line) })
-    return tell(outcome, table(outcome))
+    console.log(`deploys: ${kills} kills, seed ${seed}`)
+    const outcome = await runCrash({ kills, seed, keep, log: (line) => console.log(line) })
+    return report(outcome, table(outcome))
   },
   async datastores() {
     const impossible = await whyNoNamespace()
     if (impossible !== null) {
-      console.log(`datastores: left out, because Docker cannot be restarted here: ${impossible}`)
+      console.log(`datastores: skipped, Docker cannot be restarted here: ${impossible}`)
       return true
     }
-    console.log(`datastores: ${kills} kills and ${engineRestarts} restarts of Docker with seed ${seed}`)
+    console.log(`datastores: ${kills} kills and ${engineRestarts} Docker restarts, seed ${seed}`)
     return withCleanups(async (scope) => {
-      const outcome = await runDatastoreCrash(scope, asked(engineRestarts))
-      return tell(outcome, datastoreTable(outcome))
+      const outcome = await runDatastoreCrash(scope, optionsFor(engineRestarts))
+      return report(outcome, datastoreTable(outcome))
     })
   },
   async jobs() {
     const impossible = engineRestarts > 0 ? await whyNoNamespace() : null
-    if (impossible !== null) console.log(`jobs: Docker cannot be restarted here: ${impossible}`)
+    if (impossible !== null)
+      console.log(`jobs: no Docker restarts, Docker cannot be restarted here: ${impossible}`)
     const restarts = impossible === null ? engineRestarts : 0
-    console.log(`jobs: ${kills} kills and ${restarts} restarts of Docker with seed ${seed}`)
+    console.log(`jobs: ${kills} kills and ${restarts} Docker restarts, seed ${seed}`)
     return withCleanups(async (scope) => {
-      const outcome = await runJobCrash(scope, asked(restarts))
-      return tell(outcome, jobTable(outcome))
+      const outcome = await runJobCrash(scope, optionsFor(restarts))
+      return report(outcome, jobTable(outcome))
     })
   },
 }
 
-/** Its lines come by standard error, while it goes on. */
-function asked(restarts: number) {
-  return { kills, engineRestarts: restarts, seed, keep, isSaidAtOnce: true, say: () => undefined }
+/** Log lines go to standard error during the run. */
+function optionsFor(restarts: number) {
+  return { kills, engineRestarts: restarts, seed, keep, logsToStderr: true, log: () => undefined }
 }
 
 async function withCleanups(run: (scope: Scope) => Promise<boolean>): Promise<boolean> {
   const cleanups: (() => unknown)[] = []
-  // Who is inside the namespace hears it too, and ends: then all of it is gone.
+  // SIGINT also reaches the processes in the namespace; their exit cleans everything up.
   const wait = () => undefined
   process.on('SIGINT', wait)
   try {
@@ -81,15 +81,15 @@ async function withCleanups(run: (scope: Scope) => Promise<boolean>): Promise<bo
   }
 }
 
-/** Prints what came of a part; whether it kept every promise. */
-function tell(
-  outcome: { breaches: Parameters<typeof describeBreaches>[0]; kept: string | null },
+/** Prints the results of a part; returns whether there was no violation. */
+function report(
+  outcome: { violations: Parameters<typeof describeViolations>[0]; savedFiles: string | null },
   figures: string,
 ) {
-  if (outcome.breaches.length > 0) console.log(describeBreaches(outcome.breaches))
+  if (outcome.violations.length > 0) console.log(describeViolations(outcome.violations))
   console.log(figures)
-  if (outcome.kept) console.log(`files: ${outcome.kept}`)
-  return outcome.breaches.length === 0
+  if (outcome.savedFiles) console.log(`files: ${outcome.savedFiles}`)
+  return outcome.violations.length === 0
 }
 
 const chosen = values.part === undefined ? Object.values(parts) : [parts[values.part]]
@@ -97,6 +97,6 @@ if (values.help || chosen.includes(undefined)) {
   console.log(usage)
   process.exit(values.help ? 0 : 2)
 }
-let isKept = true
-for (const run of chosen) isKept = (await run!()) && isKept
-process.exit(isKept ? 0 : 1)
+let hasPassed = true
+for (const run of chosen) hasPassed = (await run!()) && hasPassed
+process.exit(hasPassed ? 0 : 1)

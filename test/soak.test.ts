@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { describeBreaches } from './crash/report.ts'
+import { describeViolations } from './crash/report.ts'
 import { table } from './soak/report.ts'
 import { runSoak } from './soak/run.ts'
 
@@ -10,11 +10,11 @@ test('no swap of a service or of its neighbour costs anybody a request or a stre
   const seed = randomInt(1_000_000)
   t.diagnostic(`seed ${seed}`)
 
-  const say = (line: string) => t.diagnostic(line)
-  const outcome = await runSoak({ swaps: 8, seed, drainSeconds: 5, edge: 'container', say })
+  const log = (line: string) => t.diagnostic(line)
+  const outcome = await runSoak({ swaps: 8, seed, drainSeconds: 5, edge: 'container', log })
 
   for (const line of table(outcome).split('\n')) t.diagnostic(line)
   const again = `npm run soak -- --swaps 8 --drain 5 --seed ${seed}`
-  assert.equal(describeBreaches(outcome.breaches), '', again)
+  assert.equal(describeViolations(outcome.violations), '', again)
   assert.equal(outcome.swaps.length, 8)
 })

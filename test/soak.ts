@@ -7,7 +7,7 @@
 //   --json      prints the outcome as JSON on standard output, and all else on standard error
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { describeBreaches } from './crash/report.ts'
+import { describeViolations } from './crash/report.ts'
 import { table } from './soak/report.ts'
 import { runSoak } from './soak/run.ts'
 
@@ -25,14 +25,14 @@ if (values.help) {
   console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host] [--json]')
   process.exit(0)
 }
-const say = values.json ? console.error : console.log
+const log = values.json ? console.error : console.log
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const swaps = Number(values.swaps)
-say(`${swaps} swaps with seed ${seed}`)
+log(`${swaps} swaps with seed ${seed}`)
 const edge = values.edge === 'host' ? 'host' : 'container'
 const drainSeconds = Number(values.drain)
-const outcome = await runSoak({ swaps, seed, drainSeconds, edge, say: (line) => say(line) })
-if (outcome.breaches.length > 0) say(describeBreaches(outcome.breaches))
-say(table(outcome))
+const outcome = await runSoak({ swaps, seed, drainSeconds, edge, log: (line) => log(line) })
+if (outcome.violations.length > 0) log(describeViolations(outcome.violations))
+log(table(outcome))
 if (values.json) console.log(JSON.stringify(outcome, null, 2))
-process.exit(outcome.breaches.length > 0 ? 1 : 0)
+process.exit(outcome.violations.length > 0 ? 1 : 0)

@@ -1,35 +1,35 @@
-// The apps that are deployed: a page that shows its version, a start that takes a moment, and sometimes a
-// fault. Each comes from another kind of source.
-// Which version is which, and whether it can work, is known here alone; the checks ask for it.
+// The deployed apps: a page that shows its version, a slow start, and sometimes a defect. Each
+// has a different source.
+// Only this module knows the versions and whether each one works; the checks query it.
 import type { Body } from '../support/api.ts'
 import { baseImages } from '../support/images.ts'
-import type { Chance } from './chance.ts'
+import type { Chance } from './random.ts'
 
-/** `broken` fails to build, `crashing` ends at its start. */
+/** `broken` fails to build, `crashing` exits at its start. */
 export type Flavor = 'good' | 'broken' | 'crashing'
 
 export interface Version {
   page: string
   flavor: Flavor
-  /** The commit, for a version that is one. */
+  /** The commit, if the version is one. */
   sha: string | null
 }
 
 export interface App {
   kind: 'git' | 'image' | 'archive'
   name: string
-  /** What the body that creates its service says of the source. */
+  /** The source fields of the request that creates its service. */
   settings: object
   /** The oldest first. */
   versions: Version[]
   /** Makes the next version: what is asked for from now on deploys it. */
   release(flavor: Flavor): Promise<Version>
-  /** The version that a deploy ran, by its record; `recordOf` gives the records of others. */
+  /** The version that a deploy ran, from its record; `recordOf` returns the records of other deploys. */
   versionOf(record: Body, recordOf: (deployId: string) => Body | null): Version | undefined
 }
 
 /**
- * The page of the next version: in every one is the nonce, so that no build is cached from an earlier run.
+ * The page of the next version. It contains a nonce, so that no build is cached from an earlier run.
  */
 export function nextVersion(
   { name, versions }: Pick<App, 'name' | 'versions'>,
@@ -49,7 +49,7 @@ export async function filesOf({ page, flavor }: Version, chance: Chance): Promis
   }
 }
 
-/** Slow to end and slow to start, so that drains and checks take long enough to be met. */
+/** Starts and stops slowly, so that kills can hit drains and checks. */
 export function serveCommand(flavor: Flavor, chance: Chance): string {
   return [
     `trap 'sleep ${chance.between(0, 0.7).toFixed(2)}; exit 0' TERM`,

@@ -1,14 +1,14 @@
-// An app that is uploaded: each version is an archive, and a deploy says by whose upload it came.
+// An app that is uploaded: each version is an archive, and each deploy records the upload it uses.
 import type { Body } from '../support/api.ts'
 import { packArchive } from '../support/archive.ts'
 import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
-import type { Chance } from './chance.ts'
+import type { Chance } from './random.ts'
 
 export interface ArchiveApp extends App {
   kind: 'archive'
   /** The bytes of the newest version. */
   archive(): Uint8Array
-  /** The upload of that deploy was acknowledged. */
+  /** Records that the upload of this deploy was acknowledged. */
   uploaded(deployId: string, version: Version): void
 }
 

@@ -1,11 +1,10 @@
-// A client that does not let go: a request that got no answer is sent again, with the same key, until it gets
-// one.
+// A persistent client: it repeats a request without a response, with the same key, until it gets one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../support/api.ts'
 import type { Ledger } from './ledger.ts'
 import type { Victim } from './victim.ts'
 
-export interface AskedRequest {
+export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   path: string
   body?: unknown
@@ -13,41 +12,41 @@ export interface AskedRequest {
 }
 
 export interface Client {
-  /** The answer, and how often it took. A 5xx is a breach and comes back as the answer. */
-  ask(request: AskedRequest): Promise<Answer & { attempts: number }>
-  /** Calls the listener once, when the next request is sent that changes something and is of that kind. */
-  onNextChange(isMeant: (request: AskedRequest) => boolean, listener: () => void): void
+  /** The response and the number of attempts. A 5xx is recorded as a violation and returned. */
+  request(request: ApiRequest): Promise<Answer & { attempts: number }>
+  /** Calls the listener once, before the next modifying request that matches. */
+  onNextChange(matches: (request: ApiRequest) => boolean, listener: () => void): void
 }
 
-/** Whether an answer that failed inside was to be expected of a request that was sent at that time. */
+/** Whether a 5xx was expected for a request sent at that time. */
 export type Excuse = (answer: Answer, sentAt: number) => boolean
 
 const answerTimeoutMs = 30_000
 const patienceMs = 120_000
 
 export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse = () => false): Client {
-  let waiting: { isMeant: (request: AskedRequest) => boolean; listener: () => void }[] = []
+  let waiting: { isMeant: (request: ApiRequest) => boolean; listener: () => void }[] = []
 
-  function tellSent(request: AskedRequest): void {
-    const met = waiting.filter(({ isMeant }) => request.method !== 'GET' && isMeant(request))
-    waiting = waiting.filter((one) => !met.includes(one))
-    for (const { listener } of met) listener()
+  function tellSent(request: ApiRequest): void {
+    const matching = waiting.filter(({ isMeant }) => request.method !== 'GET' && isMeant(request))
+    waiting = waiting.filter((one) => !matching.includes(one))
+    for (const { listener } of matching) listener()
   }
 
-  async function attempt(request: AskedRequest): Promise<Answer> {
+  async function attempt(request: ApiRequest): Promise<Answer> {
     const { method, path, body, key } = request
     const api = await victim.whenUp()
     const answer = api.call(method, path, body, key === undefined ? {} : { 'idempotency-key': key })
     tellSent(request)
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const silence = new Promise<never>((_, reject) => {
-      timeout.addEventListener('abort', () => reject(new TypeError('no answer in time')))
+      timeout.addEventListener('abort', () => reject(new TypeError('timed out')))
     })
     return Promise.race([answer, silence])
   }
 
   return {
-    async ask(request) {
+    async request(request) {
       const deadline = Date.now() + patienceMs
       for (let attempts = 1; ; attempts++) {
         try {
@@ -66,11 +65,11 @@ export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse =
   }
 }
 
-function tellFailure(ledger: Ledger, { method, path }: AskedRequest, { status, body }: Answer): void {
-  ledger.breach('no request fails inside', `${method} ${path}: ${status} ${JSON.stringify(body)}`)
+function tellFailure(ledger: Ledger, { method, path }: ApiRequest, { status, body }: Answer): void {
+  ledger.addViolation('no request fails inside', `${method} ${path}: ${status} ${JSON.stringify(body)}`)
 }
 
-function count(ledger: Ledger, request: AskedRequest, answer: Answer, attempts: number): void {
+function count(ledger: Ledger, request: ApiRequest, answer: Answer, attempts: number): void {
   const { figures } = ledger
   if (request.method === 'GET') return
   figures.retried += attempts - 1
@@ -78,7 +77,7 @@ function count(ledger: Ledger, request: AskedRequest, answer: Answer, attempts: 
   else figures.refused++
 }
 
-/** The connection was refused or broke off: what fetch says when the other side is gone. */
+/** Whether fetch failed because the connection was refused or lost. */
 function isUnanswered(error: unknown): boolean {
   return error instanceof TypeError || error instanceof SyntaxError
 }

@@ -1,10 +1,10 @@
-// A few kills of a real daemon and a restart of Docker under datastores that are written to; `npm run crash`
-// does many.
+// A few kills of a real daemon and one Docker restart while datastores are written to; `npm run
+// crash` runs many.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { runDatastoreCrash, whyNoNamespace } from './datastores/run.ts'
-import { describeBreaches } from './report.ts'
+import { describeViolations } from './report.ts'
 
 const impossible = await whyNoNamespace()
 
@@ -14,12 +14,12 @@ test('every acknowledged row is there after kills of the daemon and a restart of
   const seed = randomInt(1_000_000)
   t.diagnostic(`seed ${seed}`)
 
-  const say = (line: string) => t.diagnostic(line)
-  const asked = { kills: 2, engineRestarts: 1, seed, keep: false, isSaidAtOnce: false, say }
+  const log = (line: string) => t.diagnostic(line)
+  const asked = { kills: 2, engineRestarts: 1, seed, keep: false, logsToStderr: false, log }
   const outcome = await runDatastoreCrash(t, asked)
 
   const again = `npm run crash -- --part datastores --kills 2 --engine-restarts 1 --seed ${seed}`
-  assert.equal(describeBreaches(outcome.breaches), '', again)
+  assert.equal(describeViolations(outcome.violations), '', again)
   assert.deepEqual([outcome.kills, outcome.engineRestarts.length], [2, 1])
   for (const { kind, way, acknowledged } of outcome.writers)
     assert.ok(acknowledged > 0, `${kind} by ${way} acknowledged nothing`)

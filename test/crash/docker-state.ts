@@ -1,5 +1,5 @@
-// What Docker has of one daemon, as the engine itself tells it. Dangling images count: nobody else removes
-// them.
+// The Docker objects of one daemon, from the engine. Includes dangling images, which only the
+// daemon would remove.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { ensureEngine } from '../support/engine.ts'
@@ -43,7 +43,7 @@ export async function readDocker(prefix: string): Promise<DockerState> {
   }
 }
 
-/** null when it went in the meantime. */
+/** Null if the container was removed in the meantime. */
 async function readContainer(docker: Docker, name: string): Promise<Container | null> {
   const found = await docker
     .getContainer(name)
@@ -67,8 +67,8 @@ const restMs = 2000
 const restBoundMs = 60_000
 
 /**
- * Waits until nothing changes any more. A deploy of a service with a disk that was canceled at its start has
- * made the former version stop: that one comes back a moment after the cancel has come to its end.
+ * Waits until nothing changes. If a deploy of a service with a disk was canceled during its start, the
+ * previous version restarts shortly after the cancel has completed.
  */
 export async function untilAtRest(prefix: string): Promise<void> {
   const deadline = Date.now() + restBoundMs
@@ -80,7 +80,7 @@ export async function untilAtRest(prefix: string): Promise<void> {
   }
 }
 
-/** One line for each thing, as evidence. */
+/** One line per object, as evidence. */
 export function describeDocker(state: DockerState): string[] {
   const containers = state.containers.map(
     ({ name, isRunning, restart, address }) =>

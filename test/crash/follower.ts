@@ -1,16 +1,16 @@
-// Follows logs over all lives of the daemon, of deploys or of job runs, and keeps what it was shown.
+// Follows the logs of deploys or job runs across restarts of the daemon, and records the lines.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 import type { Victim } from './victim.ts'
 
 export interface Seen {
-  /** Of the deploy or the job run. */
+  /** The id of the deploy or job run. */
   id: string
-  /** The line with the number n is at n - 1. */
+  /** Line n is at index n - 1. */
   lines: string[]
-  /** The log said that it is over. */
+  /** The log has ended. */
   isEnded: boolean
-  /** The daemon does not know it any more. */
+  /** The daemon no longer knows it. */
   isGone: boolean
 }
 
@@ -38,7 +38,7 @@ export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys
       if (seen.isEnded) return
       if (Number(id) !== seen.lines.length + 1) {
         const text = `${seen.id}: line ${id} came after line ${seen.lines.length}`
-        ledger.breach('followers see every line once', text, [data])
+        ledger.addViolation('followers see every line once', text, [data])
       }
       seen.lines.push(data)
     }

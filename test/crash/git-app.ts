@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { run } from '../../src/base-images/command.ts'
 import { writeTree } from '../support/write-tree.ts'
 import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
-import type { Chance } from './chance.ts'
+import type { Chance } from './random.ts'
 
 export async function createGitApp(root: string, name: string, nonce: string, chance: Chance): Promise<App> {
   const directory = join(root, name)

@@ -2,7 +2,7 @@
 import type { Ledger } from './ledger.ts'
 import { ends, type HistoryLine, type Settled } from './settled.ts'
 
-/** The chart once more, on purpose by hand: a change of the chart has to be meant here too. */
+/** A copy of the chart, written by hand so that a change of the chart must be repeated here deliberately. */
 const follows: Record<string, string[]> = {
   queued: ['running.fetching', 'running.pulling', 'running.starting', 'failing', 'canceling'],
   'running.fetching': ['running.building', 'failing', 'canceling'],
@@ -23,12 +23,13 @@ export function checkHistories(ledger: Ledger, { deploys }: Settled): void {
     if (history.length === 0) continue
     const faults = [...faultsOf(history)]
     const evidence = history.map(({ at, event, state }) => `${at} ${event} -> ${state}`)
-    for (const fault of faults) ledger.breach('histories follow the chart', `${entry.id}: ${fault}`, evidence)
+    for (const fault of faults)
+      ledger.addViolation('histories follow the chart', `${entry.id}: ${fault}`, evidence)
   }
 }
 
 function* faultsOf(history: HistoryLine[]) {
-  if (history[0]!.event !== 'created' || history[0]!.state !== 'queued') yield 'does not begin as created'
+  if (history[0]!.event !== 'created' || history[0]!.state !== 'queued') yield 'does not start with created'
   for (const [index, { state, at }] of history.entries()) {
     const before = history[index - 1]
     if (!before) continue
@@ -39,7 +40,7 @@ function* faultsOf(history: HistoryLine[]) {
   if (ended.length > 1) yield `has ${ended.length} ends`
 }
 
-/** Whether the daemon was killed while the deploy was in that state; lives are given by their starts. */
+/** Whether the daemon was killed in that state; `restarts` are the starts of its lives. */
 export function wasInterrupted(history: HistoryLine[], state: string, startsAt: number[]): boolean {
   const index = history.findIndex((line) => line.state === state)
   const next = history[index + 1]

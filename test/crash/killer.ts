@@ -1,21 +1,20 @@
-// Chooses the moments of the kills: while the daemon starts, at any time, in a given phase, right behind a
-// request.
-// What was under way is read from the store of the dead daemon; nothing else knows it exactly.
+// Chooses when to kill the daemon: during startup, in a given phase, right after a request, or at any time.
+// Active work is read from the dead daemon's store, the only exact source.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../../storage/store/store.ts'
-import type { Chance } from './chance.ts'
-import type { AskedRequest, Client } from './client.ts'
+import type { ApiRequest, Client } from './client.ts'
+import type { Chance } from './random.ts'
 import type { Victim } from './victim.ts'
 
 export interface Kill {
   number: number
   how: 'start' | 'phase' | 'request' | 'any'
-  /** Since the life began; null when it was not up yet. */
+  /** Since the daemon's start; null if it was not up yet. */
   livedMs: number
   wasUp: boolean
-  /** How many actors were in which state. */
+  /** The number of actors per state. */
   underWay: Record<string, number>
 }
 
@@ -33,7 +32,7 @@ const phaseWeights = {
 const otherWeights = { deactivated: 4, deleting: 4 }
 const phasePatienceMs = 5000
 
-/** Waits for the moment, kills, and tells what was under way. */
+/** Waits for the moment, kills the daemon, and returns what was active. */
 export async function killOnce(
   victim: Victim,
   client: Client,
@@ -49,7 +48,7 @@ export async function killOnce(
 }
 
 const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chance) => Promise<void>> = {
-  // The restore takes up some hundred milliseconds around the moment when it is up.
+  // The restore takes some hundred milliseconds around startup.
   start: async (_victim, _client, chance) => void (await sleep(chance.between(150, 1500))),
   async any(victim, _client, chance) {
     await victim.whenUp()
@@ -64,12 +63,11 @@ const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chan
   async request(victim, client, chance) {
     await victim.whenUp()
     await sleep(chance.between(0, 4000))
-    // A service comes or goes rarely, and is much at once: waited for now and then.
+    // Creating and deleting services is rare but touches much, so some kills wait for it.
     const isRare = chance.isTrue(0.4)
     await new Promise<void>((resolve) => {
       const giveUp = setTimeout(resolve, phasePatienceMs)
-      const isMeant = ({ method, path }: AskedRequest) =>
-        !isRare || path === '/services' || method === 'DELETE'
+      const isMeant = ({ method, path }: ApiRequest) => !isRare || path === '/services' || method === 'DELETE'
       client.onNextChange(isMeant, () => {
         clearTimeout(giveUp)
         resolve()
@@ -79,12 +77,12 @@ const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chan
   },
 }
 
-/** Waits a part of a millisecond exactly, where a timer would take a whole one. */
+/** A busy wait for a fraction of a millisecond, below the resolution of timers. */
 export async function pass(ms: number): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) await immediate()
 }
 
-/** Until an actor comes into that phase or status; not for ever. */
+/** Waits until an actor enters that phase or status, or a timeout. */
 async function untilStatus(victim: Victim, wanted: string): Promise<void> {
   const api = await victim.whenUp()
   const signal = AbortSignal.timeout(phasePatienceMs)
@@ -98,7 +96,7 @@ async function untilStatus(victim: Victim, wanted: string): Promise<void> {
       if (phase === wanted) return
     }
   } catch {
-    // Nothing of that kind happened in time: any other moment does.
+    // It did not happen in time: any other moment will do.
   }
 }
 
@@ -108,9 +106,9 @@ interface Row {
   snapshot: { value: Value }
 }
 
-/** How many actors a dead daemon left in which state. */
+/** The number of actors per state in the store of a dead daemon. */
 export async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
-  // Opening would make one: a daemon killed in its first moment has none yet.
+  // Opening would create a store; a daemon killed right after its start has none yet.
   if (!existsSync(join(dataDir, 'store/data.mdb'))) return {}
   const store = openStore(dataDir, { onPanic: () => undefined })
   try {
@@ -127,7 +125,7 @@ export async function readUnderWay(dataDir: string): Promise<Record<string, numb
   }
 }
 
-/** Of regions side by side the first one counts. */
+/** Uses the first of parallel regions. */
 function innermost(value: Value): string {
   return typeof value === 'string' ? value : innermost(Object.values(value)[0]!)
 }

@@ -1,4 +1,4 @@
-// What the users of the run were promised, and every breach of it. Only acknowledged requests are promises.
+// What was acknowledged to users, and every violation found. Only acknowledged requests are promises.
 import type { Body } from '../support/api.ts'
 import type { App } from './app.ts'
 
@@ -7,9 +7,9 @@ export interface ServiceEntry {
   name: string
   app: App
   hasDisk: boolean
-  /** As the last acknowledged requests left it. */
+  /** After the last acknowledged requests. */
   wanted: { instances: number; suspended: boolean; env: Map<string, string> }
-  /** The deletion was acknowledged. */
+  /** Whether the deletion was acknowledged. */
   isDeleted: boolean
 }
 
@@ -19,15 +19,15 @@ export interface DeployEntry {
   answer: Body
   kind: DeployRequest['kind']
   askedCommit: string | null
-  /** The deploy a rollback was asked to go back to. */
+  /** The target of a rollback. */
   askedDeploy: string | null
-  /** How many versions the app had when it was asked for. */
+  /** The number of the app's versions at the time of the request. */
   versionsThen: number
-  /** Its cancel was acknowledged. */
+  /** Whether its cancel was acknowledged. */
   isCanceled: boolean
 }
 
-/** A request that was answered with a deploy: asked again, it must be answered with the same. */
+/** A request that returned a deploy. Repeated with its key, it must return the same one. */
 export interface DeployRequest {
   path: string
   key: string
@@ -47,7 +47,7 @@ export interface Figures {
   reconnects: number
 }
 
-export interface Breach {
+export interface Violation {
   rule: string
   text: string
   evidence: string[]
@@ -58,18 +58,18 @@ export interface Ledger {
   deploys: Map<string, DeployEntry>
   requests: DeployRequest[]
   figures: Figures
-  breaches: Breach[]
-  breach(rule: string, text: string, evidence?: string[]): void
+  violations: Violation[]
+  addViolation(rule: string, text: string, evidence?: string[]): void
 }
 
 export function createLedger(): Ledger {
-  const breaches: Breach[] = []
+  const violations: Violation[] = []
   return {
     services: [],
     deploys: new Map(),
     requests: [],
     figures: { acknowledged: 0, refused: 0, retried: 0, duplicates: 0, reconnects: 0 },
-    breaches,
-    breach: (rule, text, evidence = []) => void breaches.push({ rule, text, evidence }),
+    violations,
+    addViolation: (rule, text, evidence = []) => void violations.push({ rule, text, evidence }),
   }
 }

@@ -1,11 +1,9 @@
-// The people of the run: each has one service after the other and does to it what people do, one request at a
-// time.
-// What they expect in the end is written down only when the request was acknowledged.
+// The simulated users: each has one service after another and sends one request at a time.
+// An expectation is recorded only when the request was acknowledged.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from './app.ts'
-import type { Chance } from './chance.ts'
-import type { AskedRequest } from './client.ts'
+import type { ApiRequest } from './client.ts'
 import {
   deployAgain,
   deployNext,
@@ -15,14 +13,15 @@ import {
   restart,
   rollBack,
   unexpected,
-} from './deploy-acts.ts'
+} from './deploy-actions.ts'
 import type { ServiceEntry } from './ledger.ts'
+import type { Chance } from './random.ts'
 
 export interface User {
   app: App
   name: string
   hasDisk: boolean
-  /** Never deletes its service: only one that lasts has old images and old deploys. */
+  /** Never deletes its service, because only an old service has old images and deploys. */
   isLasting: boolean
 }
 
@@ -33,7 +32,7 @@ const finishPatienceMs = 10_000
 const finished = ['live', 'deactivated', 'failed', 'canceled']
 const deletionPatienceMs = 120_000
 
-/** One service after the other, until it is over. */
+/** Uses one service after another until the run ends. */
 export async function useServices(load: Load, user: User, chance: Chance): Promise<void> {
   await user.app.release('good')
   while (!load.isOver()) {
@@ -48,7 +47,7 @@ export async function useServices(load: Load, user: User, chance: Chance): Promi
   }
 }
 
-/** Cancels whatever is under way, of any service, at moments of its own. */
+/** Cancels active deploys of any service at random times. */
 export async function cancelDeploys({ client, ledger, isOver }: Load, chance: Chance): Promise<void> {
   while (!isOver()) {
     await sleep(chance.between(500, 6000))
@@ -56,16 +55,16 @@ export async function cancelDeploys({ client, ledger, isOver }: Load, chance: Ch
     if (newest.length === 0) continue
     const entry = chance.pick(newest)
     const path = `/deploys/${entry.id}/cancel`
-    const answer = await client.ask({ method: 'POST', path, key: randomUUID() })
+    const answer = await client.request({ method: 'POST', path, key: randomUUID() })
     if (answer.status === 200) entry.isCanceled = true
     else if (answer.status !== 409 && answer.status !== 404) unexpected(ledger, `POST ${path}`, answer)
   }
 }
 
-/** Until the newest deploy has finished; not for ever. */
+/** Waits until the newest deploy has finished, or a timeout. */
 async function untilFinished({ client, isOver }: Load, { id }: ServiceEntry): Promise<void> {
   for (const deadline = Date.now() + finishPatienceMs; Date.now() < deadline && !isOver(); await sleep(200)) {
-    const { body } = await client.ask({ method: 'GET', path: `/services/${id}/deploys?limit=1` })
+    const { body } = await client.request({ method: 'GET', path: `/services/${id}/deploys?limit=1` })
     if (finished.includes(body[0]?.status)) return
   }
 }
@@ -95,7 +94,7 @@ const acts: Record<'deploy' | 'again' | 'restart' | 'back' | 'scale' | 'env' | '
     if (service.hasDisk) return
     const instances = chance.whole(1, 3)
     const path = `/services/${service.id}/scale`
-    const answer = await client.ask({ method: 'POST', path, body: { instances }, key: randomUUID() })
+    const answer = await client.request({ method: 'POST', path, body: { instances }, key: randomUUID() })
     if (answer.status === 200) service.wanted.instances = instances
     else unexpected(ledger, `POST ${path}`, answer)
   },
@@ -123,7 +122,7 @@ async function createService(load: Load, user: User, chance: Chance): Promise<Se
     ...(user.hasDisk ? { disk_mount_path: '/data' } : {}),
   }
   const request = { path: '/services', body, key: randomUUID() }
-  const answer = await client.ask({ method: 'POST', ...request })
+  const answer = await client.request({ method: 'POST', ...request })
   if (answer.status !== 201) throw new Error(`no service: ${answer.status} ${JSON.stringify(answer.body)}`)
   const wanted = { instances, suspended: false, env: new Map(env.map(({ key, value }) => [key, value])) }
   const { app, name, hasDisk } = user
@@ -131,7 +130,7 @@ async function createService(load: Load, user: User, chance: Chance): Promise<Se
   ledger.services.push(service)
   const first = answer.body.latest_deploy
   if (first) remember(load, service, 'create', request, first)
-  // An uploaded app has nothing to deploy before.
+  // An uploaded app has nothing to deploy yet.
   else await deployNext(load, service, chance)
   return service
 }
@@ -142,7 +141,7 @@ async function changeEnv({ client, ledger }: Load, service: ServiceEntry, chance
   const isUnset = chance.isTrue(0.2)
   const body = isUnset ? { unset: [key] } : { set: [{ key, value }] }
   const path = `/services/${service.id}/env`
-  const answer = await client.ask({ method: 'PATCH', path, body })
+  const answer = await client.request({ method: 'PATCH', path, body })
   if (answer.status !== 200) return unexpected(ledger, `PATCH ${path}`, answer)
   if (isUnset) service.wanted.env.delete(key)
   else service.wanted.env.set(key, value)
@@ -154,26 +153,29 @@ async function setSuspended(
   suspended: boolean,
 ): Promise<void> {
   const path = `/services/${service.id}/${suspended ? 'suspend' : 'resume'}`
-  const answer = await client.ask({ method: 'POST', path, key: randomUUID() })
+  const answer = await client.request({ method: 'POST', path, key: randomUUID() })
   if (answer.status === 200) service.wanted.suspended = suspended
   else unexpected(ledger, `POST ${path}`, answer)
 }
 
-/** Deletes and waits until the name is free again. */
+/** Deletes the service and waits until its name is free again. */
 export async function deleteService(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
   const { client, ledger } = load
   const path = `/services/${service.id}`
-  const request: AskedRequest = { method: 'DELETE', path: `${path}?delete_disk=true&purge=true` }
-  const answer = await client.ask(request)
-  // A repetition of one that was done but not answered finds nothing.
+  const request: ApiRequest = { method: 'DELETE', path: `${path}?delete_disk=true&purge=true` }
+  const answer = await client.request(request)
+  // A repeated request finds nothing if the first one succeeded without a response.
   const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
   if (!isDone) return unexpected(ledger, `DELETE ${path}`, answer)
   service.isDeleted = true
   for (const deadline = Date.now() + deletionPatienceMs; ; await sleep(chance.between(50, 150))) {
-    const { status } = await client.ask({ method: 'GET', path })
+    const { status } = await client.request({ method: 'GET', path })
     if (status === 404) return
     if (Date.now() < deadline) continue
-    ledger.breach('a deleted service goes', `${service.name} ${service.id} is still there after two minutes`)
+    ledger.addViolation(
+      'a deleted service is removed',
+      `${service.name} ${service.id} still exists after 2 min`,
+    )
     return
   }
 }

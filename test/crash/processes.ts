@@ -1,7 +1,7 @@
-// Processes that a daemon may have left behind: known by its directory, which each of them has somewhere.
+// Processes that a daemon may have left behind, identified by its directory.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** The command lines of the living processes that name the directory or work in it. */
+/** The command lines of live processes that contain the directory or run in it. */
 export function processesOf(directory: string): string[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const found = pids.map((pid) => ({
@@ -15,7 +15,7 @@ export function processesOf(directory: string): string[] {
   return own.map(({ pid, command }) => `${pid} ${command.replaceAll('\0', ' ').trim()}`)
 }
 
-/** A process may end, or be another user's, at any moment. */
+/** A process may end at any time, or belong to another user. */
 function read(look: () => string): string {
   try {
     return look()

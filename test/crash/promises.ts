@@ -1,5 +1,4 @@
-// Checks of what was promised to the users: nothing acknowledged is lost, nothing happens that nobody asked
-// for.
+// Checks the promises to users: no acknowledged request is lost, and nothing happens without a request.
 import type { Api, Body } from '../support/api.ts'
 import type { DeployEntry, Ledger } from './ledger.ts'
 import { evidenceOf, type Settled, type SettledDeploy } from './settled.ts'
@@ -8,8 +7,8 @@ type RecordOf = (deployId: string) => Body | null
 
 export async function checkPromises(api: Api, ledger: Ledger, settled: Settled): Promise<void> {
   for (const deploy of settled.deploys) {
-    for (const { rule, text } of breachesOf(deploy, settled)) {
-      ledger.breach(
+    for (const { rule, text } of violationsOf(deploy, settled)) {
+      ledger.addViolation(
         rule,
         `${deploy.entry.id} of ${deploy.entry.service.name}: ${text}`,
         await evidenceOf(api, deploy),
@@ -19,42 +18,51 @@ export async function checkPromises(api: Api, ledger: Ledger, settled: Settled):
   for (const { entry, record, env, deployIds } of settled.services) {
     for (const id of deployIds.filter((id) => !ledger.deploys.has(id))) {
       const record = await api.get(`/deploys/${id}`)
-      ledger.breach('a request is carried out once', `${entry.name} has ${id}, which nobody knows`, [
-        JSON.stringify(record),
-      ])
+      ledger.addViolation(
+        'a request is executed once',
+        `${entry.name} has ${id}, which was never acknowledged`,
+        [JSON.stringify(record)],
+      )
     }
     const { instances, suspended } = entry.wanted
     const wanted = JSON.stringify({ instances, suspended })
     const shown = JSON.stringify({ instances: record.instances, suspended: record.suspended })
     if (wanted !== shown)
-      ledger.breach('settings are kept', `${entry.name}: ${wanted} was acknowledged, ${shown} is`)
+      ledger.addViolation(
+        'settings are durable',
+        `${entry.name}: ${wanted} was acknowledged, but it is ${shown}`,
+      )
     const wantedEnv = JSON.stringify([...entry.wanted.env].sort(([a], [b]) => (a < b ? -1 : 1)))
     const shownEnv = JSON.stringify(env.map(({ key, value }) => [key, value]))
     if (wantedEnv !== shownEnv)
-      ledger.breach('env is kept', `${entry.name}: ${wantedEnv} was acknowledged, ${shownEnv} is`)
+      ledger.addViolation(
+        'env is durable',
+        `${entry.name}: ${wantedEnv} was acknowledged, but it is ${shownEnv}`,
+      )
   }
   for (const { id, name } of ledger.services.filter(({ isDeleted }) => isDeleted)) {
     const { status } = await api.call('GET', `/services/${id}`)
-    if (status !== 404) ledger.breach('a deleted service stays deleted', `${name} ${id} answers ${status}`)
+    if (status !== 404)
+      ledger.addViolation('a deleted service stays deleted', `${name} ${id} answers ${status}`)
   }
 }
 
-function* breachesOf({ entry, record }: SettledDeploy, settled: Settled) {
+function* violationsOf({ entry, record }: SettledDeploy, settled: Settled) {
   const { service, answer } = entry
   if (service.isDeleted) {
-    if (record) yield { rule: 'a deleted service stays deleted', text: 'is still known' }
+    if (record) yield { rule: 'a deleted service stays deleted', text: 'still exists' }
     return
   }
   if (!record) {
     yield {
       rule: 'no acknowledged deploy is lost',
-      text: `was acknowledged (${entry.kind}) and is not known`,
+      text: `was acknowledged (${entry.kind}) but is unknown`,
     }
     return
   }
   if (record.service_id !== service.id)
     yield { rule: 'no acknowledged deploy is lost', text: 'has another service' }
-  // What a restart runs again is settled when it has its turn.
+  // A restart resolves its source when its turn comes.
   const isReuse = answer.source.kind === 'reuse' && record.source.kind === 'reuse'
   if (!isReuse && JSON.stringify(sourceOf(record)) !== JSON.stringify(sourceOf(answer))) {
     const text = `has another source than ${JSON.stringify(answer.source)}`
@@ -63,27 +71,27 @@ function* breachesOf({ entry, record }: SettledDeploy, settled: Settled) {
   const recordOf = (id: string) => settled.deploys.find(({ entry }) => entry.id === id)?.record ?? null
   const isServing = record.status === 'live' || record.status === 'deactivated'
   if (entry.isCanceled && record.status !== 'canceled') {
-    yield { rule: 'a canceled deploy never goes on', text: `was canceled and is ${record.status}` }
+    yield { rule: 'a canceled deploy does not continue', text: `was canceled and is ${record.status}` }
   }
   if (/^internal:/.test(record.error ?? '')) yield { rule: 'no deploy is parked', text: record.error }
-  else if (record.status === 'failed') yield* failureBreach(entry, record, recordOf)
-  if (record.status === 'canceled') yield* cancelBreach(entry, record, settled)
-  if (isServing) yield* versionBreach(entry, record, recordOf)
+  else if (record.status === 'failed') yield* failureViolation(entry, record, recordOf)
+  if (record.status === 'canceled') yield* cancelViolation(entry, record, settled)
+  if (isServing) yield* versionViolation(entry, record, recordOf)
 }
 
-/** A pull adds the digest to the image that was asked for. */
+/** A pull adds the digest to the requested image. */
 function sourceOf({ source }: Body): Body {
   return { ...source, image: source.image?.replace(/@sha256:.*$/, '') ?? null }
 }
 
-/** A deploy fails for what its version is, never for a kill. */
-function* failureBreach({ service, kind }: DeployEntry, record: Body, recordOf: RecordOf) {
+/** A deploy fails only because of its version, never because of a kill. */
+function* failureViolation({ service, kind }: DeployEntry, record: Body, recordOf: RecordOf) {
   const { error } = record
   const flavor = service.app.versionOf(record, recordOf)?.flavor
   if (flavor === 'broken' && /exit code: 1|code 1/.test(error)) return
   if (flavor === 'crashing' && /the instance/.test(error)) return
   if (kind === 'restart' && /nothing of this service is live/.test(error)) return
-  // Retention took the image after the rollback was accepted.
+  // Retention removed the image after the rollback was accepted.
   if (kind === 'rollback' && /the image of \S+ was removed/.test(error)) return
   yield {
     rule: 'no deploy fails because of a kill',
@@ -91,8 +99,8 @@ function* failureBreach({ service, kind }: DeployEntry, record: Body, recordOf: 
   }
 }
 
-function* cancelBreach({ isCanceled }: DeployEntry, record: Body, { deploys }: Settled) {
-  const rule = 'deploys are canceled by somebody'
+function* cancelViolation({ isCanceled }: DeployEntry, record: Body, { deploys }: Settled) {
+  const rule = 'deploys are canceled only for a reason'
   const [, newer] = /^superseded by (\S+)$/.exec(record.error) ?? []
   if (newer) {
     const found = deploys.find(({ entry }) => entry.id === newer)
@@ -101,18 +109,18 @@ function* cancelBreach({ isCanceled }: DeployEntry, record: Body, { deploys }: S
   } else if (!isCanceled) yield { rule, text: record.error }
 }
 
-function* versionBreach(entry: DeployEntry, record: Body, recordOf: RecordOf) {
+function* versionViolation(entry: DeployEntry, record: Body, recordOf: RecordOf) {
   const { service, kind, askedCommit, askedDeploy, versionsThen } = entry
-  const rule = 'a deploy serves what it was asked for'
+  const rule = 'a deploy serves the requested version'
   const version = service.app.versionOf(record, recordOf)
   if (version?.flavor !== 'good') yield { rule, text: `went live with ${version?.flavor} ${version?.page}` }
   if (askedCommit && record.commit_sha !== askedCommit)
-    yield { rule, text: `${askedCommit} was asked, not ${record.commit_sha}` }
+    yield { rule, text: `expected ${askedCommit}, got ${record.commit_sha}` }
   if (askedDeploy && record.source.deploy_id !== askedDeploy)
-    yield { rule, text: `it should go back to ${askedDeploy}, not to ${record.source.deploy_id}` }
+    yield { rule, text: `expected a rollback to ${askedDeploy}, got ${record.source.deploy_id}` }
   const isOfThen = askedCommit || kind === 'restart' || kind === 'rollback'
   if (isOfThen || !version) return
-  // The newest version, as it was when it was asked for or later.
+  // The newest version at the time of the request, or a later one.
   if (service.app.versions.indexOf(version) < versionsThen - 1)
     yield { rule, text: `went live with an older version: ${version.page}` }
 }

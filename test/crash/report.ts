@@ -1,6 +1,6 @@
-// What the run prints: a line for each kill, a table of figures, and each breach with its evidence.
+// The printed results of a run: a line per kill, a table of figures, and each violation with its evidence.
 import type { Kill } from './killer.ts'
-import type { Breach, Figures } from './ledger.ts'
+import type { Figures, Violation } from './ledger.ts'
 
 export interface Outcome {
   seed: number
@@ -9,22 +9,22 @@ export interface Outcome {
   services: number
   figures: Figures
   longestRestartMs: number
-  /** Instances that only the comparison at a start removed. */
-  strays: number
+  /** Instances that only the reconciliation at startup removed. */
+  orphans: number
   leftovers: string[]
   durationMs: number
-  breaches: Breach[]
-  /** Where the files are, when they were kept. */
-  kept: string | null
+  violations: Violation[]
+  /** The directory with the saved files, if any. */
+  savedFiles: string | null
 }
 
-type Told = Omit<Kill, 'how'> & { how: string }
+type AnyKill = Omit<Kill, 'how'> & { how: string }
 
-export function killLine({ number, how, livedMs, wasUp, underWay }: Told, total: number): string {
+export function killLine({ number, how, livedMs, wasUp, underWay }: AnyKill, total: number): string {
   const counts = Object.entries(underWay).map(([state, count]) => `${state} ${count}`)
   const place = `kill ${String(number).padStart(String(total).length)} of ${total}`
-  const moment = `${(livedMs / 1000).toFixed(2).padStart(6)} s ${wasUp ? 'alive' : 'into its start'}`
-  return `${place}  ${how.padEnd(7)} ${moment.padEnd(22)}  ${counts.join(', ') || 'nothing under way'}`
+  const moment = `${(livedMs / 1000).toFixed(2).padStart(6)} s ${wasUp ? 'after start' : 'during startup'}`
+  return `${place}  ${how.padEnd(7)} ${moment.padEnd(22)}  ${counts.join(', ') || 'no active work'}`
 }
 
 export function table(outcome: Outcome): string {
@@ -37,25 +37,25 @@ export function table(outcome: Outcome): string {
   const rows: [string, string | number][] = [
     ['seed', outcome.seed],
     ['kills', kills.length],
-    ['kills while it started', kills.filter(({ wasUp }) => !wasUp).length],
+    ['kills during startup', kills.filter(({ wasUp }) => !wasUp).length],
     ['kills by phase', list(killsByState(kills))],
     ['services', outcome.services],
     ['deploys', list(outcomes)],
     ['requests acknowledged', figures.acknowledged],
     ['requests refused', figures.refused],
-    ['requests sent again', figures.retried],
-    ['duplicates answered', figures.duplicates],
+    ['requests retried', figures.retried],
+    ['duplicates detected', figures.duplicates],
     ['followers reconnected', figures.reconnects],
     ['longest restart to healthz', `${outcome.longestRestartMs} ms`],
-    ['strays removed at a start', outcome.strays],
+    ['orphans removed at startup', outcome.orphans],
     ['leftovers', leftovers.length],
-    ['breaches', outcome.breaches.length],
-    ['took', `${Math.round(outcome.durationMs / 1000)} s`],
+    ['violations', outcome.violations.length],
+    ['duration', `${Math.round(outcome.durationMs / 1000)} s`],
   ]
   return rows.map(([name, value]) => `${name.padEnd(28)}${value}`).join('\n')
 }
 
-/** How many kills met at least one actor in the state. */
+/** The number of kills that hit at least one actor in each state. */
 function killsByState(kills: Kill[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const state of kills.flatMap(({ underWay }) => Object.keys(underWay))) {
@@ -64,23 +64,23 @@ function killsByState(kills: Kill[]): Record<string, number> {
   return counts
 }
 
-/** The first three of each rule with their evidence; of the others how many they are. */
-export function describeBreaches(breaches: Breach[]): string {
-  const rules = [...new Set(breaches.map(({ rule }) => rule))]
+/** The first three violations of each rule with their evidence, and the number of the others. */
+export function describeViolations(violations: Violation[]): string {
+  const rules = [...new Set(violations.map(({ rule }) => rule))]
   return rules
     .map((rule) =>
       describeRule(
         rule,
-        breaches.filter((breach) => breach.rule === rule),
+        violations.filter((violation) => violation.rule === rule),
       ),
     )
     .join('\n')
 }
 
-function describeRule(rule: string, breaches: Breach[]): string {
-  const shown = breaches
+function describeRule(rule: string, violations: Violation[]): string {
+  const shown = violations
     .slice(0, 3)
     .flatMap(({ text, evidence }) => [`  ${text}`, ...evidence.map((line) => `    ${line}`)])
-  const more = breaches.length > 3 ? [`  and ${breaches.length - 3} more`] : []
-  return [`BROKEN: ${rule}`, ...shown, ...more].join('\n')
+  const more = violations.length > 3 ? [`  and ${violations.length - 3} more`] : []
+  return [`VIOLATED: ${rule}`, ...shown, ...more].join('\n')
 }

@@ -1,14 +1,12 @@
-// One run: a daemon under load, killed again and again, then everything settles and is checked.
-// What is random has a seed, what the machine makes of it has not; the same seed finds the same kind of
-// thing.
+// One run: repeatedly kills a daemon under load, lets everything settle, then checks it.
+// Choices are seeded, timing is not: the same seed finds the same kind of violation.
 import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startRegistry, type TestRegistry } from '../support/registry.ts'
 import type { App } from './app.ts'
 import { createArchiveApp } from './archive-app.ts'
-import { type Chance, createChance } from './chance.ts'
 import { createClient } from './client.ts'
-import { type Load, repeatRequest } from './deploy-acts.ts'
+import { type Load, repeatRequest } from './deploy-actions.ts'
 import { describeDocker, readDocker, untilAtRest } from './docker-state.ts'
 import { type Followers, openFollowers } from './follower.ts'
 import { createGitApp } from './git-app.ts'
@@ -19,6 +17,7 @@ import { createLedger, type Ledger } from './ledger.ts'
 import { cancelDeploys, deleteService, type User, useServices } from './load.ts'
 import { processesOf } from './processes.ts'
 import { checkPromises } from './promises.ts'
+import { type Chance, createChance } from './random.ts'
 import { killLine, type Outcome } from './report.ts'
 import { checkServing } from './serving.ts'
 import { type Settled, settle } from './settled.ts'
@@ -28,9 +27,9 @@ import { openVictim, type Victim } from './victim.ts'
 export interface RunOptions {
   kills: number
   seed: number
-  /** Keeps the files, also when nothing is wrong. */
+  /** Saves the files even without violations. */
   keep: boolean
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
 interface Run extends RunOptions {
@@ -40,7 +39,7 @@ interface Run extends RunOptions {
   load: Load
   followers: Followers
   chance: Chance
-  /** The last kill was done: the users come to an end. */
+  /** Set after the last kill, so that the users stop. */
   isOver: boolean
 }
 
@@ -51,22 +50,22 @@ const kinds = ['git', 'image', 'archive', 'git'] as const
 export async function runCrash(options: RunOptions): Promise<Outcome> {
   const beganAt = Date.now()
   const ledger = createLedger()
-  const onDeath = (words: string) => ledger.breach('the daemon ends only when it is killed', words)
+  const onDeath = (reason: string) => ledger.addViolation('the daemon does not exit on its own', reason)
   const args = ['--min-free-disk=16', `--keep-images=${keepImages}`]
   const victim = await openVictim({ args, onDeath })
   const cleanups: (() => unknown)[] = []
   const registry = await startRegistry({ after: (cleanup) => void cleanups.unshift(cleanup) })
   const run = openRun(options, victim, registry, ledger)
-  let kept = true
+  let keepFiles = true
   const leave = () => void victim.remove({ keepFiles: false }).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
     const outcome = await killAndCheck(run)
-    kept = options.keep || ledger.breaches.length > 0
-    return { ...outcome, durationMs: Date.now() - beganAt, kept: kept ? victim.directory : null }
+    keepFiles = options.keep || ledger.violations.length > 0
+    return { ...outcome, durationMs: Date.now() - beganAt, savedFiles: keepFiles ? victim.directory : null }
   } finally {
     process.off('SIGINT', leave).off('SIGTERM', leave)
-    await victim.remove({ keepFiles: kept })
+    await victim.remove({ keepFiles })
     for (const cleanup of cleanups) await cleanup()
   }
 }
@@ -84,15 +83,15 @@ function openRun(options: RunOptions, victim: Victim, registry: TestRegistry, le
   return run
 }
 
-async function killAndCheck(run: Run): Promise<Omit<Outcome, 'durationMs' | 'kept'>> {
+async function killAndCheck(run: Run): Promise<Omit<Outcome, 'durationMs' | 'savedFiles'>> {
   const { victim, ledger, seed, followers } = run
   const kills = await loadAndKill(run)
   await victim.whenHealthy()
   for (const request of ledger.requests) await repeatRequest(run.load, request)
   const settled = await settle(await victim.whenUp(), ledger)
   await checkAll(run, settled)
-  // As it was found: what follows deletes everything.
-  if (ledger.breaches.length > 0) cpSync(victim.dataDir, `${victim.dataDir}-found`, { recursive: true })
+  // A copy before the cleanup, which deletes everything.
+  if (ledger.violations.length > 0) cpSync(victim.dataDir, `${victim.dataDir}-found`, { recursive: true })
   followers.close()
   const leftovers = await removeAll(run)
   readDaemonLog(victim, ledger)
@@ -104,9 +103,9 @@ async function killAndCheck(run: Run): Promise<Omit<Outcome, 'durationMs' | 'kep
     services: ledger.services.length,
     figures: ledger.figures,
     longestRestartMs: Math.max(0, ...restarts.map(({ startedAt, healthyAt }) => healthyAt! - startedAt)),
-    strays: victim.log.filter((line) => line.includes('removing an orphaned instance')).length,
+    orphans: victim.log.filter((line) => line.includes('removing an orphaned instance')).length,
     leftovers,
-    breaches: ledger.breaches,
+    violations: ledger.violations,
   }
 }
 
@@ -119,7 +118,7 @@ function countOutcomes({ deploys }: Settled): Record<string, number> {
   return counts
 }
 
-/** Ends with a daemon that runs and users who have stopped. */
+/** Ends with a running daemon and stopped users. */
 async function loadAndKill(run: Run): Promise<Kill[]> {
   const { victim, ledger, load, chance } = run
   victim.start()
@@ -127,14 +126,14 @@ async function loadAndKill(run: Run): Promise<Kill[]> {
   const using = Promise.all([
     ...users.map((user) => useServices(load, user, chance.fork())),
     cancelDeploys(load, chance.fork()),
-  ]).catch((error: Error) => ledger.breach('every request is answered', String(error.stack)))
+  ]).catch((error: Error) => ledger.addViolation('every request is answered', String(error.stack)))
   const killing = chance.fork()
   const kills: Kill[] = []
   while (kills.length < run.kills) {
     void victim.whenHealthy().catch(() => undefined)
     const kill = await killOnce(victim, load.client, killing, kills.length + 1)
     kills.push(kill)
-    run.say(killLine(kill, run.kills))
+    run.log(killLine(kill, run.kills))
     await sleep(killing.isTrue(0.5) ? 0 : killing.between(0, 400))
     victim.start()
   }
@@ -143,7 +142,7 @@ async function loadAndKill(run: Run): Promise<Kill[]> {
   return kills
 }
 
-/** Every kind of source has a user, and chance adds another of git. */
+/** One user per kind of source, and a random number of further git users. */
 async function createUsers(run: Run): Promise<User[]> {
   const users = names.slice(0, run.chance.whole(3, 4)).map(async (name, index) => ({
     app: await createApp(run, kinds[index]!, name),
@@ -163,7 +162,7 @@ async function createApp({ chance, victim, registry }: Run, kind: App['kind'], n
 }
 
 /**
- * Checks the daemon while it runs, its promises, what it left on disk, and that the instances do not need it.
+ * Checks the running daemon, its promises, its files after it has stopped, and that instances run without it.
  */
 async function checkAll({ victim, ledger, followers }: Run, settled: Settled): Promise<void> {
   const api = await victim.whenUp()
@@ -172,16 +171,16 @@ async function checkAll({ victim, ledger, followers }: Run, settled: Settled): P
   await checkPromises(api, ledger, settled)
   const docker = await checkServing(api, ledger, settled, { prefix: victim.prefix, keepImages })
   const code = await victim.stop()
-  if (code !== 0) ledger.breach('the daemon stops when it is told to', `it ended with ${code}`)
+  if (code !== 0) ledger.addViolation('the daemon stops on SIGTERM', `it exited with code ${code}`)
   const after = describeDocker(await readDocker(victim.prefix))
   if (after.join() !== describeDocker(docker).join())
-    ledger.breach('instances run on without the daemon', '', after)
-  for (const line of processesOf(victim.directory)) ledger.breach('no process is left', line)
+    ledger.addViolation('instances run without the daemon', '', after)
+  for (const line of processesOf(victim.directory)) ledger.addViolation('no process is left', line)
   const restartsAt = victim.lives.slice(1).map(({ startedAt }) => startedAt)
   await checkStored(victim.dataDir, { ledger, settled, docker, seen: followers.all, restartsAt })
 }
 
-/** Deletes what is left by the API; what Docker and the disk then still have is left over. */
+/** Deletes everything through the API; returns what then remains in Docker and on disk. */
 async function removeAll({ victim, load, ledger, chance }: Run): Promise<string[]> {
   victim.start()
   const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
@@ -192,12 +191,12 @@ async function removeAll({ victim, load, ledger, chance }: Run): Promise<string[
   const docker = { containers, images, dangling, volumes, networks: [] }
   await checkStored(victim.dataDir, { ledger, settled: gone, docker, seen: [], restartsAt: [] })
   const leftovers = [...describeDocker(docker), ...volumes]
-  for (const line of leftovers) ledger.breach('nothing is left when all is deleted', line)
+  for (const line of leftovers) ledger.addViolation('nothing is left after deleting everything', line)
   return leftovers
 }
 
-/** What it says of itself: an error in its log is ours, however well everything ended. */
+/** Any error in the daemon's log is a violation, even if everything ended well. */
 function readDaemonLog({ log }: Victim, ledger: Ledger): void {
   const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
-  for (const line of errors) ledger.breach('the daemon logs no error', line)
+  for (const line of errors) ledger.addViolation('the daemon logs no error', line)
 }

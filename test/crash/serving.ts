@@ -1,18 +1,18 @@
-// Checks of what serves: one live deploy for each service, as many instances as wanted, the right page on
-// each.
+// Checks what is served: one live deploy per service, the wanted number of instances, and the right
+// page on each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../support/api.ts'
 import { type DockerState, describeDocker, readDocker } from './docker-state.ts'
-import type { Breach, Ledger } from './ledger.ts'
+import type { Ledger, Violation } from './ledger.ts'
 import { evidenceOf, type Settled, type SettledService } from './settled.ts'
 
-type Fault = Pick<Breach, 'rule' | 'text'> & { deployId?: string }
+type Fault = Pick<Violation, 'rule' | 'text'> & { deployId?: string }
 
 const oneVersion = 'a service serves exactly one version'
 const noOrphans = 'nothing in Docker is orphaned'
 const settleMs = 45_000
 
-/** Docker follows the records; what is not right after a while is a breach. */
+/** Docker follows the records with a delay; what is wrong after a while is a violation. */
 export async function checkServing(
   api: Api,
   ledger: Ledger,
@@ -28,7 +28,7 @@ export async function checkServing(
     for (const { rule, text, deployId } of faults) {
       const deploy = settled.deploys.find(({ entry }) => entry.id === deployId)
       const evidence = deploy ? await evidenceOf(api, deploy) : []
-      ledger.breach(rule, text, [...evidence, ...describeDocker(docker)])
+      ledger.addViolation(rule, text, [...evidence, ...describeDocker(docker)])
     }
     return docker
   }
@@ -60,14 +60,15 @@ function* dockerFaults(
   }
   for (const { entry } of disks) {
     const name = `${prefix}-${entry.id}`
-    if (!docker.volumes.includes(name)) yield { rule: 'disks are kept', text: `the volume ${name} is gone` }
+    if (!docker.volumes.includes(name))
+      yield { rule: 'disks are retained', text: `the volume ${name} is gone` }
   }
   for (const id of docker.dangling) yield { rule: noOrphans, text: `image ${id} without a name` }
   if (docker.networks.join() !== prefix)
     yield { rule: noOrphans, text: `networks ${docker.networks.join(', ')}` }
 }
 
-/** The newest deploy that ever went live is the one that is. */
+/** The newest deploy that ever went live must be the live one. */
 function* liveFaults({ entry, record }: SettledService, { deploys }: Settled): Generator<Fault> {
   const own = deploys.filter((deploy) => deploy.entry.service === entry && deploy.record)
   const live = own.filter((deploy) => deploy.record.status === 'live').map((deploy) => deploy.entry.id)
@@ -79,7 +80,7 @@ function* liveFaults({ entry, record }: SettledService, { deploys }: Settled): G
       .at(-1) ?? null
   const wanted = newest === null ? '' : newest
   if (live.join() !== wanted) {
-    const text = `${entry.name}: live are ${live.join(', ') || 'none'}, ${wanted || 'none'} should be`
+    const text = `${entry.name}: expected ${wanted || 'no deploy'} to be live, found ${live.join(', ') || 'none'}`
     yield { rule: oneVersion, text, ...(newest ? { deployId: newest } : {}) }
   }
   if (record.live_deploy_id !== newest) {
@@ -114,8 +115,8 @@ function* imageFaults(
   const own = docker.images.filter(({ service }) => service === entry.name)
   if (own.length > keepImages + 1) {
     yield {
-      rule: 'old images go',
-      text: `${entry.name} has ${own.length} images, ${keepImages} and the live one may stay`,
+      rule: 'old images are removed',
+      text: `${entry.name} has ${own.length} images, the limit is ${keepImages} and the live one`,
     }
   }
   for (const { name, deployId } of own) {
@@ -126,7 +127,11 @@ function* imageFaults(
   }
   const live = deploys.find((candidate) => candidate.entry.id === record.live_deploy_id)
   if (live && !own.some(({ name }) => name === live.record.image)) {
-    yield { rule: 'the live image is kept', text: `${live.record.image} is gone`, deployId: live.entry.id }
+    yield {
+      rule: 'the live image is retained',
+      text: `${live.record.image} is gone`,
+      deployId: live.entry.id,
+    }
   }
 }
 
@@ -144,11 +149,11 @@ async function pageFaults(
     if (serviceId !== entry.id || !isRunning) continue
     const page = await fetch(`http://${address}:3000/`, { signal: AbortSignal.timeout(5000) })
       .then((response) => response.text())
-      .catch((error: Error) => `no page: ${error.message}`)
+      .catch((error: Error) => `no response: ${error.message}`)
     if (page === wanted) continue
     faults.push({
       rule: oneVersion,
-      text: `${name} shows '${page}', not '${wanted}'`,
+      text: `${name} shows '${page}', expected '${wanted}'`,
       deployId: record.live_deploy_id,
     })
   }

@@ -1,5 +1,4 @@
-// When all is done: every deploy has come to an end, every deleted service is gone. And what the API says
-// then.
+// Waits until every deploy has ended and every deleted service is removed, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../support/api.ts'
 import type { DeployEntry, Ledger, ServiceEntry } from './ledger.ts'
@@ -12,7 +11,7 @@ export interface HistoryLine {
   phase: string | null
 }
 
-/** A deploy as the API shows it at the end; `record` is null when the daemon does not know it. */
+/** A deploy in the API at the end; `record` is null if the daemon does not know it. */
 export interface SettledDeploy {
   entry: DeployEntry
   record: Body | null
@@ -23,21 +22,21 @@ export interface SettledService {
   entry: ServiceEntry
   record: Body
   env: { key: string; value: string }[]
-  /** Every deploy it has, asked for by whomever. */
+  /** All its deploys, from any source. */
   deployIds: string[]
 }
 
 export interface Settled {
   deploys: SettledDeploy[]
-  /** Those that were not deleted. */
+  /** Services that were not deleted. */
   services: SettledService[]
 }
 
-/** `live` is where a deploy rests; the others are final. */
+/** A deploy stays `live`; the other states are final. */
 export const ends = ['live', 'deactivated', 'failed', 'canceled']
 const settleMs = 150_000
 
-/** Waits for the end of everything; what does not come to one is a breach, with its history. */
+/** Waits for every deploy to end; one that does not is a violation, with its history. */
 export async function settle(api: Api, ledger: Ledger): Promise<Settled> {
   const deadline = Date.now() + settleMs
   let deploys = await readDeploys(api, ledger)
@@ -47,7 +46,7 @@ export async function settle(api: Api, ledger: Ledger): Promise<Settled> {
   }
   for (const deploy of deploys.filter((one) => !isEnded(one))) {
     const text = `${deploy.entry.id} stays ${deploy.history.at(-1)?.state}`
-    ledger.breach('every deploy comes to an end', text, await evidenceOf(api, deploy))
+    ledger.addViolation('every deploy comes to an end', text, await evidenceOf(api, deploy))
   }
   const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
   return { deploys, services: await Promise.all(kept.map((entry) => readService(api, entry))) }
@@ -59,7 +58,7 @@ async function readDeploys(api: Api, ledger: Ledger): Promise<SettledDeploy[]> {
   return deploys
 }
 
-/** A deploy that is live is about to drain while there is another of its service. */
+/** With several live deploys, the older ones are about to drain. */
 function isSettled(deploys: SettledDeploy[]): boolean {
   const live = deploys.filter(({ record }) => record?.status === 'live')
   return deploys.every(isEnded) && new Set(live.map(({ entry }) => entry.service)).size === live.length
@@ -72,7 +71,7 @@ async function readDeploy(api: Api, entry: DeployEntry): Promise<SettledDeploy> 
 }
 
 function isEnded({ record, history, entry }: SettledDeploy): boolean {
-  // One that is not there although its service is, is the business of another check.
+  // Another check reports a missing deploy of an existing service.
   if (record === null) return true
   if (entry.service.isDeleted) return false
   return ends.includes(history.at(-1)!.state)
@@ -85,7 +84,7 @@ async function readService(api: Api, entry: ServiceEntry): Promise<SettledServic
   return { entry, record, env, deployIds: deploys.map(({ id }) => id) }
 }
 
-/** What happened to a deploy, and the end of what it said. */
+/** The history of a deploy and the end of its log. */
 export async function evidenceOf(api: Api, { entry, record, history }: SettledDeploy): Promise<string[]> {
   const lines: string[] = []
   if (record) {

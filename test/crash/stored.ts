@@ -1,4 +1,4 @@
-// Checks of what is on disk after the daemon has stopped: rows, indexes, logs, and no row for what is gone.
+// Checks the files after the daemon has stopped: rows, indexes and logs, and no rows for removed objects.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { showActorLine } from '../../src/http/records/log-lines.ts'
@@ -26,7 +26,7 @@ interface Offline {
   settled: Settled
   docker: DockerState
   seen: readonly Seen[]
-  /** When each life of the daemon began, but the first. */
+  /** The start of each life of the daemon except the first. */
   restartsAt: number[]
 }
 
@@ -35,7 +35,7 @@ const noOrphans = 'nothing on disk is orphaned'
 
 export async function checkStored(dataDir: string, offline: Offline): Promise<void> {
   const { ledger } = offline
-  const storage = await openStorage(dataDir, { onPanic: (reason) => ledger.breach(intact, reason) })
+  const storage = await openStorage(dataDir, { onPanic: (reason) => ledger.addViolation(intact, reason) })
   try {
     checkAddresses(storage, offline)
     checkReleases(storage, offline)
@@ -44,19 +44,19 @@ export async function checkStored(dataDir: string, offline: Offline): Promise<vo
   } finally {
     await storage.close()
   }
-  const store = openStore(dataDir, { onPanic: (reason) => ledger.breach(intact, reason) })
+  const store = openStore(dataDir, { onPanic: (reason) => ledger.addViolation(intact, reason) })
   try {
     checkRows(store, offline)
   } catch (error) {
-    ledger.breach(intact, String(error))
+    ledger.addViolation(intact, String(error))
   } finally {
     await store.close()
   }
   const work = existsSync(join(dataDir, 'work')) ? readdirSync(join(dataDir, 'work')) : []
-  for (const name of work) ledger.breach(noOrphans, `the work directory ${name} is left`)
+  for (const name of work) ledger.addViolation(noOrphans, `the work directory ${name} remains`)
 }
 
-/** Each service's newest archive, and beside it nothing but the one to go back to. */
+/** Each service's newest archive, and the one for a rollback; no others. */
 function checkArchives(storage: Storage, dataDir: string, { ledger, settled }: Offline): void {
   const directory = join(dataDir, 'archives')
   const found = existsSync(directory) ? readdirSync(directory).sort() : []
@@ -71,37 +71,39 @@ function checkArchives(storage: Storage, dataDir: string, { ledger, settled }: O
   const wanted = [...newest, ...former].filter((id) => id !== undefined && id !== null)
   const names = [...new Set(wanted)].map((id) => `${id}.tar.gz`).sort()
   if (found.join() === names.join()) return
-  ledger.breach(noOrphans, `archives: ${names.join(', ')} should be there, ${found.join(', ')} are`)
+  ledger.addViolation(noOrphans, `archives: ${names.join(', ')} are expected, found ${found.join(', ')}`)
 }
 
-/** Exactly the addresses of the containers that are there. */
+/** Exactly the addresses of the existing containers. */
 function checkAddresses(storage: Storage, { ledger, docker, settled }: Offline): void {
   const held = new Set(docker.containers.map(({ deployId }) => deployId))
   for (const id of storage.addresses.deployIds()) {
-    if (!held.has(id)) ledger.breach(noOrphans, `${id} holds an address without a container`)
+    if (!held.has(id)) ledger.addViolation(noOrphans, `${id} holds an address without a container`)
   }
   for (const { deployId, index, address, name } of docker.containers) {
     const stored = storage.addresses.get(deployId, index)
-    if (stored !== address) ledger.breach(noOrphans, `${name} is at ${address}, on record is ${stored}`)
+    if (stored !== address)
+      ledger.addViolation(noOrphans, `${name} is at ${address}, but the record has ${stored}`)
   }
   for (const { record, entry } of settled.services) {
     const count = entry.wanted.suspended ? 0 : entry.wanted.instances
     const stored = record.live_deploy_id && storage.addresses.get(record.live_deploy_id, count)
-    if (stored) ledger.breach(noOrphans, `${record.live_deploy_id} holds ${stored} for an instance too many`)
+    if (stored)
+      ledger.addViolation(noOrphans, `${record.live_deploy_id} holds ${stored} for an excess instance`)
   }
 }
 
-/** A release is there for what can still run: its deploy is known, and so is the image. */
+/** A release exists for everything that can still run: its deploy and its image exist. */
 function checkReleases(storage: Storage, { ledger, docker, settled }: Offline): void {
   const images = new Set(docker.images.map(({ name }) => name))
   for (const id of storage.releases.ids()) {
     const deploy = settled.deploys.find(({ entry }) => entry.id === id)
     const text = `the release of ${id}`
-    if (!deploy?.record) ledger.breach(noOrphans, `${text}, which is not known`)
+    if (!deploy?.record) ledger.addViolation(noOrphans, `${text}, which is unknown`)
     else if (!images.has(deploy.record.image)) {
-      ledger.breach(
+      ledger.addViolation(
         noOrphans,
-        `${text} (${deploy.record.trigger}, ${deploy.record.status}), whose image is gone`,
+        `${text} (${deploy.record.trigger}, ${deploy.record.status}), whose image does not exist`,
       )
     }
   }
@@ -112,7 +114,7 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
     settled.deploys.filter(({ record }) => record).map((deploy) => [deploy.entry.id, deploy]),
   )
   for (const id of await storage.logs.ids()) {
-    if (!known.has(id)) ledger.breach(noOrphans, `the log of ${id}, which is not known`)
+    if (!known.has(id)) ledger.addViolation(noOrphans, `the log of ${id}, which is unknown`)
   }
   for (const [id, { history }] of known) {
     const lines = await readLog(storage, id)
@@ -120,13 +122,17 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
     const shown = follower?.lines ?? []
     const stored = lines.map((line) => JSON.stringify(showActorLine(line)))
     const at = stored.findIndex((line, index) => line !== shown[index])
-    if (!storage.logs.isEnded(id)) ledger.breach('logs end', `the log of ${id} has no end`)
+    if (!storage.logs.isEnded(id)) ledger.addViolation('logs end', `the log of ${id} has no end`)
     if (!follower?.isEnded || shown.length !== stored.length || at >= 0) {
-      const text = `${id}: ${shown.length} lines were shown, ${stored.length} are stored, ${at} differs`
-      ledger.breach('followers see every line once', text, [...stored.slice(-5), '---', ...shown.slice(-5)])
+      const text = `${id}: ${shown.length} lines were streamed, ${stored.length} are stored; line ${at} differs`
+      ledger.addViolation('followers see every line once', text, [
+        ...stored.slice(-5),
+        '---',
+        ...shown.slice(-5),
+      ])
     }
     for (const fault of repetitionFaults(lines, history, restartsAt)) {
-      ledger.breach('what starts again says so', `${id}: ${fault}`, stored)
+      ledger.addViolation('repeated work is logged', `${id}: ${fault}`, stored)
     }
   }
 }
@@ -140,7 +146,7 @@ async function readLog(storage: Storage, id: string): Promise<LogLine[]> {
   }
 }
 
-/** Each clone and each build but the first comes behind a line that says that it starts again. */
+/** Each repeated clone and build follows a log line that announces it. */
 function* repetitionFaults(
   lines: LogLine[],
   history: Settled['deploys'][0]['history'],
@@ -157,10 +163,10 @@ function* repetitionFaults(
     wasInterrupted(history, 'running.fetching', restartsAt) &&
     !count(/^fetching starts again/)
   )
-    yield 'was fetched again without a word'
+    yield 'was fetched again without a log line'
 }
 
-/** Reading a row checks its sum. */
+/** Reading a row verifies its checksum. */
 function checkRows(store: Store, { ledger, settled }: Offline): void {
   const keysOf = (name: string) => rowsOf(store.table(name)).map(({ key }) => JSON.stringify(key))
   const names = 'names env credentials events events_by_time releases addresses deploy_addresses services'
@@ -170,26 +176,27 @@ function checkRows(store: Store, { ledger, settled }: Offline): void {
   for (const row of rows) {
     const history = keysOf('history').filter((key) => key.startsWith(`["${row.id}",`))
     if (history.length !== row.revision) {
-      ledger.breach(
+      ledger.addViolation(
         'histories have no gap',
         `${row.id}: ${history.length} entries for ${row.revision} transitions`,
       )
     }
-    if (row.parked) ledger.breach('no actor is parked', `${row.id}: ${row.parked}`)
-    if (row.restarts > 0) ledger.breach('no actor is restarted', `${row.id}: ${row.restarts} times`)
+    if (row.parked) ledger.addViolation('no actor is parked', `${row.id}: ${row.parked}`)
+    if (row.restarts > 0) ledger.addViolation('no actor is restarted', `${row.id}: ${row.restarts} times`)
     const isRemoval = row.id.startsWith('svc-')
     if (!isRemoval && !services.has(row.service_id))
-      ledger.breach(noOrphans, `${row.id} of a service that is gone`)
+      ledger.addViolation(noOrphans, `${row.id} of a removed service`)
   }
   const active = keysOf('active').length
   const unfinished = rows.filter(({ final, parked }) => !final && !parked).length
-  if (active !== unfinished) ledger.breach(intact, `${active} actors are listed as active, ${unfinished} are`)
+  if (active !== unfinished)
+    ledger.addViolation(intact, `${active} actors are listed as active, expected ${unfinished}`)
   for (const name of ['services', 'env', 'credentials']) {
     const strays = keysOf(name).filter((key) => !services.has(JSON.parse(key)))
-    for (const key of strays) ledger.breach(noOrphans, `a row of ${name} for ${key}`)
+    for (const key of strays) ledger.addViolation(noOrphans, `a row of ${name} for ${key}`)
   }
   if (keysOf('names').length !== services.size)
-    ledger.breach(noOrphans, `names: ${keysOf('names').join(', ')}`)
+    ledger.addViolation(noOrphans, `names: ${keysOf('names').join(', ')}`)
   if (keysOf('addresses').length !== keysOf('deploy_addresses').length)
-    ledger.breach(intact, 'addresses differ from their holders')
+    ledger.addViolation(intact, 'addresses differ from their holders')
 }

@@ -1,6 +1,5 @@
-// The daemon that is killed again and again. Unlike the daemons of other tests it can be killed before it is
-// up.
-// Whoever asks it something takes `whenUp` anew each time; its port changes with every life.
+// The daemon that is killed repeatedly. Unlike those of other tests, it can be killed during startup.
+// Its port changes with every start, so callers await `whenUp` before each request.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -18,24 +17,24 @@ import { programArgs } from '../support/program.ts'
 
 export interface Victim {
   readonly prefix: string
-  /** Holds the data directory and the repositories of the load. */
+  /** Contains the data directory and the repositories of the load. */
   readonly directory: string
   readonly dataDir: string
-  /** What it wrote, one JSON object a line, over all its lives. */
+  /** Its log across restarts, one JSON object per line. */
   readonly log: string[]
-  /** One for each start; the last one is the current. */
+  /** The time of each start; the last one is the current. */
   readonly lives: Life[]
   /** Starts it and returns at once. */
   start(): void
-  /** The API of the current life, or of the next one that comes up. */
+  /** The API of the current process, or of the next one that comes up. */
   whenUp(): Promise<Api>
-  /** Waits until healthz says ok. */
+  /** Waits until /healthz responds with 200. */
   whenHealthy(): Promise<void>
-  /** SIGKILL, at whatever it is. */
+  /** Sends SIGKILL at any stage. */
   kill(): Promise<void>
-  /** SIGTERM; the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>
-  /** Ends it and removes what it made; with `keepFiles` its files stay. */
+  /** Kills it and removes everything it created; with `keepFiles` its files remain. */
   remove(options: { keepFiles: boolean }): Promise<void>
 }
 
@@ -48,7 +47,7 @@ export interface Life {
 
 export interface VictimOptions {
   args: string[]
-  /** It ended although nobody asked it to. */
+  /** Called when it exits unprompted. */
   onDeath: (words: string) => void
 }
 
@@ -61,7 +60,7 @@ interface State {
   readonly lives: Life[]
   child: ChildProcess | null
   api: Api | null
-  /** Somebody asked for its end. */
+  /** Whether its end was requested. */
   isEnding: boolean
 }
 
@@ -113,7 +112,7 @@ function begin(state: State, args: string[], onDeath: VictimOptions['onDeath']):
   state.child = launch(args, (line) => {
     state.log.push(line)
     const up = /"url":"([^"]+)".*"msg":"berthd listens"/.exec(line)
-    // What it said last may be read after its end.
+    // Its last output may be read after its exit.
     if (!up || life.endedAt !== null) return
     life.upAt = Date.now()
     state.api = createApi(up[1]!, readFileSync(join(state.dataDir, 'api_token'), 'utf8').trim())

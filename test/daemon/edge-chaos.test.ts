@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createChance } from '../crash/chance.ts'
+import { createChance } from '../crash/random.ts'
 import { edgeApp } from '../support/edge-app.ts'
 import { findEdge, type MishapName, mishaps, requireWhole } from '../support/edge-chaos.ts'
 import { startLoad } from '../support/edge-load.ts'

@@ -1,6 +1,6 @@
 // What is sent by quick requests, and what a good answer to them is.
 import { createHash, randomBytes } from 'node:crypto'
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 
 const mostBodyBytes = 32 * 1024
 

@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 import type { Api } from '../support/api.ts'
 import type { Scope } from '../support/directory.ts'
 import { baseImages } from '../support/images.ts'

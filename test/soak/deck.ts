@@ -1,6 +1,6 @@
 // Cards that are dealt in a random order, all of them before the first comes again: a short run has every
 // kind.
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 
 export function createDeck<T>(chance: Chance, cards: readonly T[]): () => T {
   let left: T[] = []

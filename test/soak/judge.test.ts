@@ -1,4 +1,4 @@
-// The judge of the soak, tried on one planted breach after the other: a judge that cannot find anything would
+// The judge of the soak, tried on one planted violation after the other: a judge that cannot find anything would
 // find everything well.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,13 +22,13 @@ test('a run in which all went well breaks nothing', () => {
   assert.deepEqual(verdict(), [])
 })
 
-test('a request that got no good answer is a breach', () => {
+test('a request that got no good answer is a violation', () => {
   assert.deepEqual(withRequest(request(3.1, { fault: '503: unready', deploy: null, instance: null })), [
     'no request fails: shop: get on used connection: 503: unready',
   ])
 })
 
-test('a slow request that was cut is a breach, also at the drain limit', () => {
+test('a slow request that was cut is a violation, also at the drain limit', () => {
   const cut = { kind: 'streaming' as const, doneAt: at(5.1), fault: 'broke off', ...formerInstance }
 
   assert.deepEqual(withRequest(request(3, cut)), [
@@ -36,7 +36,7 @@ test('a slow request that was cut is a breach, also at the drain limit', () => {
   ])
 })
 
-test('a request that the old version answered is a breach from a millisecond after the switch on', () => {
+test('a request that the old version answered is a violation from a millisecond after the switch on', () => {
   const early = request(3.1, formerInstance)
   const late = request(3.101, formerInstance)
 
@@ -53,14 +53,14 @@ test('a request that was sent before the switch may be answered by the old versi
   assert.deepEqual(withRequest(slow), [])
 })
 
-test('a version that answers after its drain is a breach of its own', () => {
+test('a version that answers after its drain is a violation of its own', () => {
   assert.deepEqual(withRequest(request(6, formerInstance)), [
     'no request reaches a version after its drain: ' +
       'shop: get answered by dep-1, sent 2900 ms after dep-2 was live',
   ])
 })
 
-test('a stream that reaches the old version after the switch is a breach as well', () => {
+test('a stream that reaches the old version after the switch is a violation as well', () => {
   const late = stream({ sentAt: at(4), openedAt: at(4.1), endedAt: at(5.1), ending: 'cut' })
 
   assert.deepEqual(withStream(late), [
@@ -69,16 +69,16 @@ test('a stream that reaches the old version after the switch is a breach as well
   ])
 })
 
-test('a version that answers before it was checked is a breach', () => {
-  const breach = [
+test('a version that answers before it was checked is a violation', () => {
+  const violation = [
     'no request reaches a version before it is checked: shop: get answered by dep-2, which was not',
   ]
 
-  assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(2.999) })), breach)
+  assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(2.999) })), violation)
   assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(3) })), [])
 })
 
-test('an answer of the neighbour, or of nobody known, is a breach', () => {
+test('an answer of the neighbour, or of nobody known, is a violation', () => {
   assert.deepEqual(withRequest(request(1, wikiInstance)), [
     'a service is answered by its own: shop: get answered by dep-w, which is not of it',
   ])
@@ -87,7 +87,7 @@ test('an answer of the neighbour, or of nobody known, is a breach', () => {
   ])
 })
 
-test("a neighbour's stream that ends while the other service is swapped is a breach", () => {
+test("a neighbour's stream that ends while the other service is swapped is a violation", () => {
   const cut = stream({ service: 'wiki', endedAt: at(5.1), ending: 'cut', ...wikiInstance })
 
   assert.deepEqual(withStream(cut), [
@@ -97,7 +97,7 @@ test("a neighbour's stream that ends while the other service is swapped is a bre
 
 const tooEarly = 'streams end only with their instance, and not before the drain limit'
 
-test('a stream that ends a millisecond before the drain limit is a breach', () => {
+test('a stream that ends a millisecond before the drain limit is a violation', () => {
   const cut = stream({ endedAt: at(5.099), ending: 'close 1001' })
 
   assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (close 1001) after 5096 ms`])
@@ -109,13 +109,13 @@ test('a stream of an instance that stays may not end, not even at a drain limit'
   assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (cut) after 1200 ms`])
 })
 
-test('a stream that ends between swaps is a breach', () => {
+test('a stream that ends between swaps is a violation', () => {
   const cut = stream({ service: 'wiki', endedAt: at(8), ending: 'ended', ...wikiInstance })
 
   assert.deepEqual(withStream(cut), [`${tooEarly}: wiki: websocket ended (ended) after 7997 ms`])
 })
 
-test('a stream that was refused, fell silent or said something else is a breach', () => {
+test('a stream that was refused, fell silent or said something else is a violation', () => {
   const refused = stream({
     openedAt: null,
     endedAt: at(4),
@@ -129,7 +129,7 @@ test('a stream that was refused, fell silent or said something else is a breach'
   assert.deepEqual(withStream(silent), [`${rule}: shop: websocket: silent for 20000 ms`])
 })
 
-test('an instance that a swap brought and that never answered is a breach', () => {
+test('an instance that a swap brought and that never answered is a violation', () => {
   const swaps = [{ ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }]
 
   assert.deepEqual(verdict({ swaps }), [
@@ -145,7 +145,7 @@ test('an instance that came shortly before the end, or left again at once, may h
   assert.deepEqual(verdict({ swaps: [fleeting, next] }), [])
 })
 
-test('a load that was not there is a breach, however well the rest went', () => {
+test('a load that was not there is a violation, however well the rest went', () => {
   const { requests, streams } = calmRun()
   const rule = 'the load is what was planned: shop'
 
@@ -161,12 +161,12 @@ test('a load that was not there is a breach, however well the rest went', () => 
   ])
 })
 
-test('a breach comes with all that was seen, and with the swap around it', () => {
+test('a violation comes with all that was seen, and with the swap around it', () => {
   const planted = request(3.5, { fault: '502: broken', doneAt: at(3.6) })
 
-  const [breach] = judge({ ...calmRun(), requests: [...calmRun().requests, planted] })
+  const [violation] = judge({ ...calmRun(), requests: [...calmRun().requests, planted] })
 
-  assert.deepEqual(breach!.evidence, [
+  assert.deepEqual(violation!.evidence, [
     `2026-01-01T00:00:03.600Z ${JSON.stringify(planted)}`,
     'swap 1: deploy of shop to v2: asked -1.600 s, switching -0.600 s, live -0.500 s, ' +
       'drain limit +1.500 s, done +2.400 s',

@@ -1,18 +1,18 @@
-// The judge: what of the evidence breaks a promise. Pure, so that each promise is tried on a planted breach.
+// The judge: what of the evidence breaks a promise. Pure, so that each promise is tried on a planted violation.
 // No margins. An instant of the load and one of the daemon are of one clock, and each is taken on the
-// side that speaks for the edge: what is called a breach here was one.
-import type { Breach } from '../crash/ledger.ts'
-import { breachOf, describeSwap } from './breach.ts'
+// side that speaks for the edge: what is called a violation here was one.
+import type { Violation } from '../crash/ledger.ts'
 import { type Evidence, swapsAt } from './evidence.ts'
 import { containerOf, isSlow, type RequestSample, type StreamSample, slowKinds } from './sample.ts'
 import { wrongVersions } from './versions.ts'
+import { describeSwap, violationOf } from './violation.ts'
 
 /** Of what the plan asks for, so much must have been sent: a load that was not there proves nothing. */
 const leastShare = 0.95
 /** An instance that was there for so long, with requests coming in, has had one. */
 const idleMs = 5000
 
-export function judge(evidence: Evidence): Breach[] {
+export function judge(evidence: Evidence): Violation[] {
   return [
     ...evidence.requests.flatMap((request) => faultOfRequest(evidence, request)),
     ...evidence.streams.flatMap((stream) => faultOfStream(evidence, stream)),
@@ -22,20 +22,20 @@ export function judge(evidence: Evidence): Breach[] {
   ]
 }
 
-function faultOfRequest(evidence: Evidence, request: RequestSample): Breach[] {
+function faultOfRequest(evidence: Evidence, request: RequestSample): Violation[] {
   if (request.fault === null) return []
   const rule = isSlow(request) ? 'no slow request fails' : 'no request fails'
   const { service, kind, connection, fault } = request
   const text = `${service}: ${kind} on ${connection} connection: ${fault}`
-  return [breachOf(evidence, rule, text, request, request.doneAt)]
+  return [violationOf(evidence, rule, text, request, request.doneAt)]
 }
 
-function faultOfStream(evidence: Evidence, stream: StreamSample): Breach[] {
+function faultOfStream(evidence: Evidence, stream: StreamSample): Violation[] {
   const { service, kind, fault, endedAt, openedAt, ending } = stream
   if (fault !== null) {
     const text = `${service}: ${kind}: ${fault}`
     return [
-      breachOf(evidence, 'streams open and carry every message', text, stream, endedAt ?? stream.sentAt),
+      violationOf(evidence, 'streams open and carry every message', text, stream, endedAt ?? stream.sentAt),
     ]
   }
   if (endedAt === null || openedAt === null || mayEnd(evidence, stream, endedAt)) return []
@@ -46,7 +46,7 @@ function faultOfStream(evidence: Evidence, stream: StreamSample): Breach[] {
       ? "the neighbour's streams are not cut by a swap"
       : 'streams end only with their instance, and not before the drain limit'
   const text = `${service}: ${kind} ended (${ending}) after ${endedAt - openedAt} ms`
-  return [breachOf(evidence, rule, text, stream, endedAt)]
+  return [violationOf(evidence, rule, text, stream, endedAt)]
 }
 
 /** Its own instance was swapped away, and its drain had come to the limit. */
@@ -57,7 +57,7 @@ export function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: numbe
 }
 
 /** Of the instances that swaps brought: each gets its share, unless it left again at once. */
-function idleInstances({ swaps, requests }: Evidence): Breach[] {
+function idleInstances({ swaps, requests }: Evidence): Violation[] {
   const used = new Set(requests.map(containerOf))
   const endAt = requests.reduce((latest, { doneAt }) => Math.max(latest, doneAt), 0)
   return swaps.flatMap((swap) => {
@@ -74,7 +74,7 @@ function idleInstances({ swaps, requests }: Evidence): Breach[] {
   })
 }
 
-function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: string): Breach[] {
+function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: string): Violation[] {
   const wanted = plan.services.find((one) => one.service === service)!
   const own = requests.filter((one) => one.service === service)
   const quick = own.filter((one) => !isSlow(one)).length

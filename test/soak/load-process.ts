@@ -3,7 +3,7 @@
 // Usage: load-process PLAN, with a channel to the parent.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createChance } from '../crash/chance.ts'
+import { createChance } from '../crash/random.ts'
 import { runEncrypted } from './encrypted.ts'
 import { isFleeting, type LoadPlan, type ServiceLoad } from './plan.ts'
 import { type Requests, runQuick, runSlow } from './requests.ts'

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import type { Breach } from '../crash/ledger.ts'
+import type { Violation } from '../crash/ledger.ts'
 import { until } from '../support/service.ts'
 import { appProgram } from './app.ts'
 import { judge } from './judge.ts'
@@ -40,14 +40,14 @@ function slowKindsIn({ requests }: Load): string[] {
 }
 
 /** What the judge says of a load that met no swap. */
-function judged({ load, plan }: { load: Load; plan: LoadPlan }): Breach[] {
+function judged({ load, plan }: { load: Load; plan: LoadPlan }): Violation[] {
   const { requests, streams } = load
   const since = { switchingAt: 0, liveAt: 1, drainingAt: null, deactivatedAt: null }
   const deploys = [{ id: deploy, service: 'shop', ...since }]
   return judge({ plan, loadMs: 1000, requests, streams, swaps: [], deploys })
 }
 
-const rulesOf = (breaches: Breach[]) => [...new Set(breaches.map(({ rule }) => rule))].sort()
+const rulesOf = (violations: Violation[]) => [...new Set(violations.map(({ rule }) => rule))].sort()
 
 function kill(app: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
   const gone = once(app, 'exit')
@@ -76,8 +76,8 @@ test('a load on an app that is killed sees requests refused, and slow ones and s
   await until('a request to be refused', isRefused)
   await load.stop()
 
-  const breaches = judged({ load, plan })
-  assert.deepEqual(rulesOf(breaches), [
+  const violations = judged({ load, plan })
+  assert.deepEqual(rulesOf(violations), [
     'no request fails',
     'no slow request fails',
     'streams end only with their instance, and not before the drain limit',

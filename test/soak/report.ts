@@ -1,5 +1,5 @@
 // What the run prints: a line for each swap, and a table of figures.
-import type { Breach } from '../crash/ledger.ts'
+import type { Violation } from '../crash/ledger.ts'
 import type { Swap } from './evidence.ts'
 import type { Figures, Latency } from './figures.ts'
 
@@ -8,7 +8,7 @@ export interface Outcome {
   drainSeconds: number
   figures: Figures
   swaps: Swap[]
-  breaches: Breach[]
+  violations: Violation[]
   durationMs: number
 }
 
@@ -17,7 +17,7 @@ export function swapLine({ number, kind, service, words, askedAt, liveAt, doneAt
   return `swap ${String(number).padStart(2)}  ${kind.padEnd(8)} ${service.padEnd(5)} ${took}  ${words}`
 }
 
-export function table({ seed, drainSeconds, figures, breaches, durationMs }: Outcome): string {
+export function table({ seed, drainSeconds, figures, violations, durationMs }: Outcome): string {
   const { latency, sender, slow, swaps, longestSwap, streams } = figures
   const rows: [string, string | number][] = [
     ['seed', seed],
@@ -40,7 +40,7 @@ export function table({ seed, drainSeconds, figures, breaches, durationMs }: Out
     ['slow requests', `${slow.requests}, the longest ${seconds(slow.longestMs)}`],
     ['streams', `${streams.opened} opened, ${streams.messages} messages`],
     ['  ended by a drain', list(streams.endings) || 'none'],
-    ['breaches', breaches.length],
+    ['violations', violations.length],
     ['took', seconds(durationMs)],
   ]
   return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join('\n')

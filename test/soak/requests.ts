@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { Agent, type ClientRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 import { isSame, isSelf, quickBody } from './answers.ts'
 import { type Ask, exchange } from './exchange.ts'
 import { runOpenLoop } from './open-loop.ts'

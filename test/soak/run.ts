@@ -2,8 +2,8 @@
 // The load begins when both are live and ends before anything is taken away; what it sees in between is
 // all that counts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Chance, createChance } from '../crash/chance.ts'
-import type { Breach } from '../crash/ledger.ts'
+import type { Violation } from '../crash/ledger.ts'
+import { type Chance, createChance } from '../crash/random.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
 import type { Scope } from '../support/directory.ts'
 import { edgeArgs, endHostEdge, portOf } from '../support/edge.ts'
@@ -25,7 +25,7 @@ export interface SoakOptions {
   /** The drain limit; slow requests take from a thirtieth of it to about two thirds. */
   drainSeconds: number
   edge: 'container' | 'host'
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
 interface Run extends SoakOptions {
@@ -83,35 +83,39 @@ async function swapAndJudge(run: Run): Promise<Omit<Outcome, 'durationMs'>> {
   const plan = planOf(run)
   const load = startLoad(plan)
   run.scope.after(() => load.kill())
-  const breaches: Breach[] = []
+  const violations: Violation[] = []
   await until('all streams to be open', async () => load.open === lastingStreams(plan))
   const beganAt = Date.now()
   await sleep(quietMs)
-  const swaps = await swapAll(run, breaches)
+  const swaps = await swapAll(run, violations)
   await sleep(quietMs)
   const loadMs = Date.now() - beganAt
-  await load.stop().catch((error: Error) => breaches.push(toBreach('the load runs to its end', error)))
+  await load.stop().catch((error: Error) => violations.push(toViolation('the load runs to its end', error)))
   const deploys = await readAllTimes(daemon.api, [app, neighbour])
   const { requests, streams } = load
   const evidence = { plan, loadMs, requests, streams, swaps, deploys }
-  breaches.push(...judge(evidence), ...(await judgeContainers(daemon, [app, neighbour])), ...judgeLog(daemon))
-  return { seed, drainSeconds, figures: figuresOf(evidence, neighbour.name), swaps, breaches }
+  violations.push(
+    ...judge(evidence),
+    ...(await judgeContainers(daemon, [app, neighbour])),
+    ...judgeLog(daemon),
+  )
+  return { seed, drainSeconds, figures: figuresOf(evidence, neighbour.name), swaps, violations }
 }
 
 /** One after the other; the first that does not come to its end is the last. */
-async function swapAll(run: Run, breaches: Breach[]): Promise<Swap[]> {
+async function swapAll(run: Run, violations: Violation[]): Promise<Swap[]> {
   const { daemon, app, neighbour, chance, drainSeconds } = run
   const drainMs = drainSeconds * 1000
   const next = createSwaps({ api: daemon.api, app, neighbour, chance: chance.fork(), drainMs })
   const pauses = chance.fork()
   const swaps: Swap[] = []
-  while (swaps.length < run.swaps && breaches.length === 0) {
+  while (swaps.length < run.swaps && violations.length === 0) {
     try {
       const swap = await next()
       swaps.push(swap)
-      run.say(swapLine(swap))
+      run.log(swapLine(swap))
     } catch (error) {
-      breaches.push(toBreach('every swap goes live and drains', error as Error))
+      violations.push(toViolation('every swap goes live and drains', error as Error))
     }
     await sleep(pauses.between(pauseMs.least, pauseMs.most))
   }
@@ -134,7 +138,7 @@ function planOf({ chance, ports, app, neighbour, drainSeconds }: Run): LoadPlan 
   return { seed: chance.whole(0, 2 ** 31), services }
 }
 
-/** Two thirds of the drain, but so long before its end that no busy machine turns one into a breach. */
+/** Two thirds of the drain, but so long before its end that no busy machine turns one into a violation. */
 function mostSlowMs(drainSeconds: number): number {
   return Math.max(500, Math.min((drainSeconds * 2000) / 3, drainSeconds * 1000 - 3000))
 }
@@ -145,7 +149,7 @@ async function deployNext({ api }: TestDaemon, app: App): Promise<void> {
   if (status !== 'live') throw new Error(`the second version of ${app.name} is ${status}: ${error}`)
 }
 
-function toBreach(rule: string, error: Error): Breach {
+function toViolation(rule: string, error: Error): Violation {
   const cause = error.cause === undefined ? [] : [String(error.cause)]
   return { rule, text: error.message, evidence: cause }
 }

@@ -3,7 +3,7 @@
 // more of them than the new one, and whether new ones still reach it would not show.
 // That a stream ended is not judged here. Whether it was allowed to is known only by who swapped what.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 import { openEventStream } from './event-stream.ts'
 import { patienceMs, type ServiceLoad } from './plan.ts'
 import { answeredBy, type StreamSample } from './sample.ts'

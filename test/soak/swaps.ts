@@ -1,6 +1,6 @@
 // The swaps of a run: each is asked for by the API as a person would, and waited for until the new instances
 // serve and the former ones are gone.
-import type { Chance } from '../crash/chance.ts'
+import type { Chance } from '../crash/random.ts'
 import type { Api, Body } from '../support/api.ts'
 import { finishedDeploy, until } from '../support/service.ts'
 import type { App } from './app.ts'

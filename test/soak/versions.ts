@@ -3,17 +3,17 @@
 // `switching` before it tells the edge anything; a request is sent after its `sentAt`, and done before its
 // `doneAt`. So what is sent in a later millisecond than `live` must not reach the former version, and what
 // was done before `switching` cannot have been answered by the new one.
-import type { Breach } from '../crash/ledger.ts'
-import { breachOf } from './breach.ts'
+import type { Violation } from '../crash/ledger.ts'
 import type { DeployTimes, Evidence } from './evidence.ts'
 import type { RequestSample, StreamSample } from './sample.ts'
+import { violationOf } from './violation.ts'
 
 interface Reign extends DeployTimes {
   /** Which followed it. */
   successor: DeployTimes | null
 }
 
-export function wrongVersions(evidence: Evidence): Breach[] {
+export function wrongVersions(evidence: Evidence): Violation[] {
   const reigns = new Map(evidence.deploys.map((times) => [times.id, reignOf(evidence, times)]))
   const samples = [...evidence.requests, ...evidence.streams]
   return samples.flatMap((sample) => {
@@ -22,7 +22,7 @@ export function wrongVersions(evidence: Evidence): Breach[] {
     if (wrong === null) return []
     const [rule, words] = wrong
     const text = `${sample.service}: ${sample.kind} answered by ${sample.deploy}, ${words}`
-    return [breachOf(evidence, rule, text, sample, sample.sentAt)]
+    return [violationOf(evidence, rule, text, sample, sample.sentAt)]
   })
 }
 

@@ -1,4 +1,4 @@
-// The datastores of the run, and what the answers promised of each.
+// The datastores of the run, and what was acknowledged for each.
 import type { Body } from '../../support/api.ts'
 import type { Client } from '../client.ts'
 import type { Ledger } from '../ledger.ts'
@@ -9,17 +9,20 @@ export interface DatastoreEntry {
   id: string
   name: string
   kind: Kind
-  /** What the creation was answered with. */
+  /** The response to the creation. */
   answer: Body
-  /** As the last acknowledged requests left it; null is the server's default. */
+  /** After the last acknowledged requests; null is the server's default. */
   wanted: { memory_limit_mb: number | null; cpu_limit: number | null }
-  /** Over when the last change of its limits is answered: of two at once nobody knows which is the last. */
+  /**
+   * Resolves with the response to the last change of its limits. Changes are serialized, because the order of
+   * two concurrent ones is unknown.
+   */
   limiting: Promise<void>
-  /** The deletion was acknowledged. */
+  /** Whether the deletion was acknowledged. */
   isDeleted: boolean
 }
 
-/** A POST that was answered: asked again with its key, it must be answered with the same datastore. */
+/** An acknowledged POST. Repeated with its key, it must return the same datastore. */
 export interface DatastoreRequest {
   path: string
   key: string
@@ -27,7 +30,7 @@ export interface DatastoreRequest {
   entry: DatastoreEntry
 }
 
-/** What all users of the run share. */
+/** State shared by all users of the run. */
 export interface Book {
   client: Client
   ledger: Ledger
@@ -35,7 +38,9 @@ export interface Book {
   datastores: DatastoreEntry[]
   requests: DatastoreRequest[]
   isOver: () => boolean
-  /** Limits that were set without Docker must come to be by themselves: nobody does anything that helps. */
+  /**
+   * Whether limits saved without Docker are being checked: they must be applied without any further request.
+   */
   isLeftAlone: boolean
 }
 

@@ -1,10 +1,10 @@
-// The container of a datastore as the engine shows it.
+// The container of a datastore, from the engine.
 import Docker from 'dockerode'
 import type { DatastoreEntry } from './book.ts'
 
 export interface Place {
   prefix: string
-  /** Where the engine listens. */
+  /** The engine's socket. */
   path: string
 }
 
@@ -12,7 +12,7 @@ export function inspectContainer({ prefix, path }: Place, { name }: Pick<Datasto
   return new Docker({ socketPath: path }).getContainer(`${prefix}-datastore-${name}`).inspect()
 }
 
-/** As a neighbor in its network reaches it, but for its name. */
+/** The address at which other containers of its network reach it. */
 export async function networkUrl(place: Place, { name, answer }: DatastoreEntry): Promise<string> {
   const { NetworkSettings } = await inspectContainer(place, { name })
   const [network] = Object.values(NetworkSettings.Networks)

@@ -1,15 +1,15 @@
-// One run: datastores that are written to while the daemon is killed and Docker restarts, then everything
-// settles and is checked.
-// What is random has a seed, what the machine makes of it has not.
+// One run: datastores are written to while the daemon is killed and Docker restarts, then
+// everything is checked.
+// Choices are seeded, timing is not.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
-import type { Chance } from '../chance.ts'
 import { processesOf } from '../processes.ts'
+import type { Chance } from '../random.ts'
 import { killLine } from '../report.ts'
 import type { Victim } from '../victim.ts'
-import { create, remove, repeat, untilAvailable } from './acts.ts'
+import { create, remove, repeat, untilAvailable } from './actions.ts'
 import { type Book, living } from './book.ts'
 import { networkUrl } from './container.ts'
 import { type EngineRestart, restartEngine, untilServed } from './engine-restarts.ts'
@@ -31,15 +31,15 @@ export interface Drill {
   engine: NamespaceEngine
   book: Book
   chance: Chance
-  /** The last kill was done: users, then writers, come to an end. */
+  /** Set after the last kill: users stop first, then writers. */
   isOver: boolean
   isWritten: boolean
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
-type Told = Omit<DatastoreOutcome, 'seed' | 'durationMs' | 'kept'>
+type DrillOutcome = Omit<DatastoreOutcome, 'seed' | 'durationMs' | 'savedFiles'>
 
-export async function runDrill(drill: Drill): Promise<Told> {
+export async function runDrill(drill: Drill): Promise<DrillOutcome> {
   const { victim, book, prepared } = drill
   victim.start()
   const writers = await makeWriters(drill)
@@ -67,17 +67,17 @@ export async function runDrill(drill: Drill): Promise<Told> {
     datastores: { made, deleted, restarts: book.requests.filter(({ path }) => /restart$/.test(path)).length },
     figures: book.ledger.figures,
     leftovers,
-    breaches: book.ledger.breaches,
+    violations: book.ledger.violations,
   }
 }
 
-/** One of each kind, and to each two writers. */
+/** One datastore of each kind, with two writers each. */
 async function makeWriters(drill: Drill): Promise<Writer[]> {
   const entries = [await create(drill.book, 'postgres', 'orders'), await create(drill.book, 'redis', 'queue')]
   const writers: Writer[] = []
   for (const entry of entries) {
     await untilAvailable(drill.book, entry)
-    const { body } = await drill.book.client.ask({ method: 'GET', path: `/datastores/${entry.id}` })
+    const { body } = await drill.book.client.request({ method: 'GET', path: `/datastores/${entry.id}` })
     const urls: Record<Way, string> = {
       port: body.external_url,
       network: await networkUrl(lookOf(drill), entry),
@@ -92,7 +92,7 @@ async function makeWriters(drill: Drill): Promise<Writer[]> {
   return writers
 }
 
-/** Ends with a daemon and an engine that run, with users who have stopped and writers who were served. */
+/** Ends with a running daemon and engine, stopped users, and writers that were served. */
 async function writeAndKill(drill: Drill, writers: Writer[]) {
   const { book, chance, prepared } = drill
   const entries = [...new Set(writers.map(({ entry }) => entry))]
@@ -103,7 +103,7 @@ async function writeAndKill(drill: Drill, writers: Writer[]) {
   const using = Promise.all([
     ...entries.map((entry) => lookAfter(book, entry, chance.fork())),
     bringGuests(book, chance.fork()),
-  ]).catch((error: Error) => book.ledger.breach('every request is answered', String(error.stack)))
+  ]).catch((error: Error) => book.ledger.addViolation('every request is answered', String(error.stack)))
   const done: Kill[] = []
   const [engineRestarts] = await Promise.all([restartEngines(drill, writers, done), killAll(drill, done)])
   drill.isOver = true
@@ -116,7 +116,7 @@ async function writeAndKill(drill: Drill, writers: Writer[]) {
 }
 
 async function killAll(drill: Drill, done: Kill[]): Promise<void> {
-  const { victim, book, kills, say } = drill
+  const { victim, book, kills, log } = drill
   const chance = drill.chance.fork()
   while (done.length < kills) {
     const former = done.at(-1)
@@ -127,7 +127,7 @@ async function killAll(drill: Drill, done: Kill[]): Promise<void> {
     const kill = await killOnce(victim, book, chance, done.length + 1)
     if (former && former.incident.to === Number.POSITIVE_INFINITY) book.incidents.end(former.incident)
     done.push(kill)
-    say(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
+    log(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
     await sleep(chance.isTrue(0.5) ? 0 : chance.between(0, 3000))
     victim.start()
   }
@@ -136,9 +136,9 @@ async function killAll(drill: Drill, done: Kill[]): Promise<void> {
   if (last) book.incidents.end(last.incident)
 }
 
-/** Spread over the kills; stopped and killed by turns, chance says which is first. */
+/** Spread over the kills; stops and kills alternate, starting with a random one. */
 async function restartEngines(drill: Drill, writers: Writer[], done: Kill[]): Promise<EngineRestart[]> {
-  const { engine, book, say, engineRestarts: wanted } = drill
+  const { engine, book, log, engineRestarts: wanted } = drill
   const chance = drill.chance.fork()
   const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
   const restarts: EngineRestart[] = []
@@ -149,7 +149,7 @@ async function restartEngines(drill: Drill, writers: Writer[], done: Kill[]): Pr
     await sleep(chance.between(0, 3000))
     const how = turns[number % turns.length]!
     restarts.push(await restartEngine({ engine, book, writers, chance, number, how, look }))
-    say(engineRestartLine(restarts.at(-1)!))
+    log(engineRestartLine(restarts.at(-1)!))
   }
   return restarts
 }
@@ -160,11 +160,11 @@ function lookOf({ victim: { prefix }, prepared, engine: { path } }: Drill): Limi
 
 async function stopInOrder({ victim, book: { ledger } }: Drill): Promise<void> {
   const code = await victim.stop()
-  if (code !== 0) ledger.breach('the daemon stops when it is told to', `it ended with ${code}`)
-  for (const line of processesOf(victim.dataDir)) ledger.breach('no process is left', line)
+  if (code !== 0) ledger.addViolation('the daemon stops on SIGTERM', `it exited with code ${code}`)
+  for (const line of processesOf(victim.dataDir)) ledger.addViolation('no process is left', line)
 }
 
-/** Deletes what is left by the API; what Docker and the disk then still have is left over. */
+/** Deletes everything through the API; returns what then remains in Docker and on disk. */
 async function removeAll({ victim, book }: Drill): Promise<string[]> {
   victim.start()
   for (const entry of living(book)) await remove(book, entry)
@@ -172,14 +172,14 @@ async function removeAll({ victim, book }: Drill): Promise<string[]> {
   await checkStored(victim.dataDir, book)
   const { containers, volumes } = await findLeftovers(victim.prefix)
   const leftovers = [...containers, ...volumes]
-  for (const name of leftovers) book.ledger.breach('nothing is left when all is deleted', name)
+  for (const name of leftovers) book.ledger.addViolation('nothing is left after deleting everything', name)
   return leftovers
 }
 
-/** What it says of itself: an error in its log is ours, however well everything ended. */
+/** Any error in the daemon's log is a violation, even if everything ended well. */
 function readDaemonLog({ victim: { log }, book: { ledger } }: Drill): void {
   const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
-  for (const line of errors) ledger.breach('the daemon logs no error', line)
+  for (const line of errors) ledger.addViolation('the daemon logs no error', line)
 }
 
 function figuresOf({ entry: { kind }, way, sent, acknowledged, breaks }: Writer) {

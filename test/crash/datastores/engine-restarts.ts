@@ -1,9 +1,9 @@
-// Stops Docker in order or kills it, leaves it away for a while, and starts it again. Limits are changed
-// meanwhile. It is over when every writer was told of a row after that, and the limits have come to be.
+// Stops or kills Docker, leaves it down for a while and starts it again, changing limits during the outage.
+// Complete when every writer has an acknowledged row afterwards and the limits are applied.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
-import type { Chance } from '../chance.ts'
-import { limit, untilAvailable } from './acts.ts'
+import type { Chance } from '../random.ts'
+import { limit, untilAvailable } from './actions.ts'
 import type { Book, DatastoreEntry } from './book.ts'
 import { type Incident, longestSilenceMs } from './incidents.ts'
 import { type LimitLook, untilLimited } from './limits.ts'
@@ -12,7 +12,7 @@ import type { Way, Writer } from './writer.ts'
 export interface EngineRestart {
   number: number
   how: 'stopped' | 'killed'
-  /** How long nothing answered at its socket. */
+  /** How long its socket was unavailable. */
   awayMs: number
   /** From its end until every writer was served again. */
   recoveryMs: number
@@ -60,7 +60,7 @@ export async function restartEngine(request: RestartRequest): Promise<EngineRest
   }
 }
 
-/** Every writer was told of a row that it sent from now on, and every datastore says that it serves. */
+/** Waits until every writer has a newly sent row acknowledged and every datastore reports that it serves. */
 export async function untilServed(book: Book, writers: Writer[]): Promise<void> {
   const waiting = writers.map((writer) => ({ writer, first: writer.sent.size + 1 }))
   const deadline = Date.now() + recoveryMs
@@ -69,16 +69,16 @@ export async function untilServed(book: Book, writers: Writer[]): Promise<void> 
   for (const { writer } of waiting.filter((one) => !isServed(one))) {
     const { entry, way } = writer
     const text = `${entry.name} takes no row by its ${way}, ${recoveryMs / 1000} s after`
-    book.ledger.breach('datastores come back', text)
+    book.ledger.addViolation('datastores recover', text)
   }
   await Promise.all(writtenOf(writers).map((entry) => untilAvailable(book, entry)))
 }
 
-/** The answers may come only when Docker is back. */
+/** The responses may arrive only when Docker is back. */
 async function limitAll({ book, writers, chance }: RestartRequest): Promise<void> {
   const limiting = writtenOf(writers).map((entry) => limit(book, entry, chance))
   await Promise.all(limiting).catch((error: Error) =>
-    book.ledger.breach('every request is answered', String(error.stack)),
+    book.ledger.addViolation('every request is answered', String(error.stack)),
   )
 }
 

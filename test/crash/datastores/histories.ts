@@ -1,11 +1,11 @@
-// Checks of the histories of datastores: each state follows from the one before by the chart.
+// Checks that each state in a datastore's history is a legal transition of the chart.
 import type { Body } from '../../support/api.ts'
 import type { HistoryLine } from '../settled.ts'
 
 const begin = 'starting.pulling'
 const anew = ['failed', 'starting.stopping', 'deleting']
 
-/** The chart once more, on purpose by hand: a change of the chart has to be meant here too. */
+/** A copy of the chart, written by hand so that a change of the chart must be repeated here deliberately. */
 const follows: Record<string, string[]> = {
   'starting.stopping': [begin, ...anew],
   'starting.pulling': ['starting.starting', ...anew],
@@ -22,18 +22,18 @@ const statusOf: Record<string, string[]> = {
   deleted: ['deleted'],
 }
 const meanwhile = ['creating', 'restarting', 'failed']
-/** Its limits change while its life stays what it is, and are told in no order with it. */
+/** Its limits change independently of its life, in no fixed order. */
 const beside = /^limits\.set$|^applyLimits\./
 
-/** In words. A history as long as that has a gap in its middle, by intention. */
+/** A list of faults. A history of maximum length has lost its middle by design. */
 export function historyFaults(history: HistoryLine[], record: Body): string[] {
   const faults: string[] = []
   const states = history.map(({ state }) => lifeOf(state))
-  if (history[0]?.event !== 'created' || states[0] !== begin) faults.push('does not begin as created')
+  if (history[0]?.event !== 'created' || states[0] !== begin) faults.push('does not start with created')
   let latest = history[0]?.at ?? ''
   for (const [index, { event, status, at }] of history.entries()) {
     const [before, state] = [states[index - 1], states[index]!]
-    if (!(statusOf[state] ?? meanwhile).includes(status)) faults.push(`${state} is told as ${status}`)
+    if (!(statusOf[state] ?? meanwhile).includes(status)) faults.push(`${state} is reported as ${status}`)
     if (before === undefined) continue
     if (!beside.test(event) && at < latest) faults.push(`${state} is older than ${before} before it`)
     if (!beside.test(event)) latest = at

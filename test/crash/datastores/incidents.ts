@@ -1,12 +1,12 @@
-// What happened when: kills of the daemon, restarts of Docker, restarts that somebody asked for. And for how
-// long a writer was told nothing around it.
-// Times are of the monotonic clock; what has not ended yet ends at infinity.
+// A timeline of kills, Docker restarts and requested restarts, and the longest gap between acknowledged
+// rows around each.
+// Times are from the monotonic clock; an ongoing incident ends at infinity.
 
 export type IncidentKind = 'kill' | 'engine' | 'restart'
 
 export interface Incident {
   kind: IncidentKind
-  /** The datastore it is about; null for what is about all. */
+  /** The datastore concerned; null for all. */
   who: string | null
   from: number
   to: number
@@ -14,12 +14,12 @@ export interface Incident {
 
 export interface Incidents {
   all: Incident[]
-  /** Over when `end` of it is called, in the moment of the call. */
+  /** Ends when its `end` is called. */
   begin(kind: IncidentKind, who?: string | null): Incident
   end(incident: Incident): void
-  /** Whether anything but a kill may explain what a client of that datastore met in this time. */
+  /** Whether anything but a kill may explain an error of that datastore's client in this time. */
   isDisturbed(who: string, from: number, to: number): boolean
-  /** Whether nothing happened that may concern that datastore. */
+  /** Whether there was no incident that concerns that datastore. */
   isQuiet(who: string, from: number, to: number): boolean
   wasEngineAway(from: number, to: number): boolean
 }
@@ -46,12 +46,12 @@ export function createIncidents(): Incidents {
   }
 }
 
-/** The longest time between two acknowledged rows that lies, in part at least, in the incident. */
+/** The longest time between two acknowledged rows that overlaps the incident. */
 export function longestSilenceMs(acknowledgedAt: readonly number[], { from, to }: Incident): number {
   return longestGapMs(acknowledgedAt, (before, at) => at > from && before < to)
 }
 
-/** The longest one in which, from end to end, nothing happened. */
+/** The longest one without any incident. */
 export function longestAtRestMs(
   acknowledgedAt: readonly number[],
   isQuiet: (from: number, to: number) => boolean,

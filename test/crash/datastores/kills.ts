@@ -1,9 +1,9 @@
-// Chooses the moments of the kills: while the daemon starts, at any time, right behind a request, or while a
-// datastore is in a given status.
+// Chooses when to kill the daemon: during startup, at any time, right after a request, or while a datastore
+// has a given status.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../chance.ts'
+import { untilChange, untilRequest } from '../kill-moments.ts'
 import { pass, readUnderWay } from '../killer.ts'
-import { untilChange, untilRequest } from '../moments.ts'
+import type { Chance } from '../random.ts'
 import type { Victim } from '../victim.ts'
 import type { Book } from './book.ts'
 import { type Incident, longestAtRestMs, longestSilenceMs } from './incidents.ts'
@@ -12,13 +12,13 @@ import type { Writer } from './writer.ts'
 export interface Kill {
   number: number
   how: 'start' | 'status' | 'request' | 'any'
-  /** Since the life began. */
+  /** Since the daemon's start. */
   livedMs: number
   wasUp: boolean
   wasEngineAway: boolean
-  /** How many actors were in which state. */
+  /** The number of actors per state. */
   underWay: Record<string, number>
-  /** From the kill until the next life is healthy, or killed too. */
+  /** From the kill until the next process is healthy, or killed too. */
   incident: Incident
 }
 
@@ -26,7 +26,7 @@ type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
 
 const statuses = { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2 }
 
-/** Waits for the moment, kills, and tells what was under way. */
+/** Waits for the moment, kills the daemon, and returns what was active. */
 export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
   const how = chance.choose({ start: 20, status: 30, request: 25, any: 25 })
   await moments[how](victim, book, chance)
@@ -66,10 +66,10 @@ const moments: Record<Kill['how'], Moment> = {
 }
 
 export interface KillFigures {
-  /** Kills around which nothing else happened to a datastore that was written to: one for each writer. */
+  /** Kills without another incident at a datastore that was written to, one count per writer. */
   undisturbed: number
   longestSilenceMs: number
-  /** Of the moments in which nothing happened at all: what the machine itself takes. */
+  /** The longest gap without any incident, as a baseline of the machine. */
   longestAtRestMs: number
 }
 
@@ -90,13 +90,13 @@ export function killFigures(kills: Kill[], writers: Writer[], { incidents }: Boo
   }
 }
 
-/** A connection breaks because of Docker or because somebody asked for a restart, never because of a kill. */
+/** A connection may break because of Docker or a requested restart, never because of a kill. */
 export function checkBreaks(writers: Writer[], { incidents, ledger }: Book): void {
   for (const { entry, way, breaks } of writers) {
     for (const { at, words } of breaks.filter((one) => !incidents.isDisturbed(entry.id, one.at, one.at))) {
       const isKilled = incidents.all.some(({ kind, from, to }) => kind === 'kill' && from <= at && to >= at)
       const text = `${entry.name} by its ${way}, ${isKilled ? 'around a kill' : 'at no kill'}: ${words}`
-      ledger.breach('datastores serve on without the daemon', text)
+      ledger.addViolation('datastores serve without the daemon', text)
     }
   }
 }

@@ -1,4 +1,4 @@
-// The limits that a datastore really has: its container's, and what Redis itself was told.
+// The effective limits of a datastore: those of its container, and Redis' own setting.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import type { Book, DatastoreEntry } from './book.ts'
@@ -10,10 +10,10 @@ export interface LimitLook extends Place {
 }
 
 const limitMs = 60_000
-/** The daemon's own. */
+/** The daemon's defaults. */
 const defaults = { memoryMb: 512, cpus: 1 }
 
-/** What differs from what was acknowledged, in words; null when nothing does. */
+/** The difference from the acknowledged limits, or null. */
 export async function limitFault(look: LimitLook, entry: DatastoreEntry): Promise<string | null> {
   const { kind, name, wanted } = entry
   const { NCPU } = await new Docker({ socketPath: look.path }).info()
@@ -30,14 +30,14 @@ export async function limitFault(look: LimitLook, entry: DatastoreEntry): Promis
   return `${name}: ${JSON.stringify(asked)} should be, ${JSON.stringify(shown)} is`
 }
 
-/** What was saved while Docker was away, or while the container was not there, comes to be all the same. */
+/** Limits saved while Docker or the container was unavailable must be applied later. */
 export async function untilLimited(look: LimitLook, book: Book, entry: DatastoreEntry): Promise<void> {
   let fault: string | null = null
   for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(100)) {
     fault = await limitFault(look, entry).catch((error: Error) => error.message)
     if (fault === null) return
   }
-  book.ledger.breach('limits that were saved without Docker come to be', fault!)
+  book.ledger.addViolation('limits saved without Docker are applied later', fault!)
 }
 
 async function maxmemory(prepared: string, url: string): Promise<string> {

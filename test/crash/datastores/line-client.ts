@@ -1,7 +1,7 @@
-// A real client, psql or redis-cli, that is told one line at a time and whose answer is read back. It runs in
-// the files of its image, as a process of the test: no engine can end it.
-// redis-cli sends a command again by itself when its connection was lost. What it complains of ends it
-// here, before anybody takes the second answer for the first.
+// A real psql or redis-cli that takes one line at a time. It runs from its image's files as a process of the
+// test, so no engine can end it.
+// redis-cli repeats a command after a lost connection, so any error output ends it here, before the second
+// response could be taken for the first.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { commandEnv, run } from '../../../src/base-images/command.ts'
 export type Kind = 'postgres' | 'redis'
 
 export interface LineClient {
-  /** The first line of the answer. Rejects with what the client complains of, at its end, or in silence. */
+  /** The first line of the response. Rejects on error output, at the client's end, or on a timeout. */
   ask(line: string): Promise<string>
   close(): Promise<void>
 }
@@ -22,12 +22,12 @@ const programs = {
   redis: ['/usr/bin/redis-cli', '--no-auth-warning', '-u'],
 } as const
 
-/** Where the files of each kind's image were unpacked. */
+/** The unpacked image files of each kind. */
 export function rootOf(prepared: string, kind: Kind): string {
   return join(prepared, `${kind}-root`)
 }
 
-/** Whatever one command prints. */
+/** Returns the output of one command. */
 export function runClient(prepared: string, kind: Kind, url: string, ...words: string[]): Promise<string> {
   const given = kind === 'postgres' ? words.flatMap((word) => ['-c', word]) : words
   return run('chroot', [rootOf(prepared, kind), ...programs[kind], url, ...given])
@@ -38,7 +38,7 @@ export function openLineClient(prepared: string, kind: Kind, url: string): LineC
     env: { ...commandEnv, PGCONNECT_TIMEOUT: '5' },
   })
   const closed = once(child, 'close')
-  // What is written to one that has ended is told by its end.
+  // A write to an exited process fails; its exit is handled elsewhere.
   child.stdin.on('error', () => undefined)
   const hear = answersOf(child)
   return {
@@ -54,7 +54,7 @@ export function openLineClient(prepared: string, kind: Kind, url: string): LineC
   }
 }
 
-/** Gives the next answer, each time it is called. */
+/** Returns a function that reads the next response. */
 function answersOf(child: ChildProcessWithoutNullStreams): () => Promise<string> {
   let pending: { resolve(line: string): void; reject(error: Error): void } | null = null
   let trouble: Error | null = null
@@ -68,7 +68,7 @@ function answersOf(child: ChildProcessWithoutNullStreams): () => Promise<string>
   return () =>
     new Promise((resolve, reject) => {
       if (trouble) return reject(trouble)
-      const silence = setTimeout(() => fail('no answer in time'), answerMs)
+      const silence = setTimeout(() => fail('timed out'), answerMs)
       const settle = (end: () => void) => {
         clearTimeout(silence)
         pending = null

@@ -1,5 +1,5 @@
-// What the run of datastores prints: a line for each kill and each restart of Docker, and a table of figures.
-import type { Breach, Figures } from '../ledger.ts'
+// The printed results of a datastore run: a line per kill and Docker restart, and a table of figures.
+import type { Figures, Violation } from '../ledger.ts'
 import type { EngineRestart } from './engine-restarts.ts'
 import type { KillFigures } from './kills.ts'
 import type { Kind } from './line-client.ts'
@@ -13,7 +13,7 @@ export interface WriterFigures {
   breaks: number
 }
 
-/** Plain JSON: it comes out of the namespace as a line. */
+/** Plain JSON, because it leaves the namespace as a line. */
 export interface DatastoreOutcome {
   seed: number
   kills: number
@@ -26,13 +26,13 @@ export interface DatastoreOutcome {
   figures: Figures
   leftovers: string[]
   durationMs: number
-  breaches: Breach[]
-  /** Where the files are, when they were kept. */
-  kept: string | null
+  violations: Violation[]
+  /** The directory with the saved files, if any. */
+  savedFiles: string | null
 }
 
 export function engineRestartLine({ number, how, awayMs, recoveryMs, silenceMs }: EngineRestart): string {
-  const times = `away ${seconds(awayMs)}, all served again ${seconds(recoveryMs)} later`
+  const times = `unavailable for ${seconds(awayMs)}, all serving again after ${seconds(recoveryMs)}`
   const silence = `no row for ${seconds(silenceMs.port)} by port, ${seconds(silenceMs.network)} by network`
   return `Docker ${number} ${how.padEnd(8)} ${times}; ${silence}`
 }
@@ -42,29 +42,32 @@ export function datastoreTable(outcome: DatastoreOutcome): string {
   const rows: [string, string | number][] = [
     ['seed', outcome.seed],
     ['kills', outcome.kills],
-    ['kills while it started', outcome.killsAtStart],
-    ['kills around Docker’s restarts', outcome.killsWithoutEngine],
-    ['restarts of Docker', engineRestarts.map(({ how }) => how).join(', ')],
+    ['kills during startup', outcome.killsAtStart],
+    ['kills during Docker restarts', outcome.killsWithoutEngine],
+    ['Docker restarts', engineRestarts.map(({ how }) => how).join(', ')],
     ...writers.map(writerRow),
-    ['no row for, at rest', `${killFigures.longestAtRestMs} ms at most`],
-    ['no row for, at a kill alone', `${killFigures.longestSilenceMs} ms at most`],
-    ['no row for, at Docker’s restart', `${longestSilence(outcome)} ms at most`],
-    ['datastores made', datastores.made],
+    ['longest gap, undisturbed', `${killFigures.longestAtRestMs} ms`],
+    ['longest gap around a kill', `${killFigures.longestSilenceMs} ms`],
+    ['longest gap, Docker restart', `${longestSilence(outcome)} ms`],
+    ['datastores created', datastores.made],
     ['datastores deleted', datastores.deleted],
-    ['restarts asked for', datastores.restarts],
+    ['restarts requested', datastores.restarts],
     ['requests acknowledged', figures.acknowledged],
     ['requests refused', figures.refused],
-    ['requests sent again', figures.retried],
-    ['duplicates answered', figures.duplicates],
+    ['requests retried', figures.retried],
+    ['duplicates detected', figures.duplicates],
     ['leftovers', outcome.leftovers.length],
-    ['breaches', outcome.breaches.length],
-    ['took', `${Math.round(outcome.durationMs / 1000)} s`],
+    ['violations', outcome.violations.length],
+    ['duration', `${Math.round(outcome.durationMs / 1000)} s`],
   ]
   return rows.map(([name, value]) => `${name.padEnd(32)}${value}`).join('\n')
 }
 
 function writerRow({ kind, way, sent, acknowledged, breaks }: WriterFigures): [string, string] {
-  return [`rows of ${kind} by ${way}`, `${acknowledged} of ${sent} acknowledged, ${breaks} connections broke`]
+  return [
+    `rows of ${kind} by ${way}`,
+    `${acknowledged} of ${sent} acknowledged, ${breaks} broken connections`,
+  ]
 }
 
 function longestSilence({ engineRestarts }: DatastoreOutcome): number {

@@ -1,4 +1,4 @@
-// The check of the rows itself: that it would tell.
+// Tests that the check of rows detects each fault.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rowFaults } from './rows.ts'
@@ -15,12 +15,12 @@ test('rows that were acknowledged and are there are no fault, nor is one that wa
   assert.deepEqual(rowFaults(found, { sent, acknowledged: [1, 2] }), [])
 })
 
-test('a row that was acknowledged and is not there is told', () => {
+test('an acknowledged row that is missing is a fault', () => {
   const faults = rowFaults([row(1, 'one')], { sent, acknowledged: [1, 2, 3] })
   assert.deepEqual(faults, ['2 of 3 rows acknowledged and not there: 2, 3'])
 })
 
-test('a row of another word, of nobody, or there twice is told', () => {
+test('a row with another word, a row that was never sent, and a duplicate row are faults', () => {
   const found = [row(1, 'one'), row(2, 'zwei'), row(9, 'nine'), row(1, 'one')]
   const faults = rowFaults(found, { sent, acknowledged: [1] })
   assert.deepEqual(faults, ['2 of 4 rows there and never sent like that: 2, 9', '1 are there twice'])

@@ -1,5 +1,5 @@
-// Numbered rows in a datastore: how each kind writes one, and how all of them are read back.
-// A row counts as acknowledged by the server's answer alone, not because a client was sent it.
+// Numbered rows in a datastore: how each kind writes one and reads all of them.
+// Only the server's response acknowledges a row.
 import { type Kind, runClient } from './line-client.ts'
 
 export interface Row {
@@ -8,7 +8,7 @@ export interface Row {
 }
 
 interface RowKind {
-  /** What has to be there before; null where nothing has. */
+  /** The setup command, or null. */
   preparation(place: string): string | null
   statement(place: string, row: Row): string
   isAcknowledged(answer: string, row: Row): boolean
@@ -40,7 +40,7 @@ const redis: RowKind = {
 
 export const rowKinds: Record<Kind, RowKind> = { postgres, redis }
 
-/** Each fault in words: rows that were lost, changed, or never sent. */
+/** A text per fault: rows that were lost, changed, or never sent. */
 export function rowFaults(
   found: readonly Row[],
   { sent, acknowledged }: { sent: ReadonlyMap<number, string>; acknowledged: readonly number[] },

@@ -1,5 +1,5 @@
-// The run of datastores: writers with acknowledged rows, through kills of the daemon and restarts of Docker.
-// The engine is one of the run's own, in a namespace: nobody else's containers notice.
+// The datastore run: writers with acknowledged rows during kills of the daemon and Docker restarts.
+// Uses a private engine in a namespace, so that no other containers are affected.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -21,11 +21,11 @@ export interface DatastoreRunOptions {
   kills: number
   engineRestarts: number
   seed: number
-  /** Keeps the files, also when nothing is wrong. */
+  /** Saves the files even without violations. */
   keep: boolean
-  /** Says its lines on standard error too, as they come. */
-  isSaidAtOnce: boolean
-  say: (line: string) => void
+  /** Also writes its lines to standard error as they come. */
+  logsToStderr: boolean
+  log: (line: string) => void
 }
 
 export { whyNoNamespace }
@@ -33,18 +33,18 @@ export { whyNoNamespace }
 /** Needs a namespace: see `whyNoNamespace`. */
 export async function runDatastoreCrash(
   scope: Scope,
-  { say, ...options }: DatastoreRunOptions,
+  { log, ...options }: DatastoreRunOptions,
 ): Promise<DatastoreOutcome> {
   const prepared = temporaryDirectory(scope)
   const images = await prepare(prepared)
-  const { lines } = await runInside(new URL('./inside.ts', import.meta.url).href, {
+  const { lines } = await runInside(new URL('./namespace-run.ts', import.meta.url).href, {
     DATASTORE_RUN: JSON.stringify({ ...options, prepared, images }),
-    ...(options.isSaidAtOnce ? { SAID_AT_ONCE: '1' } : {}),
+    ...(options.logsToStderr ? { SAID_AT_ONCE: '1' } : {}),
   })
-  return readVictimMessages<DatastoreOutcome>(lines, say)
+  return readVictimMessages<DatastoreOutcome>(lines, log)
 }
 
-/** There is no way out of the namespace: the images as files, and the clients that are in them. */
+/** The namespace has no network access, so images and clients are passed in as files. */
 async function prepare(directory: string): Promise<{ postgres: string; redis: string }> {
   const address = await ensureEngine()
   const images = await datastoreImages()

@@ -1,26 +1,26 @@
-// Writes one numbered row after the other into a datastore, over all that happens to it, and remembers what
-// it was told.
+// Writes numbered rows into a datastore continuously, across all incidents, and records
+// what was acknowledged.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../chance.ts'
+import type { Chance } from '../random.ts'
 import type { DatastoreEntry } from './book.ts'
 import { openLineClient } from './line-client.ts'
 import { rowKinds } from './rows.ts'
 
-/** By the port of the host, or by the container's own address in its network. */
+/** Connects to the host's port, or to the container's address in its network. */
 export type Way = 'port' | 'network'
 
 export interface Writer {
   entry: DatastoreEntry
   way: Way
   url: string
-  /** The table or the hash. */
+  /** The table or hash. */
   place: string
   sent: Map<number, string>
   acknowledged: number[]
   acknowledgedAt: number[]
-  /** Connections that had served, and broke. */
+  /** Established connections that broke. */
   breaks: { at: number; words: string }[]
-  /** Of rows, or connections, that failed. */
+  /** Failed rows or connections. */
   failures: number
 }
 
@@ -29,8 +29,8 @@ const againMs = 50
 
 export function createWriter(entry: DatastoreEntry, way: Way, url: string): Writer {
   const place = `kept_by_${way}`
-  const told = { sent: new Map<number, string>(), acknowledged: [], acknowledgedAt: [], breaks: [] }
-  return { entry, way, url, place, ...told, failures: 0 }
+  const rows = { sent: new Map<number, string>(), acknowledged: [], acknowledgedAt: [], breaks: [] }
+  return { entry, way, url, place, ...rows, failures: 0 }
 }
 
 export async function writeRows(
@@ -56,7 +56,7 @@ export async function writeRows(
   }
 }
 
-/** A row that got no answer is not tried again: whether it was written stays unknown. */
+/** A row without a response is not retried: whether it was written remains unknown. */
 async function writeRow(
   { entry, place, sent, acknowledged, acknowledgedAt }: Writer,
   ask: (line: string) => Promise<string>,

@@ -1,4 +1,4 @@
-// The services and the runs of the drill, and what the answers promised of each.
+// The services and runs of the drill, and what was acknowledged for each.
 import type { Body } from '../../support/api.ts'
 import type { Client } from '../client.ts'
 import type { Incidents } from '../datastores/incidents.ts'
@@ -11,17 +11,17 @@ export type Overlap = 'skip' | 'queue' | 'replace'
 export interface JobService {
   id: string
   name: string
-  /** Null for the one whose runs are all asked for. */
+  /** Null for the service without a schedule. */
   overlap: Overlap | null
-  /** What the service itself is set to run; null for the other one. */
+  /** The service's own command; null for the service without a schedule. */
   ownTask: Task | null
-  /** When it went live, in ms since 1970: nothing was due before. */
+  /** When it went live, in ms since 1970; nothing was due earlier. */
   liveAt: number
-  /** Instants without a run of which the API told, in ms since 1970. */
-  told: Set<number>
+  /** Skipped times that the API reported, in ms since 1970. */
+  skips: Set<number>
 }
 
-/** A run that somebody asked for, and was told of. */
+/** A requested run that was acknowledged. */
 export interface JobEntry {
   id: string
   service: JobService
@@ -30,11 +30,11 @@ export interface JobEntry {
   path: string
   key: string
   body: object
-  /** Somebody sent a cancel for it: `accepted` once that was acknowledged. */
+  /** Whether a cancel was sent; `accepted` once it was acknowledged. */
   cancel: 'none' | 'asked' | 'accepted' | 'refused'
 }
 
-/** What all users of the drill share. */
+/** State shared by all users of the drill. */
 export interface Book {
   client: Client
   ledger: Ledger
@@ -42,7 +42,7 @@ export interface Book {
   followers: Followers
   services: JobService[]
   entries: Map<string, JobEntry>
-  /** Where marks are listened for. */
+  /** The port of the mark listener. */
   markPort: number
   isOver: () => boolean
 }
@@ -50,12 +50,12 @@ export interface Book {
 export const cronServices = ({ services }: Pick<Book, 'services'>) =>
   services.filter(({ overlap }) => overlap !== null)
 
-/** Runs that are followed and whose log has not ended. */
+/** Followed runs whose log has not ended. */
 export function openRuns({ followers }: Book): Set<string> {
   return new Set(followers.all.filter(({ isEnded, isGone }) => !isEnded && !isGone).map(({ id }) => id))
 }
 
-/** Whether Docker was away at some time in the life of a run. */
+/** Whether Docker was down at some time during a run. */
 export function isEngineDisturbed({ incidents }: Book, { created_at, finished_at }: Body): boolean {
   const toClock = (at: string) => Date.parse(at) - performance.timeOrigin
   return incidents.wasEngineAway(toClock(created_at), finished_at ? toClock(finished_at) : performance.now())

@@ -1,14 +1,13 @@
-// One run: job runs and schedules while the daemon is killed and Docker restarts, then everything settles and
-// is checked.
-// What is random has a seed, what the machine makes of it has not.
+// One run: job runs and schedules while the daemon is killed and Docker restarts, then everything is checked.
+// Choices are seeded, timing is not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
-import type { Chance } from '../chance.ts'
 import { processesOf } from '../processes.ts'
+import type { Chance } from '../random.ts'
 import { killLine } from '../report.ts'
 import type { Victim } from '../victim.ts'
-import { createCron, createTools, removeService, repeatRun } from './acts.ts'
+import { createCron, createTools, removeService, repeatRun } from './actions.ts'
 import { type Book, cronServices, type JobService } from './book.ts'
 import { type EngineRestart, restartEngines } from './engine-restarts.ts'
 import { type Kill, killOnce } from './kills.ts'
@@ -24,19 +23,19 @@ export interface Drill {
   engineRestarts: number
   repoUrl: string
   victim: Victim
-  /** Null when Docker is shared, and never restarted. */
+  /** Null if Docker is shared and never restarted. */
   engine: NamespaceEngine | null
   book: Book
   marks: Mark[]
   chance: Chance
-  /** The last kill was done: users come to an end. */
+  /** Set after the last kill, so that the users stop. */
   isOver: boolean
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
-type Told = Omit<JobOutcome, 'seed' | 'durationMs' | 'kept'>
+type DrillOutcome = Omit<JobOutcome, 'seed' | 'durationMs' | 'savedFiles'>
 
-export async function runDrill(drill: Drill): Promise<Told> {
+export async function runDrill(drill: Drill): Promise<DrillOutcome> {
   const { victim, book, marks } = drill
   const { ledger } = book
   victim.start()
@@ -60,7 +59,7 @@ export async function runDrill(drill: Drill): Promise<Told> {
     engineRestarts,
     longestRestartMs: Math.max(0, ...restarts.map(({ startedAt, healthyAt }) => healthyAt! - startedAt)),
     leftovers,
-    breaches: ledger.breaches,
+    violations: ledger.violations,
   }
 }
 
@@ -76,7 +75,7 @@ async function makeServices({ book, repoUrl, chance }: Drill): Promise<JobServic
   return tools
 }
 
-/** Ends with a daemon and an engine that run, and with users who have stopped. */
+/** Ends with a running daemon and engine, and stopped users. */
 async function runAndKill(drill: Drill, tools: JobService) {
   const { book, chance, engine } = drill
   const using = Promise.all([
@@ -84,12 +83,12 @@ async function runAndKill(drill: Drill, tools: JobService) {
     startRuns(book, tools, chance.fork()),
     ...cronServices(book).map((service) => startOwnRuns(book, service, chance.fork())),
     watchSchedules(book),
-  ]).catch((error: Error) => book.ledger.breach('every request is answered', String(error.stack)))
+  ]).catch((error: Error) => book.ledger.addViolation('every request is answered', String(error.stack)))
   const done: Kill[] = []
   const restarting: Promise<EngineRestart[]> = engine
     ? restartEngines({
         ...{ engine, book, tools, chance: chance.fork(), count: drill.engineRestarts, kills: drill.kills },
-        ...{ killsDone: () => done.length, say: drill.say },
+        ...{ killsDone: () => done.length, log: drill.log },
       })
     : Promise.resolve([])
   const [engineRestarts] = await Promise.all([restarting, killAll(drill, done)])
@@ -99,34 +98,34 @@ async function runAndKill(drill: Drill, tools: JobService) {
   return { kills: done, engineRestarts }
 }
 
-async function killAll({ victim, book, kills, chance: all, say }: Drill, done: Kill[]): Promise<void> {
+async function killAll({ victim, book, kills, chance: all, log }: Drill, done: Kill[]): Promise<void> {
   const chance = all.fork()
   while (done.length < kills) {
     void victim.whenHealthy().catch(() => undefined)
     const kill = await killOnce(victim, book, chance, done.length + 1)
     done.push(kill)
-    say(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
-    // So long that runs end, and instants pass, while nobody looks.
+    log(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
+    // Long enough for runs to end and schedules to come due while the daemon is down.
     await sleep(chance.isTrue(0.5) ? 0 : chance.between(0, 3000))
     victim.start()
   }
 }
 
-/** Of runs that are over there is none, and a cron service has no instance. */
+/** Finished runs have no container, and a cron service has no instance. */
 async function checkContainers({ victim, book: { ledger } }: Drill): Promise<void> {
   const { containers } = await findLeftovers(victim.prefix)
   const isInstance = (name: string) => name.startsWith(`${victim.prefix}-tools-`) && name.endsWith('-0')
   for (const name of containers.filter((one) => !isInstance(one)))
-    ledger.breach('the containers of runs that are over are gone', name)
+    ledger.addViolation('containers of finished runs are removed', name)
 }
 
 async function stopInOrder({ victim, book: { ledger } }: Drill): Promise<void> {
   const code = await victim.stop()
-  if (code !== 0) ledger.breach('the daemon stops when it is told to', `it ended with ${code}`)
-  for (const line of processesOf(victim.dataDir)) ledger.breach('no process is left', line)
+  if (code !== 0) ledger.addViolation('the daemon stops on SIGTERM', `it exited with code ${code}`)
+  for (const line of processesOf(victim.dataDir)) ledger.addViolation('no process is left', line)
 }
 
-/** Deletes what is left by the API; what Docker and the disk then still have is left over. */
+/** Deletes everything through the API; returns what then remains in Docker and on disk. */
 async function removeAll({ victim, book }: Drill): Promise<string[]> {
   victim.start()
   for (const service of book.services) await removeService(book, service)
@@ -134,12 +133,12 @@ async function removeAll({ victim, book }: Drill): Promise<string[]> {
   await checkStored(victim.dataDir, { ledger: book.ledger, serviceIds: [], runIds: [] })
   const { containers, volumes, images } = await findLeftovers(victim.prefix)
   const leftovers = [...containers, ...volumes, ...images]
-  for (const name of leftovers) book.ledger.breach('nothing is left when all is deleted', name)
+  for (const name of leftovers) book.ledger.addViolation('nothing is left after deleting everything', name)
   return leftovers
 }
 
-/** What it says of itself: an error in its log is ours, however well everything ended. */
+/** Any error in the daemon's log is a violation, even if everything ended well. */
 function readDaemonLog({ victim: { log }, book: { ledger } }: Drill): void {
   const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
-  for (const line of errors) ledger.breach('the daemon logs no error', line)
+  for (const line of errors) ledger.addViolation('the daemon logs no error', line)
 }

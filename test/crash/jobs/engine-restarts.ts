@@ -1,20 +1,20 @@
-// Stops Docker in order or kills it, leaves it away for a while, and starts it again: spread over the kills,
-// by turns, chance says which is first.
+// Stops or kills Docker, leaves it down for a while and starts it again, spread over the kills. Stops and
+// kills alternate, starting with a random one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
-import type { Chance } from '../chance.ts'
-import { runOf, startRun } from './acts.ts'
+import type { Chance } from '../random.ts'
+import { runOf, startRun } from './actions.ts'
 import { type Book, type JobService, openRuns } from './book.ts'
 import { taskOf } from './tasks.ts'
 
 export interface EngineRestart {
   number: number
   how: 'stopped' | 'killed'
-  /** Runs that were not over then. */
+  /** Runs that were active at that time. */
   openRuns: number
-  /** How long nothing answered at its socket. */
+  /** How long its socket was unavailable. */
   awayMs: number
-  /** From its end until a run that was asked for then was over. */
+  /** From its end until a run that was requested then had finished. */
   recoveryMs: number
 }
 
@@ -24,18 +24,18 @@ export interface RestartsAsked {
   tools: JobService
   chance: Chance
   count: number
-  /** So many kills there will be, */
+  /** The planned number of kills. */
   kills: number
-  /** and so many were. */
+  /** The number of kills so far. */
   killsDone: () => number
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
 const longestAwayMs = 6000
 const recoveryMs = 150_000
 
 export async function restartEngines(asked: RestartsAsked): Promise<EngineRestart[]> {
-  const { chance, count, kills, killsDone, say } = asked
+  const { chance, count, kills, killsDone, log } = asked
   const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
   const restarts: EngineRestart[] = []
   while (restarts.length < count) {
@@ -45,7 +45,7 @@ export async function restartEngines(asked: RestartsAsked): Promise<EngineRestar
     await sleep(chance.between(0, 3000))
     const restart = await restartEngine(asked, number, turns[number % turns.length]!)
     restarts.push(restart)
-    say(engineRestartLine(restart))
+    log(engineRestartLine(restart))
   }
   return restarts
 }
@@ -65,7 +65,7 @@ async function restartEngine(
   book.incidents.end(incident)
   while (openRuns(book).has(id) && performance.now() - backAt < recoveryMs) await sleep(50)
   if (openRuns(book).has(id))
-    book.ledger.breach(
+    book.ledger.addViolation(
       'runs go on after a restart of Docker',
       `${id} is not over ${recoveryMs / 1000} s after`,
     )

@@ -1,10 +1,10 @@
-// Checks of the histories of job runs: each state follows from the one before by the chart.
+// Checks that each state in a job run's history is a legal transition of the chart.
 import type { Body } from '../../support/api.ts'
 import type { HistoryLine } from '../settled.ts'
 
 export const finalStates = ['succeeded', 'failed', 'canceled']
 
-/** The chart once more, on purpose by hand: a change of the chart has to be meant here too. */
+/** A copy of the chart, written by hand so that a change of the chart must be repeated here deliberately. */
 const follows: Record<string, string[]> = {
   pending: ['running.starting', 'failing', 'canceling.stopping'],
   'running.starting': ['running.following', 'running.stopping', 'canceling.stopping'],
@@ -21,13 +21,13 @@ const statusOf: Record<string, string> = {
   failing: 'failed',
 }
 
-/** In words. */
+/** A text per fault. */
 export function historyFaults(history: HistoryLine[], record: Body): string[] {
   const faults: string[] = []
   if (history[0]?.event !== 'created' || history[0].state !== 'pending') faults.push('does not begin pending')
   for (const [index, { state, status, event, at }] of history.entries()) {
     const region = state.split('.')[0]!
-    if ((statusOf[region] ?? region) !== status) faults.push(`${state} is told as ${status}`)
+    if ((statusOf[region] ?? region) !== status) faults.push(`${state} is reported as ${status}`)
     const before = history[index - 1]
     if (before === undefined) continue
     if (!follows[before.state]?.includes(state)) faults.push(`${state} follows ${before.state} by ${event}`)

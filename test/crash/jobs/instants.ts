@@ -1,15 +1,15 @@
-// The instants of a schedule that comes every minute, against the runs and what was told of instants without.
+// Compares the due times of an every-minute schedule with its runs and its reported skips.
 import type { Body } from '../../support/api.ts'
 
 const minuteMs = 60_000
 
-export interface InstantsAsked {
-  /** Ms since 1970: those after the first and up to the last are due. */
+export interface InstantsQuery {
+  /** Ms since 1970: times after the first and up to the last are due. */
   after: number
   upTo: number
   runs: Pick<Body, 'id' | 'scheduled_for'>[]
   /** Ms since 1970. */
-  told: ReadonlySet<number>
+  skips: ReadonlySet<number>
 }
 
 export function minutesBetween(after: number, upTo: number): number[] {
@@ -19,16 +19,16 @@ export function minutesBetween(after: number, upTo: number): number[] {
   return instants
 }
 
-/** Those with neither a run nor a word. */
-export function silentInstants({ after, upTo, runs, told }: InstantsAsked): string[] {
+/** Due times with neither a run nor a reported skip. */
+export function missedInstants({ after, upTo, runs, skips }: InstantsQuery): string[] {
   const served = new Set(runs.map(({ scheduled_for }) => Date.parse(scheduled_for)))
   return minutesBetween(after, upTo)
-    .filter((at) => !served.has(at) && !told.has(at))
+    .filter((at) => !served.has(at) && !skips.has(at))
     .map((at) => new Date(at).toISOString())
 }
 
-/** Those with more than one run, in words. */
-export function repeatedInstants(runs: InstantsAsked['runs']): string[] {
+/** A text per due time with more than one run. */
+export function repeatedInstants(runs: InstantsQuery['runs']): string[] {
   const byInstant = new Map<string, string[]>()
   for (const { id, scheduled_for } of runs)
     byInstant.set(scheduled_for, [...(byInstant.get(scheduled_for) ?? []), id])
@@ -37,8 +37,8 @@ export function repeatedInstants(runs: InstantsAsked['runs']): string[] {
     .map(([instant, ids]) => `${instant} has ${ids.join(', ')}`)
 }
 
-/** The instants that a word about the last one without a run is about. */
-export function toldBy({ scheduled_for, reason }: { scheduled_for: string; reason: string }): number[] {
+/** The due times that the API's last reported skip covers. */
+export function skippedBy({ scheduled_for, reason }: { scheduled_for: string; reason: string }): number[] {
   const [, first, last] = /every instant from (\S+) to (\S+) was missed/.exec(reason) ?? []
   if (first === undefined) return [Date.parse(scheduled_for)]
   return minutesBetween(Date.parse(first) - 1, Date.parse(last!))

@@ -1,20 +1,20 @@
-// Chooses the moments of the kills: while the daemon starts, at any time, right behind a request, when a run
-// has come to a given status, and around the instant at which schedules are due.
+// Chooses when to kill the daemon: during startup, at any time, right after a request, when a run reaches a
+// given status, and around the time at which schedules are due.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../chance.ts'
+import { untilChange, untilRequest } from '../kill-moments.ts'
 import { pass, readUnderWay } from '../killer.ts'
-import { untilChange, untilRequest } from '../moments.ts'
+import type { Chance } from '../random.ts'
 import type { Victim } from '../victim.ts'
 import type { Book } from './book.ts'
 
 export interface Kill {
   number: number
   how: 'start' | 'status' | 'request' | 'instant' | 'any'
-  /** Since the life began. */
+  /** Since the daemon's start. */
   livedMs: number
   wasUp: boolean
   wasEngineAway: boolean
-  /** How many actors were in which state. */
+  /** The number of actors per state. */
   underWay: Record<string, number>
 }
 
@@ -22,10 +22,10 @@ type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
 
 const statuses = { pending: 4, running: 5, succeeded: 3, failed: 4, canceled: 5, due: 2 }
 const minuteMs = 60_000
-/** Whoever waits for the next full minute every time kills too rarely. */
+/** Waiting for the full minute every time would make kills too rare. */
 const instantPatienceMs = 25_000
 
-/** Waits for the moment, kills, and tells what was under way. */
+/** Waits for the moment, kills the daemon, and returns what was active. */
 export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
   const isNear = untilInstantMs() < instantPatienceMs
   const how = chance.choose({ start: 14, status: 32, request: 20, instant: isNear ? 40 : 0, any: 20 })
@@ -66,7 +66,7 @@ const moments: Record<Kill['how'], Moment> = {
     await untilChange(victim, isMeant)
     await sleep(chance.isTrue(0.5) ? chance.between(0, 15) : chance.between(0, 600))
   },
-  // A run of a schedule is begun within some milliseconds of its instant.
+  // A scheduled run starts within milliseconds of its due time.
   instant: async (_victim, _book, chance) =>
     void (await sleep(
       untilInstantMs() + (chance.isTrue(0.7) ? chance.between(0, 60) : chance.between(-300, 900)),

@@ -1,5 +1,5 @@
-// The marks of the runs, in the order they came in, and what they prove: no run was started twice, and no two
-// own runs of a cron service were at work at the same time.
+// Marks that runs send, in order of arrival. They prove that no run was started twice, and that runs of a
+// cron service's own command never overlapped.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Scope } from '../../support/directory.ts'
@@ -18,13 +18,13 @@ export interface MarkServer {
 
 const pattern = /^(job-[0-9a-z]+) (start|line|end)\n$/
 
-/** On every address of this host: the containers know it by the gateway of their network. */
+/** Listens on every address of the host; containers use the gateway of their network. */
 export async function listenForMarks(scope: Scope): Promise<MarkServer> {
   const marks: Mark[] = []
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
-    // Whoever sends a mark may be killed in that moment.
+    // The sender may be killed at any moment.
     socket.on('error', () => undefined).on('close', () => open.delete(socket))
     socket.setEncoding('utf8').on('data', (text) => {
       const [, id, word] = pattern.exec(String(text)) ?? []
@@ -44,7 +44,7 @@ export async function listenForMarks(scope: Scope): Promise<MarkServer> {
 export const startsOf = (marks: readonly Mark[], id: string) =>
   marks.filter((mark) => mark.id === id && mark.word === 'start').length
 
-/** Pairs of the runs of which one was at work between two marks of the other, in words. */
+/** A text per pair of runs of which one was active between two marks of the other. */
 export function overlapFaults(marks: readonly Mark[], ownIds: ReadonlySet<string>): string[] {
   const own = marks.filter(({ id }) => ownIds.has(id))
   const ids = [...new Set(own.map(({ id }) => id))]

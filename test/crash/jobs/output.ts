@@ -1,4 +1,4 @@
-// The log and the record of one run, against what its command must have written and how it must have ended.
+// Compares the log and record of a run with the expected output and outcome of its command.
 import type { Body } from '../../support/api.ts'
 import type { Task } from './tasks.ts'
 
@@ -11,18 +11,18 @@ export interface EndedRun {
   record: Body
   lines: ShownLine[]
   task: Task
-  /** Docker was away or restarted while it was under way. */
+  /** Docker was down or restarted during the run. */
   isEngineDisturbed: boolean
 }
 
 const engineWords = /engine|docker/i
 
-/** Whether its command came to its own end. */
+/** Whether its command ran to completion. */
 export function hasEndedItself({ record, task }: Pick<EndedRun, 'record' | 'task'>): boolean {
   return record.status !== 'canceled' && record.exit_code === task.exitCode
 }
 
-/** Of the status and the exit code; for a run that nobody canceled. */
+/** Faults of the status and exit code of a run that was not canceled. */
 export function endFaults(run: EndedRun): string[] {
   const { record, task, isEngineDisturbed } = run
   if (hasEndedItself(run)) {
@@ -35,13 +35,13 @@ export function endFaults(run: EndedRun): string[] {
   return [`ended by a restart of Docker, its record says ${shown}`]
 }
 
-/** Of its lines: in order, without a gap, none twice, all of them, and the outcome last. */
+/** Faults of its lines: they must be in order, complete, without duplicates, and end with the outcome. */
 export function outputFaults(run: EndedRun): string[] {
   const { lines, task, isEngineDisturbed } = run
   const written = lines.filter(({ stream }) => stream === 'stdout')
   const numbers = written.map(({ line }) => Number(/^line (\d+) of \d+$/.exec(line)?.[1]))
   const wrong = numbers.findIndex((number, index) =>
-    // An engine that is killed may lose lines that a container wrote meanwhile. It repeats none.
+    // A killed engine may lose lines written during its downtime, but it repeats none.
     isEngineDisturbed ? !(number > (numbers[index - 1] ?? 0)) : number !== index + 1,
   )
   const faults: string[] = []

@@ -1,7 +1,7 @@
-// The checks of the runs themselves: that each of them would tell.
+// Tests that the checks of runs detect each fault.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { repeatedInstants, silentInstants, toldBy } from './instants.ts'
+import { missedInstants, repeatedInstants, skippedBy } from './instants.ts'
 import { type Mark, overlapFaults, startsOf } from './marks.ts'
 import { type EndedRun, endFaults, outputFaults } from './output.ts'
 import type { Task } from './tasks.ts'
@@ -23,7 +23,7 @@ test('a run with all its lines, its exit code and its outcome has no fault', () 
   assert.deepEqual([...endFaults(whole), ...outputFaults(whole)], [])
 })
 
-test('a line that is missing or there twice is told, and so is an end without its outcome', () => {
+test('a line that is missing or there twice is a fault, and so is an end without its outcome', () => {
   const withLines = (...lines: EndedRun['lines']) => outputFaults({ ...whole, lines })
   assert.deepEqual(withLines(line(1), line(3), last), ['line 3 of 3 is at 2 of its output', '2 of 3 lines'])
   assert.deepEqual(withLines(line(1), line(1), line(2), line(3), last), [
@@ -43,12 +43,12 @@ test('after a restart of Docker lines may be missing, but none is repeated', () 
   ])
 })
 
-test('another exit code is told, unless the record blames a restart of Docker for it', () => {
+test('another exit code is a fault, unless the record blames a restart of Docker for it', () => {
   const record = { status: 'failed', exit_code: 137, error: 'was ended by SIGKILL (exit code 137)' }
-  const told = `${record.status}, exit code 137: ${record.error}`
-  assert.deepEqual(endFaults({ ...whole, record }), [`7 was its exit code, its record says ${told}`])
+  const recorded = `${record.status}, exit code 137: ${record.error}`
+  assert.deepEqual(endFaults({ ...whole, record }), [`7 was its exit code, its record says ${recorded}`])
   assert.deepEqual(endFaults({ ...whole, record, isEngineDisturbed: true }), [
-    `ended by a restart of Docker, its record says ${told}`,
+    `ended by a restart of Docker, its record says ${recorded}`,
   ])
   const error = `${record.error}: the Docker engine was restarted meanwhile`
   assert.deepEqual(endFaults({ ...whole, record: { ...record, error }, isEngineDisturbed: true }), [])
@@ -57,7 +57,7 @@ test('another exit code is told, unless the record blames a restart of Docker fo
   ])
 })
 
-test('a run that started twice, and one that was at work while another was, are told', () => {
+test('a run that started twice, and one that was at work while another was, are faults', () => {
   const mark = (id: string, word: Mark['word']): Mark => ({ id, word })
   const marks = [
     mark('a', 'start'),
@@ -71,25 +71,25 @@ test('a run that started twice, and one that was at work while another was, are 
   assert.deepEqual(overlapFaults(marks, new Set(['a', 'c'])), [])
 })
 
-test('an instant with two runs, and one with neither a run nor a word, are told', () => {
+test('an instant with two runs, and one with neither a run nor a reported skip, are faults', () => {
   const at = (time: string) => `2026-01-01T00:${time}.000Z`
   const runs = [
     { id: 'a', scheduled_for: at('01:00') },
     { id: 'b', scheduled_for: at('03:00') },
     { id: 'c', scheduled_for: at('03:00') },
   ]
-  const told = new Set([Date.parse(at('04:00'))])
-  const asked = { after: Date.parse(at('00:00')), upTo: Date.parse(at('05:00')), runs, told }
+  const skips = new Set([Date.parse(at('04:00'))])
+  const asked = { after: Date.parse(at('00:00')), upTo: Date.parse(at('05:00')), runs, skips }
   assert.deepEqual(repeatedInstants(runs), [`${at('03:00')} has b, c`])
-  assert.deepEqual(silentInstants(asked), [at('02:00'), at('05:00')])
+  assert.deepEqual(missedInstants(asked), [at('02:00'), at('05:00')])
 })
 
 test('a word about many instants is about each of them', () => {
   const [first, last] = ['2026-01-01T00:01:00.000Z', '2026-01-01T00:03:00.000Z']
   const reason = `the server did not run: every instant from ${first} to ${last} was missed by a whole period`
   assert.deepEqual(
-    toldBy({ scheduled_for: last, reason }).map((at) => new Date(at).toISOString()),
+    skippedBy({ scheduled_for: last, reason }).map((at) => new Date(at).toISOString()),
     [first, '2026-01-01T00:02:00.000Z', last],
   )
-  assert.deepEqual(toldBy({ scheduled_for: first, reason: 'x was not over' }), [Date.parse(first)])
+  assert.deepEqual(skippedBy({ scheduled_for: first, reason: 'x was not over' }), [Date.parse(first)])
 })

@@ -1,8 +1,8 @@
-// Checks of what was promised of runs and schedules, when all is done.
+// Checks the promises about runs and schedules at the end.
 import type { Api, Body } from '../../support/api.ts'
 import { type Book, isEngineDisturbed } from './book.ts'
 import { historyFaults } from './histories.ts'
-import { repeatedInstants, silentInstants } from './instants.ts'
+import { missedInstants, repeatedInstants } from './instants.ts'
 import { type Mark, overlapFaults, startsOf } from './marks.ts'
 import { endFaults, hasEndedItself, outputFaults } from './output.ts'
 import { type Schedule, type SettledRun, scheduledRuns } from './settled.ts'
@@ -18,7 +18,7 @@ export interface Found {
 export async function checkPromises(api: Api, book: Book, found: Found): Promise<void> {
   const { ledger } = book
   for (const { id } of found.runs.filter(({ record }) => record === null))
-    ledger.breach('every acknowledged run has a record', `${id} is not known`)
+    ledger.addViolation('every acknowledged run has a record', `${id} is unknown`)
   const known = found.runs.filter((run): run is Known => run.record !== null)
   for (const run of known) checkRun(book, run, found)
   await checkNobodyElse(api, book, found)
@@ -26,7 +26,10 @@ export async function checkPromises(api: Api, book: Book, found: Found): Promise
   for (const service of book.services) {
     const own = known.filter((run) => run.service === service && run.record.overlap !== null)
     for (const fault of overlapFaults(found.marks, new Set(own.map(({ id }) => id))))
-      ledger.breach('own runs of a cron service never run at the same time', `${service.name}: ${fault}`)
+      ledger.addViolation(
+        'own runs of a cron service never run at the same time',
+        `${service.name}: ${fault}`,
+      )
   }
 }
 
@@ -38,7 +41,7 @@ function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
     ...lines.slice(-12).map(({ stream, line }) => `log: ${stream} ${line}`),
   ]
   const tell = (rule: string, fault: string) =>
-    book.ledger.breach(rule, `${id} (${task.kind}): ${fault}`, evidence)
+    book.ledger.addViolation(rule, `${id} (${task.kind}): ${fault}`, evidence)
   const ended = { record, lines, task, isEngineDisturbed: isEngineDisturbed(book, record) }
   for (const fault of historyFaults(history, record)) tell('histories follow the chart', fault)
   for (const fault of outputFaults(ended)) tell('a log has every line once, and the outcome last', fault)
@@ -58,7 +61,7 @@ function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
   checkFollower(book, run)
 }
 
-/** Somebody asked for it, or a younger run of a service whose runs replace each other. */
+/** Canceled by a request, or by a newer run of a service with `overlap: replace`. */
 function cancelFault({ entry, record, service }: Known, runs: SettledRun[]): string | null {
   if (record.error === 'canceled by the server token')
     return entry && entry.cancel !== 'none' ? null : 'nobody canceled it'
@@ -74,30 +77,34 @@ function checkFollower({ ledger, followers }: Book, { id, sent }: Known): void {
   const at = sent.findIndex((line, index) => line !== seen.lines[index])
   if (seen.isEnded && seen.lines.length === sent.length && at < 0) return
   const text = `${id}: ${seen.lines.length} lines were shown, ${sent.length} are stored, ${at} differs`
-  ledger.breach('followers see every line once', text, [...sent.slice(-5), '---', ...seen.lines.slice(-5)])
+  ledger.addViolation('followers see every line once', text, [
+    ...sent.slice(-5),
+    '---',
+    ...seen.lines.slice(-5),
+  ])
 }
 
-/** No run that nobody asked for, and no mark of a run that is not there. */
+/** There is no run without a request, and no mark of an unknown run. */
 async function checkNobodyElse(api: Api, { ledger, services, entries }: Book, { runs, marks }: Found) {
   const known = new Set(runs.map(({ id }) => id))
   for (const { id: serviceId } of services) {
     const jobs: Body[] = await api.get(`/services/${serviceId}/jobs?limit=500`)
     for (const { id, trigger } of jobs)
       if (trigger === 'manual' && !entries.has(id))
-        ledger.breach('a request is carried out once', `${id} is there, which nobody was told of`)
+        ledger.addViolation('a request is executed once', `${id} exists, but was never acknowledged`)
   }
   for (const id of new Set(marks.map((mark) => mark.id)))
-    if (!known.has(id)) ledger.breach('nothing runs without a record', `${id} left marks`)
+    if (!known.has(id)) ledger.addViolation('nothing runs without a record', `${id} left marks`)
 }
 
 async function checkInstants(api: Api, { ledger }: Book, { service, upTo }: Schedule): Promise<void> {
   const runs = await scheduledRuns(api, service)
   for (const fault of repeatedInstants(runs))
-    ledger.breach('no due instant has two runs', `${service.name}: ${fault}`)
-  const { liveAt: after, told } = service
-  for (const instant of silentInstants({ after, upTo, runs, told }))
-    ledger.breach('every due instant has a run, or a word why not', `${service.name}: ${instant}`)
+    ledger.addViolation('no due time has two runs', `${service.name}: ${fault}`)
+  const { liveAt: after, skips } = service
+  for (const instant of missedInstants({ after, upTo, runs, skips }))
+    ledger.addViolation('every due time has a run or a reported skip', `${service.name}: ${instant}`)
   for (const { id, scheduled_for } of runs)
-    if (told.has(Date.parse(scheduled_for)))
-      ledger.breach('an instant that is told to have no run has none', `${service.name}: ${id}`)
+    if (skips.has(Date.parse(scheduled_for)))
+      ledger.addViolation('a reported skip has no run', `${service.name}: ${id}`)
 }

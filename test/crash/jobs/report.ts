@@ -1,11 +1,11 @@
-// What the run of jobs prints when all is done: a table of figures.
-import type { Breach, Figures } from '../ledger.ts'
+// The printed results of a job run: a table of figures.
+import type { Figures, Violation } from '../ledger.ts'
 import { type Book, cronServices } from './book.ts'
 import type { EngineRestart } from './engine-restarts.ts'
 import type { Kill } from './kills.ts'
 import type { SettledRun } from './settled.ts'
 
-/** Plain JSON: it may come out of a namespace as a line. */
+/** Plain JSON, because it may leave a namespace as a line. */
 export interface JobOutcome {
   seed: number
   kills: number
@@ -13,21 +13,21 @@ export interface JobOutcome {
   killsByMoment: Record<string, number>
   killsWithoutEngine: number
   engineRestarts: EngineRestart[]
-  /** How many ended how. */
+  /** The number of runs by outcome. */
   runs: Record<string, number>
   runsStarted: number
   runsByTask: Record<string, number>
   scheduled: number
-  /** Instants without a run of which the API told. */
-  instantsTold: number
+  /** Skipped times that the API reported. */
+  skipsReported: number
   lines: number
   figures: Figures
   longestRestartMs: number
   leftovers: string[]
   durationMs: number
-  breaches: Breach[]
-  /** Where the files are, when they were kept. */
-  kept: string | null
+  violations: Violation[]
+  /** The directory with the saved files, if any. */
+  savedFiles: string | null
 }
 
 interface Source {
@@ -53,7 +53,7 @@ export function figuresOf({ kills, runs, book, isStarted }: Source) {
     runsStarted: runs.filter(isStarted).length,
     runsByTask: countBy(runs, ({ task }) => task.kind),
     scheduled: runs.filter(({ entry }) => entry === null).length,
-    instantsTold: cronServices(book).reduce((sum, { told }) => sum + told.size, 0),
+    skipsReported: cronServices(book).reduce((sum, { skips }) => sum + skips.size, 0),
     lines: runs.reduce((sum, { lines }) => sum + lines.length, 0),
     figures: book.ledger.figures,
   }
@@ -64,25 +64,25 @@ export function jobTable(outcome: JobOutcome): string {
   const rows: [string, string | number][] = [
     ['seed', outcome.seed],
     ['kills', outcome.kills],
-    ['kills while it started', outcome.killsAtStart],
+    ['kills during startup', outcome.killsAtStart],
     ['kills by moment', list(outcome.killsByMoment)],
-    ['kills around Docker’s restarts', outcome.killsWithoutEngine],
-    ['restarts of Docker', engineRestarts.map(({ how }) => how).join(', ') || 'none'],
+    ['kills during Docker restarts', outcome.killsWithoutEngine],
+    ['Docker restarts', engineRestarts.map(({ how }) => how).join(', ') || 'none'],
     ['runs', list(outcome.runs)],
-    ['runs by what they did', list(outcome.runsByTask)],
-    ['runs that began', outcome.runsStarted],
-    ['runs of schedules', outcome.scheduled],
-    ['instants told to have no run', outcome.instantsTold],
-    ['lines in their logs', outcome.lines],
+    ['runs by task', list(outcome.runsByTask)],
+    ['runs started', outcome.runsStarted],
+    ['scheduled runs', outcome.scheduled],
+    ['skips reported', outcome.skipsReported],
+    ['log lines', outcome.lines],
     ['requests acknowledged', figures.acknowledged],
     ['requests refused', figures.refused],
-    ['requests sent again', figures.retried],
-    ['duplicates answered', figures.duplicates],
+    ['requests retried', figures.retried],
+    ['duplicates detected', figures.duplicates],
     ['followers reconnected', figures.reconnects],
     ['longest restart to healthz', `${outcome.longestRestartMs} ms`],
     ['leftovers', outcome.leftovers.length],
-    ['breaches', outcome.breaches.length],
-    ['took', `${Math.round(outcome.durationMs / 1000)} s`],
+    ['violations', outcome.violations.length],
+    ['duration', `${Math.round(outcome.durationMs / 1000)} s`],
   ]
   return rows.map(([name, value]) => `${name.padEnd(32)}${value}`).join('\n')
 }

@@ -1,11 +1,11 @@
-// When all is done: every instant has come to something, every run has ended. And what the API says then.
+// Waits until every due time is handled and every run has ended, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../../support/api.ts'
 import type { HistoryLine } from '../settled.ts'
-import { stopSchedule } from './acts.ts'
+import { stopSchedule } from './actions.ts'
 import { type Book, cronServices, type JobEntry, type JobService } from './book.ts'
 import { finalStates } from './histories.ts'
-import { silentInstants } from './instants.ts'
+import { missedInstants } from './instants.ts'
 import type { ShownLine } from './output.ts'
 import type { Task } from './tasks.ts'
 import { lookAtSchedule } from './users.ts'
@@ -13,29 +13,29 @@ import { lookAtSchedule } from './users.ts'
 export interface SettledRun {
   id: string
   service: JobService
-  /** Null for one that a schedule began. */
+  /** Null for a scheduled run. */
   entry: JobEntry | null
   task: Task
-  /** Null when the daemon does not know it. */
+  /** Null if the daemon does not know it. */
   record: Body | null
   history: HistoryLine[]
   lines: ShownLine[]
-  /** The lines as they were sent. */
+  /** The lines in the order they were received. */
   sent: string[]
   hasEnd: boolean
 }
 
-/** Of one service: what of its instants the runs and the words must cover. */
+/** The due times of a service that its runs and reported skips must cover. */
 export interface Schedule {
   service: JobService
   upTo: number
 }
 
 const settleMs = 150_000
-/** A run begins this long after its instant at most, on a machine that has much else to do. */
+/** The maximum delay of a run on a busy machine. */
 const latenessMs = 10_000
 
-/** Waits for every instant that was due, but not for ever; then lets nothing more be due. */
+/** Waits, with a timeout, until every due time is handled, then stops the schedules. */
 export async function endSchedules(api: Api, book: Book): Promise<Schedule[]> {
   const schedules: Schedule[] = []
   for (const service of cronServices(book)) {
@@ -43,7 +43,7 @@ export async function endSchedules(api: Api, book: Book): Promise<Schedule[]> {
     for (const deadline = Date.now() + settleMs / 2; Date.now() < deadline; await sleep(200)) {
       await lookAtSchedule(book, service)
       const runs = await scheduledRuns(api, service)
-      if (silentInstants({ after: service.liveAt, upTo, runs, told: service.told }).length === 0) break
+      if (missedInstants({ after: service.liveAt, upTo, runs, skips: service.skips }).length === 0) break
     }
     await stopSchedule(book, service)
     schedules.push({ service, upTo })
@@ -65,7 +65,7 @@ export async function settleRuns(api: Api, book: Book): Promise<SettledRun[]> {
     runs = await readRuns(api, book)
   }
   for (const { id, record, history } of runs.filter((one) => !isOver(one)))
-    ledger.breach('every run ends', `${id} stays ${history.at(-1)?.state}`, [JSON.stringify(record)])
+    ledger.addViolation('every run ends', `${id} stays ${history.at(-1)?.state}`, [JSON.stringify(record)])
   for (const run of runs.filter(({ record }) => record !== null)) await readLines(api, run)
   return runs
 }
@@ -73,7 +73,7 @@ export async function settleRuns(api: Api, book: Book): Promise<SettledRun[]> {
 const isOver = ({ record, history }: SettledRun) =>
   record === null || finalStates.includes(history.at(-1)!.state)
 
-/** Those that were asked for, and those that schedules began. */
+/** Requested and scheduled runs. */
 async function readRuns(api: Api, book: Book): Promise<SettledRun[]> {
   const runs: SettledRun[] = []
   for (const entry of book.entries.values()) runs.push(await readRun(api, entry.id, entry.service, entry))

@@ -1,16 +1,16 @@
-// What a drill is played on: a daemon, its services' repository, somebody who listens for marks. All of it is
-// gone afterwards, but for the files when something is wrong.
+// The environment of a drill: a daemon, its services' repository and a mark listener. Removed afterwards,
+// except for the files if there are violations.
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from '../../support/api.ts'
 import type { Scope } from '../../support/directory.ts'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import { createRepository } from '../../support/repository.ts'
-import { createChance } from '../chance.ts'
 import { createClient } from '../client.ts'
 import { createIncidents } from '../datastores/incidents.ts'
 import { openFollowers } from '../follower.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
+import { createChance } from '../random.ts'
 import { openVictim, type Victim } from '../victim.ts'
 import type { Book } from './book.ts'
 import { type Drill, runDrill } from './drill.ts'
@@ -21,11 +21,11 @@ export interface StageOptions {
   kills: number
   engineRestarts: number
   seed: number
-  /** On the engine already. */
+  /** The base image, already on the engine. */
   baseImage: string
-  /** Keeps the files, also when nothing is wrong. */
+  /** Saves the files even without violations. */
   keep: boolean
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
 const engineCodes = ['docker_unavailable', 'docker_error']
@@ -38,24 +38,24 @@ export async function playDrill(
   const beganAt = Date.now()
   const ledger = createLedger()
   const marks = await listenForMarks(scope)
-  const onDeath = (words: string) => ledger.breach('the daemon ends only when it is killed', words)
+  const onDeath = (reason: string) => ledger.addViolation('the daemon does not exit on its own', reason)
   const victim = await openVictim({ args: ['--min-free-disk=16', `--host-ports=${marks.port}`], onDeath })
   const leave = () => void victim.remove({ keepFiles: false }).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
-  let kept = true
+  let keepFiles = true
   try {
     const drill = openDrill(scope, options, { engine, ledger, victim, marks })
-    const told = await runDrill(drill)
-    kept = options.keep || ledger.breaches.length > 0
+    const result = await runDrill(drill)
+    keepFiles = options.keep || ledger.violations.length > 0
     const durationMs = Date.now() - beganAt
-    return { ...told, seed: options.seed, durationMs, kept: kept ? victim.directory : null }
+    return { ...result, seed: options.seed, durationMs, savedFiles: keepFiles ? victim.directory : null }
   } catch (error) {
-    options.say(`files: ${victim.directory}`)
+    options.log(`files: ${victim.directory}`)
     throw error
   } finally {
     process.off('SIGINT', leave).off('SIGTERM', leave)
-    if (kept && engine) keepEngineLog(engine, victim)
-    await victim.remove({ keepFiles: kept })
+    if (keepFiles && engine) keepEngineLog(engine, victim)
+    await victim.remove({ keepFiles })
   }
 }
 
@@ -68,7 +68,7 @@ interface Props {
 
 function openDrill(scope: Scope, options: StageOptions, props: Props): Drill {
   const { engine, ledger, victim, marks } = props
-  const { kills, engineRestarts, seed, baseImage, say } = options
+  const { kills, engineRestarts, seed, baseImage, log } = options
   const repository = createRepository(scope)
   repository.commit('First', { Dockerfile: `FROM ${baseImage}\nCMD ["true"]\n` })
   const incidents = createIncidents()
@@ -81,7 +81,7 @@ function openDrill(scope: Scope, options: StageOptions, props: Props): Drill {
   }
   const drill: Drill = {
     ...{ kills, engineRestarts, repoUrl: repository.directory, victim, engine, book, marks: marks.marks },
-    ...{ chance: createChance(seed), isOver: false, say },
+    ...{ chance: createChance(seed), isOver: false, log },
   }
   return drill
 }

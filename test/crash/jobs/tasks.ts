@@ -1,20 +1,20 @@
-// What the runs of the drill do: numbered lines at some pace, marks of where they are, and an exit code.
-// Marks go to whoever listens on the host, by the gateway of the container's network; a run waits until
-// each one is answered, so that their order is the order in which things happened.
-import type { Chance } from '../chance.ts'
+// The tasks of runs: numbered lines at some pace, marks of their progress, and an exit code.
+// Runs send marks to a listener on the host, through the gateway of their network. Each mark is confirmed, so
+// their order is the order of events.
+import type { Chance } from '../random.ts'
 
 export const taskKinds = ['quick', 'slow', 'failing', 'chatty', 'stubborn'] as const
 export type TaskKind = (typeof taskKinds)[number]
 
 export interface Task {
   kind: TaskKind
-  /** How many lines it writes when nobody ends it. */
+  /** The number of lines it writes if it is not interrupted. */
   lines: number
-  /** A mark and a pause after so many. */
+  /** A mark and a pause after this many lines. */
   linesAtOnce: number
   pauseSeconds: number
   exitCode: number
-  /** SIGTERM does not end it. */
+  /** Ignores SIGTERM. */
   isStubborn: boolean
 }
 
@@ -34,7 +34,7 @@ export function taskOf(kind: TaskKind, chance: Chance): Task {
   }
 }
 
-/** For `sh -c`; the marks go to that port. */
+/** A script for `sh -c` that sends its marks to that port. */
 export function scriptOf(task: Task, port: number): string {
   const { lines, linesAtOnce, pauseSeconds, exitCode, isStubborn } = task
   return [

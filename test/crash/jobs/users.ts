@@ -1,10 +1,10 @@
-// The people of the drill: some start runs and cancel them, some start what a cron service runs, one looks at
-// the schedules all the time.
+// The simulated users: some start and cancel runs, some start a cron service's own command, one
+// polls the schedules.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '../chance.ts'
-import { cancelRun, repeatRun, runOf, startRun } from './acts.ts'
+import type { Chance } from '../random.ts'
+import { cancelRun, repeatRun, runOf, startRun } from './actions.ts'
 import { type Book, cronServices, type JobEntry, type JobService, openRuns } from './book.ts'
-import { toldBy } from './instants.ts'
+import { skippedBy } from './instants.ts'
 import { type TaskKind, taskOf } from './tasks.ts'
 
 const openAtMost = 14
@@ -17,7 +17,7 @@ export async function startRuns(book: Book, tools: JobService, chance: Chance): 
   while (!book.isOver()) {
     await sleep(chance.between(50, 1200))
     if (openRuns(book).size >= openAtMost) continue
-    // Now and then beside what a cron service itself runs.
+    // Sometimes concurrent with a cron service's own runs.
     const service = chance.isTrue(0.85) ? tools : chance.pick(cronServices(book))
     const entry = await startRun(book, service, runOf(taskOf(chance.choose(kinds), chance), book))
     if (chance.isTrue(0.25)) canceling.push(cancelLater(book, entry, chance))
@@ -26,7 +26,7 @@ export async function startRuns(book: Book, tools: JobService, chance: Chance): 
   await Promise.all(canceling)
 }
 
-/** What the service itself runs, by hand. */
+/** Starts the service's own command manually. */
 export async function startOwnRuns(book: Book, service: JobService, chance: Chance): Promise<void> {
   const isOwnOpen = (id: string) => book.entries.get(id)?.service === service
   while (!book.isOver()) {
@@ -42,7 +42,7 @@ async function cancelLater(book: Book, entry: JobEntry, chance: Chance): Promise
   await cancelRun(book, entry)
 }
 
-/** So that no word about an instant is missed: only the last one is kept. */
+/** Polls, because the API only returns the last skip. */
 export async function watchSchedules(book: Book): Promise<void> {
   while (!book.isOver()) {
     for (const service of cronServices(book)) await lookAtSchedule(book, service)
@@ -50,13 +50,13 @@ export async function watchSchedules(book: Book): Promise<void> {
   }
 }
 
-/** Follows the runs that nobody asked for. */
+/** Follows scheduled runs. */
 export async function lookAtSchedule(book: Book, service: JobService): Promise<void> {
   const { client, followers } = book
-  const schedule = await client.ask({ method: 'GET', path: `/services/${service.id}/schedule` })
+  const schedule = await client.request({ method: 'GET', path: `/services/${service.id}/schedule` })
   const skip = schedule.body?.last_skip
-  for (const instant of skip ? toldBy(skip) : []) service.told.add(instant)
-  const jobs = await client.ask({ method: 'GET', path: `/services/${service.id}/jobs?limit=20` })
+  for (const instant of skip ? skippedBy(skip) : []) service.skips.add(instant)
+  const jobs = await client.request({ method: 'GET', path: `/services/${service.id}/jobs?limit=20` })
   const known = new Set(followers.all.map(({ id }) => id))
   for (const { id, trigger } of jobs.body) if (trigger === 'schedule' && !known.has(id)) followers.follow(id)
 }

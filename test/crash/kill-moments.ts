@@ -1,6 +1,6 @@
-// Moments to kill a daemon at: right behind a request, or when something of it came to be so.
-// None of them is waited for for ever; where nothing of that kind happens, any other moment does.
-import type { AskedRequest, Client } from './client.ts'
+// Moments at which to kill a daemon: right after a request, or after a change.
+// Each wait has a timeout, after which any moment will do.
+import type { ApiRequest, Client } from './client.ts'
 import type { Victim } from './victim.ts'
 
 export interface SeenChange {
@@ -11,10 +11,10 @@ export interface SeenChange {
 
 const patienceMs = 5000
 
-/** Until the next request is sent that changes something and is of that kind. */
+/** Waits for the next modifying request that matches. */
 export async function untilRequest(
   client: Client,
-  isMeant: (request: AskedRequest) => boolean = () => true,
+  isMeant: (request: ApiRequest) => boolean = () => true,
 ): Promise<void> {
   await new Promise<void>((resolve) => {
     const giveUp = setTimeout(resolve, patienceMs)
@@ -25,7 +25,7 @@ export async function untilRequest(
   })
 }
 
-/** Until the change feed tells of such a change. */
+/** Waits for a matching event of the change feed. */
 export async function untilChange(victim: Victim, isMeant: (change: SeenChange) => boolean): Promise<void> {
   const api = await victim.whenUp()
   const signal = AbortSignal.timeout(patienceMs)
@@ -33,6 +33,6 @@ export async function untilChange(victim: Victim, isMeant: (change: SeenChange) 
     for await (const { event, data } of api.events('/events', { signal }))
       if (event === 'change' && isMeant(JSON.parse(data))) return
   } catch {
-    // It did not happen in time, or the daemon went.
+    // It did not happen in time, or the daemon ended.
   }
 }

@@ -1,23 +1,23 @@
-// Asking for deploys of every kind, and asking again: what was acknowledged is written into the ledger.
+// Requests deploys of every kind, and repeats requests. Acknowledged ones are recorded in the ledger.
 import { randomUUID } from 'node:crypto'
 import type { Body } from '../support/api.ts'
 import type { App, Flavor } from './app.ts'
 import type { ArchiveApp } from './archive-app.ts'
-import type { Chance } from './chance.ts'
 import type { Client } from './client.ts'
 import type { DeployEntry, DeployRequest, Ledger, ServiceEntry } from './ledger.ts'
+import type { Chance } from './random.ts'
 
 export interface Load {
   client: Client
   ledger: Ledger
-  /** Told of every deploy that was acknowledged. */
+  /** Called for every acknowledged deploy. */
   onDeploy: (entry: DeployEntry) => void
   isOver: () => boolean
 }
 
 type Asked = Pick<DeployRequest, 'path' | 'key' | 'body'>
 
-/** The next version: committed or pushed and deployed, or uploaded. */
+/** Releases the next version: committed or pushed and deployed, or uploaded. */
 export async function deployNext(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
   const { app } = service
   const version = await app.release(chance.choose<Flavor>({ good: 80, broken: 8, crashing: 12 }))
@@ -28,7 +28,7 @@ export async function deployNext(load: Load, service: ServiceEntry, chance: Chan
   await askDeploy(load, service, 'upload', upload, app.archive(), (id) => app.uploaded(id, version))
 }
 
-/** A version that was deployed already: a commit, or whatever there is. */
+/** Deploys an earlier commit, or the current state. */
 export async function deployAgain(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
   const { app, id } = service
   if (app.versions.length === 0) return
@@ -40,7 +40,7 @@ export function restart(load: Load, service: ServiceEntry): Promise<void> {
   return askDeploy(load, service, 'restart', `/services/${service.id}/restart`, undefined)
 }
 
-/** To any deploy the service ever had: what cannot run again is refused. */
+/** Rolls back to any deploy of the service; the server refuses what cannot run again. */
 export async function rollBack(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
   const own = [...load.ledger.deploys.values()].filter((entry) => entry.service === service)
   if (own.length === 0) return
@@ -48,17 +48,17 @@ export async function rollBack(load: Load, service: ServiceEntry, chance: Chance
   await askDeploy(load, service, 'rollback', `/services/${service.id}/rollback`, { deploy_id })
 }
 
-/** The same request with the same key: it must be answered with the same deploy. */
+/** Repeats a request with its key, which must return the same deploy. */
 export async function repeatRequest(load: Load, request: DeployRequest): Promise<void> {
   const { kind, path, deployId, key, body, service } = request
-  const answer = await load.client.ask({ method: 'POST', path, key, body })
+  const answer = await load.client.request({ method: 'POST', path, key, body })
   load.ledger.figures.duplicates++
   const again = kind === 'create' ? answer.body.latest_deploy : answer.body
   if (answer.status < 300 && again?.id === deployId) return
   const text = `${kind} ${path} gave ${deployId}, then ${answer.status} ${again?.id ?? answer.body.code}`
   const answers = [`first answer: ${JSON.stringify(request.answer)}`, `then: ${JSON.stringify(answer.body)}`]
-  load.ledger.breach('the same key gives the same deploy', text, answers)
-  // What it set going is looked after all the same.
+  load.ledger.addViolation('the same key gives the same deploy', text, answers)
+  // The unexpected deploy is tracked as well.
   if (answer.status < 300 && again) rememberDeploy(load, service, request, again)
 }
 
@@ -77,7 +77,7 @@ export function remember(
 
 export function unexpected(ledger: Ledger, what: string, answer: { status: number; body: Body }): void {
   const words = `${what}: ${answer.status} ${JSON.stringify(answer.body)}`
-  ledger.breach('requests are answered as the chart says', words)
+  ledger.addViolation('responses follow the chart', words)
 }
 
 async function askDeploy(
@@ -90,14 +90,14 @@ async function askDeploy(
 ): Promise<void> {
   const request = { path, body, key: randomUUID() }
   const versionsThen = service.app.versions.length
-  const answer = await load.client.ask({ method: 'POST', ...request })
+  const answer = await load.client.request({ method: 'POST', ...request })
   if (answer.status === 202) {
     onAnswer(answer.body.id)
     remember(load, service, kind, request, answer.body, versionsThen)
   } else if (!mayBeRefused(kind, service, answer)) unexpected(load.ledger, `POST ${path}`, answer)
 }
 
-/** Nothing to restart yet, nothing uploaded yet, or a version that cannot run again. */
+/** Nothing to restart or upload yet, or a version that cannot run again. */
 function mayBeRefused(kind: DeployRequest['kind'], { app }: ServiceEntry, { status, body }: AnswerSeen) {
   if (kind === 'restart') return status === 409
   if (kind === 'rollback') return status === 400 && /never live|was removed/.test(body.detail)
@@ -112,7 +112,7 @@ interface AnswerSeen {
 function rememberDeploy(load: Load, service: ServiceEntry, request: DeployRequest, answer: Body): void {
   const { ledger, onDeploy } = load
   const id = answer.id as string
-  // A restart may be answered with a deploy that is queued already.
+  // A restart may return a deploy that is already queued.
   if (ledger.deploys.has(id)) return
   const { commit, deploy_id } = (request.body ?? {}) as { commit?: string; deploy_id?: string }
   const { kind, versionsThen } = request

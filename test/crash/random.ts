@@ -1,15 +1,15 @@
-// Chance with a seed: the same seed gives the same decisions. When something happens stays up to the machine.
+// Seeded random choices: the same seed gives the same choices, but their timing depends on the machine.
 
 export interface Chance {
   /** A number from `least` up to, but not including, `most`. */
   between(least: number, most: number): number
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   whole(least: number, most: number): number
   isTrue(probability: number): boolean
   pick<T>(list: readonly T[]): T
-  /** A key, as often as its weight says. */
+  /** A key, with a probability proportional to its weight. */
   choose<K extends string>(weights: Record<K, number>): K
-  /** A sequence of its own, so that one user's delays do not change another's decisions. */
+  /** An independent sequence, so that one user's delays do not change another's choices. */
   fork(): Chance
 }
 

@@ -1,18 +1,17 @@
-// What people do with job runs: making services, asking for runs, canceling them, and asking again with the
-// same key.
-// What they expect in the end is written down only when the request was acknowledged.
+// Actions of users on job runs: creating services, starting and canceling runs, and repeating requests.
+// Expectations are recorded only for acknowledged requests.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Body } from '../../support/api.ts'
-import { createChance } from '../chance.ts'
+import { createChance } from '../random.ts'
 import type { Book, JobEntry, JobService, Overlap } from './book.ts'
 import { scriptOf, type Task, type TaskKind, taskOf } from './tasks.ts'
 
 const patienceMs = 150_000
-/** How the own runs of the cron services go. */
+/** The commands of the cron services. */
 const ownTasks: Record<Overlap, TaskKind> = { skip: 'slow', queue: 'failing', replace: 'slow' }
 
-/** A service whose runs are asked for, with a disk that they share; its instance does nothing. */
+/** A service for requested runs, which share its disk; its instance is idle. */
 export function createTools(book: Book, repoUrl: string): Promise<JobService> {
   const body = { name: 'tools', type: 'background_worker', repo_url: repoUrl, drain_seconds: 0 }
   const rest = { overlap: null, ownTask: null }
@@ -44,7 +43,7 @@ async function createService(
     path: `/deploys/${made.latest_deploy.id}/history`,
   })
   const liveAt = Date.parse(history.find(({ status }) => status === 'live').at)
-  const service: JobService = { id: made.id, name: body.name, ...rest, liveAt, told: new Set() }
+  const service: JobService = { id: made.id, name: body.name, ...rest, liveAt, skips: new Set() }
   book.services.push(service)
   return service
 }
@@ -60,11 +59,11 @@ async function untilLive(book: Book, deployId: string): Promise<void> {
 
 export interface RunAsked {
   task: Task
-  /** Null for what the service itself is set to run. */
+  /** Null for the service's own command. */
   command: string | null
 }
 
-/** What the run would do is known here alone. */
+/** Only the drill knows the task of a run. */
 export const runOf = (task: Task, { markPort }: Book): RunAsked => ({
   task,
   command: scriptOf(task, markPort),
@@ -87,49 +86,50 @@ export async function startRun(
 export async function cancelRun(book: Book, entry: JobEntry): Promise<void> {
   entry.cancel = 'asked'
   const path = `/jobs/${entry.id}/cancel`
-  const answer = await book.client.ask({ method: 'POST', path, key: randomUUID() })
+  const answer = await book.client.request({ method: 'POST', path, key: randomUUID() })
   const isLate = answer.status === 409 && answer.body.code === 'not_cancelable'
   if (answer.status >= 300 && !isLate) return unexpected(book, `POST ${path}`, answer)
   entry.cancel = isLate ? 'refused' : 'accepted'
   if (!isLate && answer.body.status !== 'canceled')
-    book.ledger.breach('a canceled run says so at once', `${entry.id} is ${answer.body.status}`)
+    book.ledger.addViolation('a canceled run shows it at once', `${entry.id} is ${answer.body.status}`)
 }
 
-/** The same request with the same key. */
+/** Repeats a request with its key. */
 export async function repeatRun(book: Book, { id, path, key, body }: JobEntry): Promise<void> {
-  const answer = await book.client.ask({ method: 'POST', path, key, body })
+  const answer = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++
   if (answer.status === 202 && answer.body.id === id) return
   const text = `POST ${path} gave ${id}, then ${wordsOf(answer)}`
-  book.ledger.breach('the same key gives the same run', text)
+  book.ledger.addViolation('the same key gives the same run', text)
 }
 
-/** From now on nothing is due for long. */
+/** Sets a schedule that does not come due during the run. */
 export async function stopSchedule(book: Book, { id }: JobService): Promise<void> {
   await must(book, 200, { method: 'PATCH', path: `/services/${id}`, body: { schedule: '0 0 1 1 *' } })
 }
 
-/** Deletes with the disk, and waits until it is gone. */
+/** Deletes the service with its disk, and waits until it is removed. */
 export async function removeService(book: Book, { id }: JobService): Promise<void> {
   const path = `/services/${id}`
-  const answer = await book.client.ask({ method: 'DELETE', path: `${path}?delete_disk=true&purge=true` })
+  const answer = await book.client.request({ method: 'DELETE', path: `${path}?delete_disk=true&purge=true` })
   if (answer.status >= 300) return unexpected(book, `DELETE ${path}`, answer)
   for (const deadline = Date.now() + patienceMs; ; await sleep(50)) {
-    if ((await book.client.ask({ method: 'GET', path })).status === 404) return
-    if (Date.now() > deadline) return book.ledger.breach('a deleted service goes', `${id} is still there`)
+    if ((await book.client.request({ method: 'GET', path })).status === 404) return
+    if (Date.now() > deadline)
+      return book.ledger.addViolation('a deleted service is removed', `${id} still exists`)
   }
 }
 
-type Asked = Parameters<Book['client']['ask']>[0]
+type Asked = Parameters<Book['client']['request']>[0]
 
 async function must(book: Book, status: number, request: Asked): Promise<Body> {
-  const answer = await book.client.ask(request)
+  const answer = await book.client.request(request)
   if (answer.status === status) return answer.body
   throw new Error(`${request.method} ${request.path}: ${wordsOf(answer)}`)
 }
 
 function unexpected({ ledger }: Book, what: string, answer: Answer): void {
-  ledger.breach('requests are answered as the chart says', `${what}: ${wordsOf(answer)}`)
+  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(answer)}`)
 }
 
 function wordsOf({ status, body }: Answer): string {

@@ -1,21 +1,21 @@
-// The part of the run that is in a namespace, with an engine that nobody else uses. What it says goes out
-// line by line, as JSON: words as they come, and the outcome last.
+// The part of the run inside a namespace with a private engine.
+// Writes JSON lines to stdout: log lines as they come, and the outcome last.
 import { copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from '../../support/api.ts'
 import { openNetwork } from '../../support/namespace.ts'
 import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
-import { createChance } from '../chance.ts'
 import { createClient } from '../client.ts'
 import { createLedger } from '../ledger.ts'
+import { createChance } from '../random.ts'
 import { openVictim } from '../victim.ts'
 import type { Book } from './book.ts'
 import { type Drill, runDrill } from './drill.ts'
 import { createIncidents } from './incidents.ts'
 import type { DatastoreRunOptions } from './run.ts'
 
-/** What the outside passes in by the environment. */
-type Passed = Omit<DatastoreRunOptions, 'say'> & {
+/** Passed in through the environment. */
+type Passed = Omit<DatastoreRunOptions, 'log'> & {
   prepared: string
   images: { postgres: string; redis: string }
 }
@@ -32,15 +32,15 @@ async function run({ prepared, images, kills, engineRestarts, seed, keep }: Pass
   const ledger = createLedger()
   const victim = await openVictim({
     args: ['--min-free-disk=16', `--postgres-image=${images.postgres}`, `--redis-image=${images.redis}`],
-    onDeath: (words) => ledger.breach('the daemon ends only when it is killed', words),
+    onDeath: (reason) => ledger.addViolation('the daemon does not exit on its own', reason),
   })
-  // The first process of a namespace takes all others with it.
+  // The end of a namespace's first process ends all others.
   process.once('SIGINT', () => {
     rmSync(victim.directory, { recursive: true, force: true })
     process.exit(130)
   })
   const incidents = createIncidents()
-  // Who changes limits while Docker is away is told so.
+  // Changing limits without Docker returns this error.
   const isExcused = ({ body }: Answer, sentAt: number) =>
     engineCodes.includes(body?.code) && incidents.wasEngineAway(sentAt, performance.now())
   const client = createClient(victim, ledger, isExcused)
@@ -50,24 +50,29 @@ async function run({ prepared, images, kills, engineRestarts, seed, keep }: Pass
   }
   const drill: Drill = {
     ...{ kills, engineRestarts, prepared, victim, engine, book, chance: createChance(seed) },
-    ...{ isOver: false, isWritten: false, say },
+    ...{ isOver: false, isWritten: false, log },
   }
-  let kept = true
+  let keepFiles = true
   try {
-    const told = await runDrill(drill)
-    kept = keep || ledger.breaches.length > 0
-    return { ...told, seed, durationMs: Date.now() - beganAt, kept: kept ? victim.directory : null }
+    const result = await runDrill(drill)
+    keepFiles = keep || ledger.violations.length > 0
+    return {
+      ...result,
+      seed,
+      durationMs: Date.now() - beganAt,
+      savedFiles: keepFiles ? victim.directory : null,
+    }
   } catch (error) {
-    say(`files: ${victim.directory}`)
+    log(`files: ${victim.directory}`)
     throw error
   } finally {
-    if (kept) copyFileSync(join(prepared, 'engine/dockerd.log'), join(victim.directory, 'dockerd.log'))
-    await victim.remove({ keepFiles: kept })
+    if (keepFiles) copyFileSync(join(prepared, 'engine/dockerd.log'), join(victim.directory, 'dockerd.log'))
+    await victim.remove({ keepFiles })
     await engine.stop()
   }
 }
 
-function say(line: string): void {
+function log(line: string): void {
   console.log(JSON.stringify({ said: line }))
   if (process.env.SAID_AT_ONCE) console.error(line)
 }

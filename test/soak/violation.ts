@@ -1,15 +1,15 @@
-// A breach that a sample shows, with all that is known of it and of what was swapped in that moment.
-import type { Breach } from '../crash/ledger.ts'
+// A violation that a sample shows, with all that is known of it and of what was swapped in that moment.
+import type { Violation } from '../crash/ledger.ts'
 import { type Evidence, type Swap, swapsAt } from './evidence.ts'
 import type { RequestSample, StreamSample } from './sample.ts'
 
-export function breachOf(
+export function violationOf(
   evidence: Evidence,
   rule: string,
   text: string,
   sample: RequestSample | StreamSample,
   at: number,
-): Breach {
+): Violation {
   const swaps = swapsAt(evidence, at).map((swap) => describeSwap(swap, at))
   const shown = swaps.length > 0 ? swaps : ['between swaps']
   return { rule, text, evidence: [`${new Date(at).toISOString()} ${JSON.stringify(sample)}`, ...shown] }

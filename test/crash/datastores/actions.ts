@@ -1,10 +1,10 @@
-// What people do to datastores: making, limiting, restarting, deleting, and asking again with the same key.
-// What they expect in the end is written down only when the request was acknowledged; new limits count
-// as saved also where the answer says that Docker, which is away, was not told them.
+// Actions of users on datastores: creating, limiting, restarting, deleting, and repeating requests.
+// Expectations are recorded only for acknowledged requests. New limits count as saved even if the response
+// says that Docker was unavailable.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../../support/api.ts'
-import type { Chance } from '../chance.ts'
+import type { Chance } from '../random.ts'
 import type { Book, DatastoreEntry, DatastoreRequest } from './book.ts'
 import type { Kind } from './line-client.ts'
 
@@ -16,7 +16,7 @@ const settleMs = 150_000
 export async function create(book: Book, kind: Kind, name: string): Promise<DatastoreEntry> {
   const body = { kind, name, version: versions[kind] }
   const request = { path: '/datastores', key: randomUUID(), body }
-  const answer = await book.client.ask({ method: 'POST', ...request })
+  const answer = await book.client.request({ method: 'POST', ...request })
   if (answer.status !== 201) throw new Error(`no datastore: ${wordsOf(answer)}`)
   const fresh = { wanted: { memory_limit_mb: null, cpu_limit: null }, limiting: Promise.resolve() }
   const entry = { id: answer.body.id, name, kind, answer: answer.body, ...fresh, isDeleted: false }
@@ -35,55 +35,56 @@ export function limit(book: Book, entry: DatastoreEntry, chance: Chance): Promis
 
 async function patch(book: Book, entry: DatastoreEntry, body: Record<string, number>): Promise<void> {
   const path = `/datastores/${entry.id}`
-  const answer = await book.client.ask({ method: 'PATCH', path, body })
+  const answer = await book.client.request({ method: 'PATCH', path, body })
   const isSaved = answer.status === 200 || /^limits of '.+' saved, but/.test(answer.body?.detail)
   if (!isSaved) return unexpected(book, `PATCH ${path}`, answer)
   for (const [key, value] of Object.entries(body))
     entry.wanted[key as keyof DatastoreEntry['wanted']] = value === 0 ? null : value
 }
 
-/** And waits until it serves again: until then its clients know why it does not. */
+/** Waits until it serves again; until then its clients expect failures. */
 export async function restart(book: Book, entry: DatastoreEntry): Promise<void> {
   const incident = book.incidents.begin('restart', entry.id)
   const request = { path: `/datastores/${entry.id}/restart`, key: randomUUID(), body: undefined }
-  const answer = await book.client.ask({ method: 'POST', ...request })
+  const answer = await book.client.request({ method: 'POST', ...request })
   if (answer.status === 202) book.requests.push({ ...request, entry })
   else unexpected(book, `POST ${request.path}`, answer)
   await untilAvailable(book, entry)
   book.incidents.end(incident)
 }
 
-/** The same request with the same key. One that was deleted meanwhile may be unknown. */
+/** Repeats a request with its key. A datastore deleted in between may be unknown. */
 export async function repeat(book: Book, { path, key, body, entry }: DatastoreRequest): Promise<void> {
-  const answer = await book.client.ask({ method: 'POST', path, key, body })
+  const answer = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++
   const isSame = answer.status < 300 && answer.body.id === entry.id
   if (isSame || (entry.isDeleted && answer.status === 404)) return
   const text = `POST ${path} gave ${entry.id}, then ${wordsOf(answer)}`
-  book.ledger.breach('the same key gives the same datastore', text)
+  book.ledger.addViolation('the same key gives the same datastore', text)
 }
 
-/** Deletes, and waits until the name is free again. */
+/** Deletes it and waits until the name is free again. */
 export async function remove(book: Book, entry: DatastoreEntry): Promise<void> {
   const path = `/datastores/${entry.id}`
-  const answer = await book.client.ask({ method: 'DELETE', path: `${path}?purge=true` })
-  // A repetition of one that was done but not answered finds nothing.
+  const answer = await book.client.request({ method: 'DELETE', path: `${path}?purge=true` })
+  // A repeated request finds nothing if the first one succeeded without a response.
   const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
   if (!isDone) return unexpected(book, `DELETE ${path}`, answer)
   entry.isDeleted = true
-  const isGone = async () => (await book.client.ask({ method: 'GET', path })).status === 404
-  if (!(await untilTrue(isGone))) book.ledger.breach('a deleted datastore goes', `${entry.id} is still there`)
+  const isGone = async () => (await book.client.request({ method: 'GET', path })).status === 404
+  if (!(await untilTrue(isGone)))
+    book.ledger.addViolation('a deleted datastore is removed', `${entry.id} still exists`)
 }
 
 export async function untilAvailable(book: Book, entry: DatastoreEntry): Promise<void> {
   let last = ''
   const isAvailable = async () => {
-    const { body } = await book.client.ask({ method: 'GET', path: `/datastores/${entry.id}` })
+    const { body } = await book.client.request({ method: 'GET', path: `/datastores/${entry.id}` })
     last = JSON.stringify({ ...body, password: undefined })
     return body.status === 'available'
   }
   if (await untilTrue(isAvailable)) return
-  book.ledger.breach('datastores come back', `${entry.name} stays as it is`, [last])
+  book.ledger.addViolation('datastores recover', `${entry.name} does not recover`, [last])
 }
 
 async function untilTrue(look: () => Promise<boolean>): Promise<boolean> {
@@ -94,7 +95,7 @@ async function untilTrue(look: () => Promise<boolean>): Promise<boolean> {
 }
 
 function unexpected({ ledger }: Book, what: string, answer: Answer): void {
-  ledger.breach('requests are answered as the chart says', `${what}: ${wordsOf(answer)}`)
+  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(answer)}`)
 }
 
 function wordsOf({ status, body }: Answer): string {

@@ -1,12 +1,12 @@
-// The run of jobs in a namespace, with an engine that nobody else uses. What it says goes out line by line,
-// as JSON: words as they come, and the outcome last.
+// The job run inside a namespace with a private engine.
+// Writes JSON lines to stdout: log lines as they come, and the outcome last.
 import { join } from 'node:path'
 import { openNetwork } from '../../support/namespace.ts'
 import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
 import { playDrill, type StageOptions } from './stage.ts'
 
-/** What the outside passes in by the environment. */
-type Passed = Omit<StageOptions, 'say'> & { prepared: string }
+/** Passed in through the environment. */
+type Passed = Omit<StageOptions, 'log'> & { prepared: string }
 
 async function run({ prepared, ...options }: Passed) {
   await openNetwork('10.99.0.1')
@@ -16,14 +16,14 @@ async function run({ prepared, ...options }: Passed) {
   const cleanups: (() => unknown)[] = []
   const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
   try {
-    return await playDrill(scope, { ...options, say }, engine)
+    return await playDrill(scope, { ...options, log }, engine)
   } finally {
     for (const cleanup of cleanups) await cleanup()
     await engine.stop()
   }
 }
 
-function say(line: string): void {
+function log(line: string): void {
   console.log(JSON.stringify({ said: line }))
   if (process.env.SAID_AT_ONCE) console.error(line)
 }
