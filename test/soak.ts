@@ -1,10 +1,10 @@
-// npm run soak -- --swaps 50 --seed 7: swaps a service and its neighbour under load again and again, and
-// judges every request and every stream.
-//   --swaps N   how often, 50 when left out
-//   --seed S    what is decided by chance, a new one when left out; it is printed
-//   --drain S   the drain limit in seconds, 30 when left out; slow requests take up to two thirds of it
-//   --edge E    container when left out, or host: HAProxy as a process of this machine
-//   --json      prints the outcome as JSON on standard output, and all else on standard error
+// npm run soak -- --swaps 50 --seed 7: repeatedly swaps a service and its neighbour under load, and checks
+// every request and stream.
+//   --swaps N   number of swaps, 50 by default
+//   --seed S    seed of random choices, random by default; it is printed
+//   --drain S   the drain limit in seconds, 30 by default; slow requests take up to two thirds of it
+//   --edge E    container (default), or host: HAProxy as a process of this machine
+//   --json      prints the outcome as JSON on standard output, and everything else on standard error
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { describeViolations } from './crash/report.ts'
@@ -28,7 +28,7 @@ if (values.help) {
 const log = values.json ? console.error : console.log
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const swaps = Number(values.swaps)
-log(`${swaps} swaps with seed ${seed}`)
+log(`${swaps} swaps, seed ${seed}`)
 const edge = values.edge === 'host' ? 'host' : 'container'
 const drainSeconds = Number(values.drain)
 const outcome = await runSoak({ swaps, seed, drainSeconds, edge, log: (line) => log(line) })

@@ -80,7 +80,7 @@ function* liveFaults({ entry, record }: SettledService, { deploys }: Settled): G
       .at(-1) ?? null
   const wanted = newest === null ? '' : newest
   if (live.join() !== wanted) {
-    const text = `${entry.name}: expected ${wanted || 'no deploy'} to be live, found ${live.join(', ') || 'none'}`
+    const text = `${entry.name}: live is ${live.join(', ') || 'none'}, expected ${wanted || 'none'}`
     yield { rule: oneVersion, text, ...(newest ? { deployId: newest } : {}) }
   }
   if (record.live_deploy_id !== newest) {

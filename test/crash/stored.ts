@@ -124,7 +124,7 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
     const at = stored.findIndex((line, index) => line !== shown[index])
     if (!storage.logs.isEnded(id)) ledger.addViolation('logs end', `the log of ${id} has no end`)
     if (!follower?.isEnded || shown.length !== stored.length || at >= 0) {
-      const text = `${id}: ${shown.length} lines were streamed, ${stored.length} are stored; line ${at} differs`
+      const text = `${id}: ${shown.length} lines streamed, ${stored.length} stored; line ${at} differs`
       ledger.addViolation('followers see every line once', text, [
         ...stored.slice(-5),
         '---',

@@ -1,11 +1,11 @@
-// What a run leaves while the daemon still runs: one set of containers for each service, and a log without
-// errors.
+// What must be true after a run while the daemon is still running: one set of containers per service, and
+// no logged errors.
 import { readDocker } from '../crash/docker-state.ts'
 import type { Violation } from '../crash/ledger.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import type { App } from './app.ts'
 
-/** Of each app: as many containers as wanted, all of the live deploy, all running. */
+/** Each app has the wanted number of containers, all running and all of the live deploy. */
 export async function judgeContainers(daemon: TestDaemon, apps: readonly App[]): Promise<Violation[]> {
   const { containers } = await readDocker(daemon.prefix)
   const violations: Violation[] = []
@@ -15,15 +15,15 @@ export async function judgeContainers(daemon: TestDaemon, apps: readonly App[]):
     const serving = own.filter(({ deployId, isRunning }) => deployId === live_deploy_id && isRunning)
     if (own.length === instances && serving.length === instances) continue
     violations.push({
-      rule: 'one set of containers is left',
-      text: `${name}: ${own.length} containers, ${serving.length} of them of what is live, not ${instances}`,
+      rule: 'one set of containers remains',
+      text: `${name}: ${own.length} containers, ${serving.length} of the live deploy, expected ${instances}`,
       evidence: own.map((container) => JSON.stringify(container)),
     })
   }
   return violations
 }
 
-/** What it says of itself: an error in its log is ours, however well everything ended. */
+/** Any error in the daemon's log is a violation, even if everything ended well. */
 export function judgeLog({ log }: TestDaemon): Violation[] {
   const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
   return errors.map((text) => ({ rule: 'the daemon logs no error', text, evidence: [] }))

@@ -1,20 +1,20 @@
-// What is sent by quick requests, and what a good answer to them is.
+// The bodies of quick requests, and the expected responses.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Chance } from '../crash/random.ts'
 
 const mostBodyBytes = 32 * 1024
 
-/** Mostly small, sometimes more than fits one buffer of the edge. */
+/** Mostly small, sometimes larger than one buffer of the edge. */
 export function quickBody(chance: Chance): Buffer {
   return randomBytes(chance.isTrue(0.9) ? chance.whole(1, 2048) : chance.whole(1, mostBodyBytes))
 }
 
-/** The page names who gave it, as its header does; null for a good one. */
+/** Checks that page and header name the same sender; null if they do. */
 export function isSelf(body: Buffer, by: string): string | null {
   return body.toString() === by && by !== '' ? null : `the page says '${body}', its header '${by}'`
 }
 
-/** What was sent came back; null for a good one. */
+/** Checks that the response echoes the request body; null if it does. */
 export function isSame(sent: Buffer): (body: Buffer) => string | null {
   const wanted = hashOf(sent)
   return (body) =>

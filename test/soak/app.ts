@@ -1,4 +1,4 @@
-// An app of the soak: a service, and the repository whose commits are its versions.
+// An app of the soak test: a service, and the repository whose commits are its versions.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,9 +13,9 @@ import { createDeck } from './deck.ts'
 export interface App {
   name: string
   id: string
-  /** As many as are wanted now. */
+  /** The wanted number of instances. */
   instances: number
-  /** Commits the next version and says what it is. */
+  /** Commits the next version and returns its description. */
   release(): string
 }
 
@@ -27,7 +27,7 @@ export interface AppSettings {
 
 export const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url))
 const wsPackage = fileURLToPath(new URL('../../node_modules/ws', import.meta.url))
-/** What SIGTERM does to a version. */
+/** How a version reacts to SIGTERM. */
 const manners = ['polite', 'abrupt', 'deaf', 'polite'] as const
 const mostStartDelayMs = 1000
 

@@ -1,11 +1,11 @@
-// A run in which all went well, small and made up, for tests that plant one thing in it.
-// The service `shop` is swapped from dep-1 to dep-2 at 3.1 s; its neighbour `wiki` is left alone.
+// Small made-up evidence of a run without violations, to which tests add a single fault.
+// The service `shop` is swapped from dep-1 to dep-2 at 3.1 s; its neighbour `wiki` is not.
 import type { DeployTimes, Evidence, Swap } from './evidence.ts'
 import { type RequestSample, type StreamSample, slowKinds } from './sample.ts'
 
 export const beganAt = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** An instant of the run, from its seconds. */
+/** A timestamp from seconds into the run. */
 export const at = (seconds: number) => beganAt + seconds * 1000
 
 export const formerInstance = { deploy: 'dep-1', instance: 'former/1' }

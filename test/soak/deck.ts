@@ -1,5 +1,4 @@
-// Cards that are dealt in a random order, all of them before the first comes again: a short run has every
-// kind.
+// Deals cards in random order, each once before any repeats, so that even a short run has every kind.
 import type { Chance } from '../crash/random.ts'
 
 export function createDeck<T>(chance: Chance, cards: readonly T[]): () => T {

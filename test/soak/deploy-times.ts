@@ -1,4 +1,4 @@
-// When deploys came to what, from their histories as the API tells them.
+// When deploys reached each state, from their histories in the API.
 import type { Api, Body } from '../support/api.ts'
 import type { App } from './app.ts'
 import type { DeployTimes } from './evidence.ts'
@@ -24,7 +24,7 @@ export async function readTimes(api: Api, service: string, id: string): Promise<
   }
 }
 
-/** Of every deploy that the apps ever had. */
+/** All deploys of the apps. */
 export async function readAllTimes(api: Api, apps: readonly App[]): Promise<DeployTimes[]> {
   const times: DeployTimes[] = []
   for (const { id, name } of apps) {

@@ -1,5 +1,5 @@
-// The requests of the load by HTTP/2 over TLS: all of them on one connection, which is only replaced when the
-// edge has closed it.
+// The load's HTTP/2 requests over TLS. All share one connection, which is replaced only when the edge
+// has closed it.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -12,7 +12,7 @@ import { patienceMs, type ServiceLoad } from './plan.ts'
 import type { Requests } from './requests.ts'
 import { answeredBy, type RequestSample } from './sample.ts'
 
-/** Resolves when the last answer is there. */
+/** Resolves when the last response is complete. */
 export async function runEncrypted({ load, chance, isOver, report }: Requests): Promise<void> {
   const { encrypted } = load
   if (!encrypted) return
@@ -29,18 +29,18 @@ export async function runEncrypted({ load, chance, isOver, report }: Requests): 
 }
 
 function openSession(host: string, port: number): ClientHttp2Session {
-  // Local names have no certificate of their own.
+  // Local names have no trusted certificate.
   const session = connect(`https://127.0.0.1:${port}`, { servername: host, rejectUnauthorized: false })
-  // Its requests tell.
+  // Each request reports the failure of its connection.
   session.on('error', () => undefined)
-  // What comes after is sent on another one; what is under way may end.
+  // New requests use another connection; requests in progress may complete.
   session.on('goaway', () => session.close())
   return session
 }
 
 interface Ask {
   dueAt: number
-  /** What to post; null for a GET. */
+  /** The request body; null for a GET. */
   body: Buffer | null
   port: number
   isFresh: boolean
@@ -75,7 +75,7 @@ function exchange(session: ClientHttp2Session, { host, service }: ServiceLoad, a
   })
 }
 
-/** Settles once or more: the first is meant. */
+/** May be called more than once; the first call counts. */
 function receive(
   stream: ClientHttp2Stream,
   check: (body: Buffer, by: string) => string | null,
@@ -93,7 +93,7 @@ function receive(
     const text = Buffer.concat(chunks)
     const isGood = status >= 200 && status <= 299
     const by = String(headers['x-answered-by'] ?? '')
-    // A reset is told by an error, which comes after.
+    // A reset is reported by the error event that follows.
     if (stream.rstCode !== 0) return
     settle(headers, isGood ? check(text, by) : `${status}: ${text.toString().slice(0, 200)}`)
   })

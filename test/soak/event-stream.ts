@@ -1,4 +1,4 @@
-// An event stream of the load: it counts, and no number may be missing.
+// An event stream of the load: its events are numbered without gaps.
 import { request as openRequest } from 'node:http'
 import type { OpenStream } from './streams.ts'
 

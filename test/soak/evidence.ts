@@ -1,4 +1,4 @@
-// All that a run is judged by: what was swapped, when each deploy was what, and what the load saw.
+// The evidence that a run is judged by: the swaps, the states of all deploys, and the samples of the load.
 import type { LoadPlan } from './plan.ts'
 import type { RequestSample, StreamSample } from './sample.ts'
 
@@ -9,23 +9,23 @@ export interface Swap {
   number: number
   kind: SwapKind
   service: string
-  /** What was asked for: `to 3 instances`, `to dep-…`. */
+  /** The requested change: `to 3 instances`, `to dep-…`. */
   words: string
   askedAt: number
-  /** The new instances serve and the former ones are gone. */
+  /** The new instances serve and the old ones are gone. */
   doneAt: number
-  /** Live, or as many instances as wanted. */
+  /** When it was live, or had the wanted number of instances. */
   liveAt: number
-  /** When the new version became ready to be switched to; null where there is none. */
+  /** When the new version was ready for the switch; null without a new version. */
   switchingAt: number | null
-  /** Containers that were there before and not after, and the other way round. */
+  /** Containers that existed only before, and only after the swap. */
   left: string[]
   joined: string[]
-  /** Before this instant none of `left` may lose what is open. */
+  /** Until then, no container in `left` may drop open connections. */
   limitAt: number
 }
 
-/** When a deploy came to what, by its own history; null for what it has not come to. */
+/** When a deploy reached each state, from its history; null for states it has not reached. */
 export interface DeployTimes {
   id: string
   service: string
@@ -37,7 +37,7 @@ export interface DeployTimes {
 
 export interface Evidence {
   plan: LoadPlan
-  /** How long the load was on. */
+  /** The duration of the load. */
   loadMs: number
   requests: readonly RequestSample[]
   streams: readonly StreamSample[]
@@ -45,7 +45,7 @@ export interface Evidence {
   deploys: readonly DeployTimes[]
 }
 
-/** What was being swapped at that instant. */
+/** The swaps in progress at that time. */
 export function swapsAt({ swaps }: Evidence, at: number): Swap[] {
   return swaps.filter(({ askedAt, doneAt }) => askedAt <= at && at <= doneAt)
 }

@@ -1,4 +1,4 @@
-// One HTTP request of the load and what came of it. It never rejects: what went wrong is the sample's fault.
+// One HTTP request of the load and its result. Never rejects: failures are recorded in the sample.
 import { type Agent, type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
 import { patienceMs, type ServiceLoad } from './plan.ts'
 import { answeredBy, type RequestSample } from './sample.ts'
@@ -7,15 +7,15 @@ export interface Ask {
   kind: RequestSample['kind']
   method: 'GET' | 'POST'
   path: string
-  /** Null for a connection of its own. */
+  /** Null for a separate connection. */
   agent: Agent | null
-  /** When it was meant to be sent, by performance.now(). */
+  /** The scheduled time, by performance.now(). */
   dueAt: number
-  /** How long the answer itself takes. */
+  /** How long the response takes by design. */
   takesMs: number
-  /** Sends the body and ends the request; what it gives back stops that. */
+  /** Sends the body and ends the request; returns a function that stops it. */
   send(request: ClientRequest): () => void
-  /** What is wrong with the body of an answer, or null. `by` is the answer's own word for who gave it. */
+  /** The fault of a response body, or null. `by` is the sender named in the response. */
   check(body: Buffer, by: string): string | null
 }
 
@@ -54,7 +54,7 @@ export function exchange(load: ServiceLoad, ask: Ask): Promise<RequestSample> {
       response.on('end', () => settle(faultOf(ask, response, Buffer.concat(chunks))))
       response.on('close', () => settle('the connection closed within the answer'))
     })
-    // The request's own end may be told before that of its answer.
+    // The request's finish event may come after the response's end.
     request.on('close', () => answer ?? settle('the connection closed without an answer'))
   })
 }

@@ -1,4 +1,4 @@
-// What a run comes to in numbers.
+// The figures of a run.
 import { percentile } from '../bench/percentiles.ts'
 import { type Evidence, type Swap, type SwapKind, swapKinds } from './evidence.ts'
 import { mayEnd } from './judge.ts'
@@ -14,21 +14,21 @@ export interface Latency {
 export interface Figures {
   requests: number
   failed: number
-  /** How many went on what kind of connection. */
+  /** The number of requests per kind of connection. */
   connections: Record<string, number>
-  /** Quick requests: all of them, and those by what was going on when they were meant to be sent. */
+  /** Latencies of quick requests: of all, and by what was in progress at their scheduled time. */
   latency: { all: Latency; between: Latency; during: Latency; atSwitch: Latency }
-  /** How late the sender itself was: of the latencies above, so much is its own. */
+  /** The delay of the sender itself, which is included in the latencies. */
   sender: { p99Ms: number; maxMs: number }
   slow: { requests: number; longestMs: number }
   swaps: { total: number; neighbour: number; byKind: Record<SwapKind, number> }
   longestSwap: { toLiveMs: number; toDrainedMs: number; words: string }
   instances: number
-  /** Streams that were opened, and how those ended that a drain rightly ended. */
+  /** Opened streams, and how those ended that were drained correctly. */
   streams: { opened: number; messages: number; endings: Record<string, number> }
 }
 
-/** Around the moment when a version becomes live. */
+/** Around the time when a version becomes live. */
 const switchMs = 500
 
 export function figuresOf(evidence: Evidence, neighbour: string): Figures {

@@ -1,5 +1,4 @@
-// The judge of the soak, tried on one planted violation after the other: a judge that cannot find anything would
-// find everything well.
+// Tests the judge of the soak test with one planted violation at a time, to prove that it can detect each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { at, calmRun, formerInstance, newInstance, request, stream, theSwap, wikiInstance } from './calm.ts'
@@ -42,8 +41,7 @@ test('a request that the old version answered is a violation from a millisecond 
 
   assert.deepEqual(withRequest(early), [])
   assert.deepEqual(withRequest(late), [
-    'no new request reaches the old version: ' +
-      'shop: get answered by dep-1, sent 1 ms after dep-2 was live',
+    'no new request reaches the old version: ' + 'shop: get served by dep-1, sent 1 ms after dep-2 was live',
   ])
 })
 
@@ -56,7 +54,7 @@ test('a request that was sent before the switch may be answered by the old versi
 test('a version that answers after its drain is a violation of its own', () => {
   assert.deepEqual(withRequest(request(6, formerInstance)), [
     'no request reaches a version after its drain: ' +
-      'shop: get answered by dep-1, sent 2900 ms after dep-2 was live',
+      'shop: get served by dep-1, sent 2900 ms after dep-2 was live',
   ])
 })
 
@@ -65,13 +63,13 @@ test('a stream that reaches the old version after the switch is a violation as w
 
   assert.deepEqual(withStream(late), [
     'no new request reaches the old version: ' +
-      'shop: websocket answered by dep-1, sent 900 ms after dep-2 was live',
+      'shop: websocket served by dep-1, sent 900 ms after dep-2 was live',
   ])
 })
 
 test('a version that answers before it was checked is a violation', () => {
   const violation = [
-    'no request reaches a version before it is checked: shop: get answered by dep-2, which was not',
+    'no request reaches a version before it is checked: shop: get served by dep-2, not checked yet',
   ]
 
   assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(2.999) })), violation)
@@ -80,10 +78,10 @@ test('a version that answers before it was checked is a violation', () => {
 
 test('an answer of the neighbour, or of nobody known, is a violation', () => {
   assert.deepEqual(withRequest(request(1, wikiInstance)), [
-    'a service is answered by its own: shop: get answered by dep-w, which is not of it',
+    'a service is served by its own deploys: shop: get served by dep-w, a foreign deploy',
   ])
   assert.deepEqual(withRequest(request(1, { deploy: 'dep-9', instance: 'x/1' })), [
-    'a service is answered by its own: shop: get answered by dep-9, which is not of it',
+    'a service is served by its own deploys: shop: get served by dep-9, a foreign deploy',
   ])
 })
 
@@ -132,9 +130,7 @@ test('a stream that was refused, fell silent or said something else is a violati
 test('an instance that a swap brought and that never answered is a violation', () => {
   const swaps = [{ ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }]
 
-  assert.deepEqual(verdict({ swaps }), [
-    'every instance serves: shop: idle of swap 1 never answered a request',
-  ])
+  assert.deepEqual(verdict({ swaps }), ['every instance serves: shop: idle of swap 1 never served a request'])
 })
 
 test('an instance that came shortly before the end, or left again at once, may have answered nothing', () => {
@@ -147,9 +143,9 @@ test('an instance that came shortly before the end, or left again at once, may h
 
 test('a load that was not there is a violation, however well the rest went', () => {
   const { requests, streams } = calmRun()
-  const rule = 'the load is what was planned: shop'
+  const rule = 'the load matches the plan: shop'
 
-  assert.deepEqual(verdict({ requests: requests.slice(6) }), [`${rule}: 94 quick requests, not 95`])
+  assert.deepEqual(verdict({ requests: requests.slice(6) }), [`${rule}: 94 quick requests, expected 95`])
   assert.deepEqual(verdict({ requests: requests.filter((one) => !isSlow(one)) }), [
     `${rule}: no waiting request`,
     `${rule}: no streaming request`,
@@ -157,7 +153,7 @@ test('a load that was not there is a violation, however well the rest went', () 
   ])
   assert.deepEqual(verdict({ streams: streams.filter(({ kind }) => kind === 'events') }), [
     `${rule}: 0 WebSockets`,
-    'the load is what was planned: wiki: 0 WebSockets',
+    'the load matches the plan: wiki: 0 WebSockets',
   ])
 })
 

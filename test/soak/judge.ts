@@ -1,15 +1,15 @@
-// The judge: what of the evidence breaks a promise. Pure, so that each promise is tried on a planted violation.
-// No margins. An instant of the load and one of the daemon are of one clock, and each is taken on the
-// side that speaks for the edge: what is called a violation here was one.
+// Finds violations in the evidence. A pure function, so that tests can plant each kind.
+// There are no tolerances: load and daemon use the same clock, and every timestamp is taken in
+// the edge's favour.
 import type { Violation } from '../crash/ledger.ts'
 import { type Evidence, swapsAt } from './evidence.ts'
 import { containerOf, isSlow, type RequestSample, type StreamSample, slowKinds } from './sample.ts'
 import { wrongVersions } from './versions.ts'
 import { describeSwap, violationOf } from './violation.ts'
 
-/** Of what the plan asks for, so much must have been sent: a load that was not there proves nothing. */
+/** The share of the planned load that must have been sent; a missing load proves nothing. */
 const leastShare = 0.95
-/** An instance that was there for so long, with requests coming in, has had one. */
+/** An instance that existed this long under load must have received a request. */
 const idleMs = 5000
 
 export function judge(evidence: Evidence): Violation[] {
@@ -49,14 +49,14 @@ function faultOfStream(evidence: Evidence, stream: StreamSample): Violation[] {
   return [violationOf(evidence, rule, text, stream, endedAt)]
 }
 
-/** Its own instance was swapped away, and its drain had come to the limit. */
+/** Whether its own instance was swapped out and its drain had reached the limit. */
 export function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: number): boolean {
   const container = containerOf(stream)
   const leaving = swaps.find(({ service, left }) => service === stream.service && left.includes(container!))
   return leaving !== undefined && endedAt >= leaving.limitAt
 }
 
-/** Of the instances that swaps brought: each gets its share, unless it left again at once. */
+/** Instances created by swaps must each receive requests, unless they were removed right away. */
 function idleInstances({ swaps, requests }: Evidence): Violation[] {
   const used = new Set(requests.map(containerOf))
   const endAt = requests.reduce((latest, { doneAt }) => Math.max(latest, doneAt), 0)
@@ -68,7 +68,7 @@ function idleInstances({ swaps, requests }: Evidence): Violation[] {
       .filter((container) => !used.has(container))
       .map((container) => ({
         rule: 'every instance serves',
-        text: `${service}: ${container} of swap ${number} never answered a request`,
+        text: `${service}: ${container} of swap ${number} never served a request`,
         evidence: [describeSwap(swap, doneAt)],
       }))
   })
@@ -82,15 +82,19 @@ function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: str
   const leastQuick = Math.floor((perSecond * loadMs * leastShare) / 1000)
   const opened = (kind: StreamSample['kind']) =>
     streams.filter((one) => one.service === service && one.kind === kind && one.openedAt !== null).length
-  const lacks = [
-    quick < leastQuick ? `${quick} quick requests, not ${leastQuick}` : null,
+  const shortfalls = [
+    quick < leastQuick ? `${quick} quick requests, expected ${leastQuick}` : null,
     opened('websocket') < wanted.webSockets ? `${opened('websocket')} WebSockets` : null,
     opened('events') < wanted.eventStreams ? `${opened('events')} event streams` : null,
     ...(wanted.slow === 0 ? [] : slowKinds).map((kind) =>
       own.some((one) => one.kind === kind) ? null : `no ${kind} request`,
     ),
   ]
-  return lacks
-    .filter((lack) => lack !== null)
-    .map((lack) => ({ rule: 'the load is what was planned', text: `${service}: ${lack}`, evidence: [] }))
+  return shortfalls
+    .filter((shortfall) => shortfall !== null)
+    .map((shortfall) => ({
+      rule: 'the load matches the plan',
+      text: `${service}: ${shortfall}`,
+      evidence: [],
+    }))
 }

@@ -1,6 +1,5 @@
-// The process of the load: what the plan says, until the parent says `stop`. Reports to the parent as it
-// goes.
-// Usage: load-process PLAN, with a channel to the parent.
+// The load's process: executes the plan until the parent sends `stop`, and reports samples as they come.
+// Usage: load-process PLAN, with an IPC channel to the parent.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChance } from '../crash/random.ts'
@@ -15,14 +14,14 @@ const reportMs = 250
 const plan: LoadPlan = JSON.parse(process.argv[2]!)
 const chance = createChance(plan.seed)
 const over = new AbortController()
-// Every stream listens.
+// Each stream adds a listener.
 setMaxListeners(0, over.signal)
 let requests: RequestSample[] = []
 let streams: StreamSample[] = []
 let open = 0
 
 process.on('message', () => over.abort())
-// Who asked for the load is gone: nobody wants it any more.
+// The parent has exited, so the load is no longer needed.
 process.on('disconnect', () => process.exit(1))
 
 const reporting = setInterval(report, reportMs)
@@ -64,7 +63,7 @@ function begin(load: ServiceLoad): Promise<void>[] {
   ]
 }
 
-/** Begun not all in one instant. */
+/** Staggers the starts. */
 async function spread(work: () => Promise<void>): Promise<void> {
   await sleep(chance.between(0, 1000))
   await work()

@@ -1,4 +1,4 @@
-// The load, in a process of its own so that neither the daemon nor who judges takes its time.
+// Runs the load in a separate process, so that it shares no CPU time with the daemon or the judge.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -6,14 +6,16 @@ import type { LoadPlan } from './plan.ts'
 import type { LoadReport, RequestSample, StreamSample } from './sample.ts'
 
 export interface Load {
-  /** All that has been reported so far; both grow. */
+  /** All samples reported so far; both lists grow. */
   readonly requests: RequestSample[]
   readonly streams: StreamSample[]
-  /** Streams that are to last and are open now. */
+  /** The number of lasting streams that are open now. */
   readonly open: number
-  /** Ends it. Resolves when what was under way has been answered and reported; rejects when it broke. */
+  /**
+   * Ends the load. Resolves when everything in progress is complete and reported; rejects if the load failed.
+   */
   stop(): Promise<void>
-  /** At once, whatever it is at. */
+  /** Kills it at once. */
   kill(): void
 }
 

@@ -1,8 +1,8 @@
-// Sends at a fixed rate, whatever becomes of what was sent before.
-// A late answer never holds back the next request, and its latency counts from when it was meant to go.
+// Sends at a fixed rate, independently of earlier requests.
+// A late response never delays the next request, and latency counts from the scheduled time.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** `send` gets the instant it was meant for, by performance.now(). Resolves when the last is answered. */
+/** `send` gets the scheduled time by performance.now(). Resolves with the last response. */
 export async function runOpenLoop(
   perSecond: number,
   isOver: () => boolean,

@@ -1,4 +1,4 @@
-// What the load is to do, as plain data: it goes to the process of the load as an argument.
+// The plan of the load as plain data, which is passed to its process as an argument.
 
 export interface LoadPlan {
   seed: number
@@ -7,29 +7,29 @@ export interface LoadPlan {
 
 export interface ServiceLoad {
   service: string
-  /** Where on 127.0.0.1, and by which host name. */
+  /** The port on 127.0.0.1 and the host name. */
   port: number
   host: string
-  /** Quick requests, whatever becomes of those before. */
+  /** The rate of quick requests. */
   perSecond: number
-  /** More of them, by HTTP/2 over TLS; null for none. */
+  /** The rate of further ones by HTTP/2 over TLS, or null. */
   encrypted: { port: number; perSecond: number } | null
-  /** Slow requests that are under way at any time, and how long they take. */
+  /** The number of concurrent slow requests, and their duration. */
   slow: number
   slowMs: { least: number; most: number }
   webSockets: number
   eventStreams: number
 }
 
-/** A silence of this length is a fault: far beyond what a busy machine makes of a second. */
+/** A longer silence is a fault; it is far above what a busy machine adds to a one-second interval. */
 export const patienceMs = 20_000
 
-/** Every other stream of a kind is closed by the load itself after a while; the first lasts. */
+/** The load itself closes every other stream of a kind after a while; the first one lasts. */
 export function isFleeting(index: number): boolean {
   return index % 2 === 1
 }
 
-/** How many streams are meant to last, all services together. */
+/** The number of lasting streams of all services. */
 export function lastingStreams({ services }: LoadPlan): number {
   return services.reduce(
     (sum, { webSockets, eventStreams }) => sum + Math.ceil(webSockets / 2) + Math.ceil(eventStreams / 2),

@@ -1,4 +1,4 @@
-// What the run prints: a line for each swap, and a table of figures.
+// The printed results: a line per swap, and a table of figures.
 import type { Violation } from '../crash/ledger.ts'
 import type { Swap } from './evidence.ts'
 import type { Figures, Latency } from './figures.ts'
@@ -21,7 +21,7 @@ export function table({ seed, drainSeconds, figures, violations, durationMs }: O
   const { latency, sender, slow, swaps, longestSwap, streams } = figures
   const rows: [string, string | number][] = [
     ['seed', seed],
-    ['swaps', `${swaps.total}, ${swaps.neighbour} of them of the neighbour: ${list(swaps.byKind)}`],
+    ['swaps', `${swaps.total}, ${swaps.neighbour} of the neighbour: ${list(swaps.byKind)}`],
     [
       'longest swap',
       `${seconds(longestSwap.toDrainedMs)} to drained (${longestSwap.words}), ` +
@@ -36,12 +36,12 @@ export function table({ seed, drainSeconds, figures, violations, durationMs }: O
     ['  between swaps', describe(latency.between)],
     ['  during swaps', describe(latency.during)],
     ['  at the switch', describe(latency.atSwitch)],
-    ['sender late', `p99 ${sender.p99Ms.toFixed(1)} ms, max ${sender.maxMs.toFixed(1)} ms`],
-    ['slow requests', `${slow.requests}, the longest ${seconds(slow.longestMs)}`],
+    ['sender delay', `p99 ${sender.p99Ms.toFixed(1)} ms, max ${sender.maxMs.toFixed(1)} ms`],
+    ['slow requests', `${slow.requests}, longest ${seconds(slow.longestMs)}`],
     ['streams', `${streams.opened} opened, ${streams.messages} messages`],
-    ['  ended by a drain', list(streams.endings) || 'none'],
+    ['  drained', list(streams.endings) || 'none'],
     ['violations', violations.length],
-    ['took', seconds(durationMs)],
+    ['duration', seconds(durationMs)],
   ]
   return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join('\n')
 }

@@ -1,5 +1,4 @@
-// The requests of the load by HTTP/1.1: quick ones in an open loop, and slow ones of which as many as planned
-// are always under way.
+// The load's HTTP/1.1 requests: quick ones in an open loop, and a constant number of concurrent slow ones.
 import { randomBytes } from 'node:crypto'
 import { Agent, type ClientRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,11 +16,11 @@ export interface Requests {
   report(sample: RequestSample): void
 }
 
-/** An idle connection is given up long before the edge would close it under a request. */
+/** Closes idle connections long before the edge would close them under a request. */
 const idleMs = 20_000
 const uploadTickMs = 200
 
-/** Resolves when the last answer is there. */
+/** Resolves when the last response is complete. */
 export async function runQuick({ load, chance, isOver, report }: Requests): Promise<void> {
   const agent = new Agent({ keepAlive: true, timeout: idleMs })
   await runOpenLoop(load.perSecond, isOver, async (dueAt) =>
@@ -30,13 +29,13 @@ export async function runQuick({ load, chance, isOver, report }: Requests): Prom
   agent.destroy()
 }
 
-/** One slow request after the other, until it is over and the last one is answered. */
+/** Sends one slow request after another until the end. Resolves when the last response is complete. */
 export async function runSlow({ load, chance, isOver, report }: Requests): Promise<void> {
   const agent = new Agent({ keepAlive: true, timeout: idleMs })
   while (!isOver()) {
     const sample = await exchange(load, slowAsk(load, chance, chance.isTrue(0.7) ? agent : null))
     report(sample)
-    // Not to drown the cause of the first failure in its repetitions.
+    // A pause keeps repetitions from hiding the first failure.
     if (sample.fault !== null) await sleep(500)
   }
   agent.destroy()
@@ -63,7 +62,7 @@ function slowPath(kind: SlowKind, ms: number): string {
   return `/slow?ms=${ms}${kind === 'streaming' ? '&stream' : ''}`
 }
 
-/** A body that takes its time. */
+/** A slowly sent body. */
 function upload(takesMs: number): Pick<Ask, 'method' | 'path' | 'send' | 'check'> {
   const chunks = Array.from({ length: Math.ceil(takesMs / uploadTickMs) }, () => randomBytes(256))
   const send = (request: ClientRequest) => {

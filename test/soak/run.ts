@@ -1,6 +1,5 @@
-// One run: two services behind the edge under load, one swap after the other, and then the judgement.
-// The load begins when both are live and ends before anything is taken away; what it sees in between is
-// all that counts.
+// One run: two services behind the edge under load, one swap after another, then the judgement.
+// The load starts when both are live and ends before anything is removed; only its samples count.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Violation } from '../crash/ledger.ts'
 import { type Chance, createChance } from '../crash/random.ts'
@@ -22,7 +21,7 @@ import { createSwaps } from './swaps.ts'
 export interface SoakOptions {
   swaps: number
   seed: number
-  /** The drain limit; slow requests take from a thirtieth of it to about two thirds. */
+  /** The drain limit; slow requests take between a thirtieth and about two thirds of it. */
   drainSeconds: number
   edge: 'container' | 'host'
   log: (line: string) => void
@@ -38,7 +37,7 @@ interface Run extends SoakOptions {
 }
 
 const pauseMs = { least: 500, most: 2500 }
-/** Before the first swap and after the last, to compare with. */
+/** Load before the first swap and after the last one, for comparison. */
 const quietMs = 3000
 
 export async function runSoak(options: SoakOptions): Promise<Outcome> {
@@ -61,7 +60,7 @@ export async function runSoak(options: SoakOptions): Promise<Outcome> {
 
 async function openRun(scope: Scope, options: SoakOptions): Promise<Run> {
   const edge = await edgeArgs(options.edge)
-  // Every version may be rolled back to.
+  // Retains every image, so that each version can be rolled back to.
   const daemon = await launchDaemon({ args: [...edge, '--keep-images=1000'] })
   scope.after(() => endHostEdge(daemon.dataDir))
   scope.after(() => daemon.remove())
@@ -73,7 +72,7 @@ async function openRun(scope: Scope, options: SoakOptions): Promise<Run> {
     createApp(scope, api, chance.fork(), { name: 'wiki', instances: 1, drainSeconds }),
   ])
   const ports = { http: portOf(edge, '--http-port'), https: portOf(edge, '--https-port') }
-  // There is something to roll back to.
+  // A second version, so that a rollback has a target.
   await Promise.all([app, neighbour].map((one) => deployNext(daemon, one)))
   return { ...options, daemon, ports, chance, app, neighbour, scope }
 }
@@ -102,7 +101,7 @@ async function swapAndJudge(run: Run): Promise<Omit<Outcome, 'durationMs'>> {
   return { seed, drainSeconds, figures: figuresOf(evidence, neighbour.name), swaps, violations }
 }
 
-/** One after the other; the first that does not come to its end is the last. */
+/** Runs one swap after another and stops at the first that fails. */
 async function swapAll(run: Run, violations: Violation[]): Promise<Swap[]> {
   const { daemon, app, neighbour, chance, drainSeconds } = run
   const drainMs = drainSeconds * 1000
@@ -138,7 +137,7 @@ function planOf({ chance, ports, app, neighbour, drainSeconds }: Run): LoadPlan 
   return { seed: chance.whole(0, 2 ** 31), services }
 }
 
-/** Two thirds of the drain, but so long before its end that no busy machine turns one into a violation. */
+/** Two thirds of the drain limit, with enough margin that a busy machine cannot cause a violation. */
 function mostSlowMs(drainSeconds: number): number {
   return Math.max(500, Math.min((drainSeconds * 2000) / 3, drainSeconds * 1000 - 3000))
 }

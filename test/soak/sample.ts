@@ -1,6 +1,6 @@
-// What the load saw, as plain data: it goes from the process of the load to the one that judges.
-// Instants are ms since 1970 by the one clock of this machine; `sentAt` is taken before the first byte
-// leaves and `doneAt` after the last has come, so that "sent after" and "done before" can be trusted.
+// Samples of the load as plain data, sent from its process to the judge.
+// Timestamps are ms since 1970 by the machine's clock. `sentAt` is taken before the first byte is sent and
+// `doneAt` after the last one arrives, so comparisons with them are safe.
 
 export type QuickKind = 'get' | 'post'
 export type SlowKind = 'waiting' | 'streaming' | 'uploading'
@@ -9,20 +9,20 @@ export const slowKinds: readonly SlowKind[] = ['waiting', 'streaming', 'uploadin
 export interface RequestSample {
   kind: QuickKind | SlowKind
   service: string
-  /** Used before, new, or one of its own that is closed after it; or by HTTP/2 over TLS. */
+  /** Reused, new, or closed after this request; or HTTP/2 over TLS. */
   connection: 'used' | 'new' | 'own' | 'encrypted' | 'new encrypted'
   sentAt: number
   doneAt: number
-  /** From the instant it was meant to be sent at. */
+  /** From the scheduled time. */
   latencyMs: number
-  /** How much of that the sender itself was late. */
+  /** The part of it that was the sender's own delay. */
   lateMs: number
-  /** Who answered, as far as an answer came. */
+  /** The sender of the response, if one arrived. */
   deploy: string | null
   instance: string | null
-  /** The edge's number of the request. */
+  /** The edge's request id. */
   requestId: string | null
-  /** What is wrong with the answer; null for a good one. */
+  /** The fault of the response, or null. */
   fault: string | null
 }
 
@@ -31,27 +31,27 @@ export interface StreamSample {
   service: string
   sentAt: number
   openedAt: number | null
-  /** Null for one that the load itself closed. */
+  /** Null if the load closed it. */
   endedAt: number | null
   /** How it ended: `close 1001`, `goodbye`, `cut`. */
   ending: string | null
   deploy: string | null
   instance: string | null
-  /** Messages that came. */
+  /** The number of messages received. */
   received: number
-  /** It was not opened, fell silent, or carried something wrong. Its end alone is no fault. */
+  /** It was refused, fell silent, or had wrong content. Ending is not a fault in itself. */
   fault: string | null
 }
 
-/** What a stretch of the load came to. */
+/** A batch of the load's samples. */
 export interface LoadReport {
   requests: RequestSample[]
   streams: StreamSample[]
-  /** Streams that are to last and are open right now. */
+  /** Lasting streams that are open now. */
   open: number
 }
 
-/** An instance's container, as Docker abbreviates it: a container's host name is its id. */
+/** Docker's short id of an instance's container, which is also its host name. */
 export function containerOf({ instance }: { instance: string | null }): string | null {
   return instance?.split('/')[0] ?? null
 }
@@ -60,7 +60,7 @@ export function isSlow({ kind }: RequestSample): boolean {
   return (slowKinds as readonly string[]).includes(kind)
 }
 
-/** Who answered, by the header that the app puts on everything. */
+/** The sender of a response, from the header that the app always sets. */
 export function answeredBy(header: string | string[] | undefined) {
   const [deploy = null, instance = null] = String(header ?? '').split(' ')
   return { deploy: deploy || null, instance }

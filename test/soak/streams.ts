@@ -1,7 +1,6 @@
-// The streams of the load, each opened again when it ended, until the load is over. Some are closed by the
-// load itself after a while, as people come and go: else a former version, with all its streams, would have
-// more of them than the new one, and whether new ones still reach it would not show.
-// That a stream ended is not judged here. Whether it was allowed to is known only by who swapped what.
+// The load's streams, each reopened after it ends. The load closes some itself: otherwise the old version
+// would keep more streams than the new one, which would hide new streams that still reach the old version.
+// Whether a stream was allowed to end is judged elsewhere, with knowledge of the swaps.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../crash/random.ts'
 import { openEventStream } from './event-stream.ts'
@@ -12,14 +11,14 @@ import { openWebSocket } from './web-socket.ts'
 export interface Streams {
   load: ServiceLoad
   chance: Chance
-  /** Ends the streams that are open. */
+  /** Closes the open streams. */
   over: AbortSignal
   report(sample: StreamSample): void
-  /** One more that is to last is open, or one less. */
+  /** Counts lasting streams that open and close. */
   count(more: 1 | -1): void
 }
 
-/** What a stream says of itself; `gone` and `failed` end it, whichever is first. */
+/** Callbacks of a stream; the first of `gone` and `failed` ends it. */
 export interface StreamListener {
   opened(header: string | string[] | undefined): void
   received(): void
@@ -27,17 +26,17 @@ export interface StreamListener {
   failed(fault: string): void
 }
 
-/** Begins a stream; what it gives back closes it. */
+/** Opens a stream; returns a function that closes it. */
 export type OpenStream = (load: ServiceLoad, listener: StreamListener) => () => void
 
 type Kind = StreamSample['kind']
 
 const ways: Record<Kind, OpenStream> = { websocket: openWebSocket, events: openEventStream }
 const lookMs = 1000
-/** Not to drown the cause of the first refusal in its repetitions. */
+/** A pause keeps repetitions from hiding the first refusal. */
 const afterFaultMs = 500
 
-/** A fleeting one is closed after a while. */
+/** A short-lived one is closed after a while. */
 export async function keepStream(streams: Streams, kind: Kind, isFleeting: boolean): Promise<void> {
   const { load, chance, over } = streams
   const { least, most } = load.slowMs
@@ -76,7 +75,7 @@ async function follow(
 
 function createListener(sample: StreamSample, countOpened: () => void, end: () => void) {
   let heardAt = performance.now()
-  // What is still under way when it has ended changes nothing any more.
+  // Late callbacks of an ended stream are ignored.
   let isOver = false
   const finish = (change: Partial<StreamSample>) => {
     if (isOver) return

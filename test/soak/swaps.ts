@@ -1,5 +1,5 @@
-// The swaps of a run: each is asked for by the API as a person would, and waited for until the new instances
-// serve and the former ones are gone.
+// The swaps of a run: each is requested through the API, and complete when the new instances serve and the
+// old ones are gone.
 import type { Chance } from '../crash/random.ts'
 import type { Api, Body } from '../support/api.ts'
 import { finishedDeploy, until } from '../support/service.ts'
@@ -17,10 +17,10 @@ export interface Stage {
 }
 
 const mostInstances = 3
-/** Of this many swaps one is the neighbour's. */
+/** One of this many swaps is the neighbour's. */
 const neighbourEvery = 4
 
-/** Gives the next swap each time it is called. Throws when one does not come to its end. */
+/** Returns a function that performs the next swap. It throws if a swap does not complete. */
 export function createSwaps(stage: Stage): () => Promise<Swap> {
   const { chance, app, neighbour } = stage
   const nextKind = createDeck(chance, swapKinds)
@@ -91,7 +91,7 @@ async function awaitDeploy(api: Api, app: App, id: string, former: string, drain
   return { liveAt: liveAt!, switchingAt, limitAt: gone.drainingAt! + drainMs }
 }
 
-/** As many as are wanted, and none that is on its way out. */
+/** Waits for the wanted number of instances, without any that are draining. */
 async function awaitInstances(api: Api, app: App, limitAt: number) {
   await until(`${app.instances} instances of ${app.name}`, async () => {
     const { instances } = await api.get(`/services/${app.id}/status`)

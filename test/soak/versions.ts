@@ -1,15 +1,15 @@
-// The judge of who answered: never a version before it was checked, never one that another has replaced.
-// No margins. The daemon notes `live` when the former version takes no request any more, and
-// `switching` before it tells the edge anything; a request is sent after its `sentAt`, and done before its
-// `doneAt`. So what is sent in a later millisecond than `live` must not reach the former version, and what
-// was done before `switching` cannot have been answered by the new one.
+// Checks which version responded: never one that was not checked yet, never one that was replaced.
+// There are no tolerances. The daemon records `live` after the old version stops receiving requests, and
+// `switching` before it updates the edge; `sentAt` precedes a request and `doneAt` follows it. A request sent
+// in a later millisecond than `live` must not reach the old version, and one done before `switching` cannot
+// come from the new one.
 import type { Violation } from '../crash/ledger.ts'
 import type { DeployTimes, Evidence } from './evidence.ts'
 import type { RequestSample, StreamSample } from './sample.ts'
 import { violationOf } from './violation.ts'
 
 interface Reign extends DeployTimes {
-  /** Which followed it. */
+  /** The deploy that replaced it. */
   successor: DeployTimes | null
 }
 
@@ -21,19 +21,19 @@ export function wrongVersions(evidence: Evidence): Violation[] {
     const wrong = wrongOf(reigns.get(sample.deploy), sample)
     if (wrong === null) return []
     const [rule, words] = wrong
-    const text = `${sample.service}: ${sample.kind} answered by ${sample.deploy}, ${words}`
+    const text = `${sample.service}: ${sample.kind} served by ${sample.deploy}, ${words}`
     return [violationOf(evidence, rule, text, sample, sample.sentAt)]
   })
 }
 
-/** The rule and how it is broken, or null. */
+/** The violated rule and how, or null. */
 function wrongOf(reign: Reign | undefined, sample: RequestSample | StreamSample): [string, string] | null {
   const { service, sentAt } = sample
-  if (reign?.service !== service) return ['a service is answered by its own', 'which is not of it']
+  if (reign?.service !== service) return ['a service is served by its own deploys', 'a foreign deploy']
   const answeredAt = 'doneAt' in sample ? sample.doneAt : (sample.openedAt ?? sentAt)
   const { switchingAt, deactivatedAt, successor } = reign
   if (switchingAt === null || answeredAt < switchingAt)
-    return ['no request reaches a version before it is checked', 'which was not']
+    return ['no request reaches a version before it is checked', 'not checked yet']
   if (successor === null || sentAt <= successor.liveAt!) return null
   const late = `sent ${sentAt - successor.liveAt!} ms after ${successor.id} was live`
   return deactivatedAt !== null && sentAt > deactivatedAt

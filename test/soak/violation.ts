@@ -1,4 +1,4 @@
-// A violation that a sample shows, with all that is known of it and of what was swapped in that moment.
+// A violation shown by one sample, with the sample and the swaps in progress at that time as evidence.
 import type { Violation } from '../crash/ledger.ts'
 import { type Evidence, type Swap, swapsAt } from './evidence.ts'
 import type { RequestSample, StreamSample } from './sample.ts'
@@ -15,7 +15,7 @@ export function violationOf(
   return { rule, text, evidence: [`${new Date(at).toISOString()} ${JSON.stringify(sample)}`, ...shown] }
 }
 
-/** With its instants as seen from `at`. */
+/** Describes the swap with times relative to `at`. */
 export function describeSwap(swap: Swap, at: number): string {
   const { number, kind, service, words, askedAt, switchingAt, liveAt, limitAt, doneAt } = swap
   const marks = { asked: askedAt, switching: switchingAt, live: liveAt, 'drain limit': limitAt, done: doneAt }

@@ -1,11 +1,11 @@
-// A WebSocket of the load: a message a second, each of which must come back as it was.
+// A WebSocket of the load: one message per second, each of which must be echoed.
 import { randomBytes } from 'node:crypto'
 import { WebSocket } from 'ws'
 import { patienceMs } from './plan.ts'
 import type { OpenStream } from './streams.ts'
 
 const messageMs = 1000
-/** What a client is told when no close frame came. */
+/** The close code that a client sees without a close frame. */
 const abnormal = 1006
 
 export const openWebSocket: OpenStream = ({ host, port }, listener) => {
