@@ -1,5 +1,5 @@
-// A backup of a datastore: its data as a file, which counts as good only after it was read back and checked.
-// What was kept is removed by one event, `delete`. A failure removes only what it had half written.
+// A backup of a datastore: a dump file, which is good only after it was read back and checked.
+// Only the event `delete` removes a good backup. A failure removes only its own partial file.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
@@ -9,13 +9,13 @@ export const version = 1
 
 export const cleanups = ['discardDump', 'removeBackup'] as const
 
-/** Its file stays where it is. */
+/** The file stays. */
 export const discarded = { status: 'deleted' } as const
 
 export interface BackupInput {
   id: string
   datastoreId: string
-  /** Backups outlive their datastore: this is how it was called. */
+  /** Stored here, because backups outlive their datastore. */
   datastoreName: string
   kind: DatastoreKind
   /** Of the server. */
@@ -35,7 +35,7 @@ export interface BackupSlot extends SlotInput {
   at: string
 }
 
-/** What was handed to the disk, and has to come back from it. */
+/** The written data, which the check reads back and compares. */
 export interface DumpFacts {
   sizeBytes: number
   sha256: string
@@ -53,7 +53,7 @@ interface BackupContext extends BackupInput {
   finishedAt: string | null
 }
 
-/** One that nobody waits for is tried again: the datastore may be away just then. */
+/** A scheduled backup is retried, because the datastore may be unavailable for a while. */
 const scheduledAttempts = 4
 const firstPauseMs = 60_000
 const pauseFactor = 4
@@ -65,7 +65,7 @@ const backup = setup({
     checkBackup: slot<BackupSlot & DumpFacts, SlotOutput>(),
     discardDump: slot<BackupSlot, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
-    /** Deletes scheduled ones beyond the number that is kept. */
+    /** Deletes the oldest scheduled backups beyond the configured number. */
     pruneBackups: slot<SlotInput & { datastoreId: string }, SlotOutput>(),
     removeBackup: slot<BackupSlot, SlotOutput>(),
   },
@@ -73,7 +73,7 @@ const backup = setup({
     mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
   },
   actions: {
-    keepFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
+    recordFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
   },
 })
 
@@ -88,7 +88,7 @@ const own = ({ context }: { context: BackupContext }): BackupSlot => ({
 const failing = {
   target: 'discarding',
   actions: {
-    type: 'keepFailure',
+    type: 'recordFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
 } as const
@@ -207,7 +207,7 @@ export function toRecord(snapshot: BackupSnapshot) {
   const status = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
   return {
     id: context.id,
-    /** Whose they are listed with. */
+    /** The owner in lists: the datastore. */
     service_id: context.datastoreId,
     datastore_id: context.datastoreId,
     datastore: context.datastoreName,

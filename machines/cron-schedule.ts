@@ -1,24 +1,23 @@
-// The schedule of a cron service: waits for the next instant, begins a run for it or says why not, and waits
-// again.
-// The id of a run is committed before it is begun. Begun again after a crash it is the same run: no
-// instant ever has two.
+// The schedule of a cron service: waits for the next instant, begins a run or records why not, and waits
+// again. The id of a run is committed before the run begins. A repetition after a crash finds the same run,
+// so no instant has two runs.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
-/** Instants that came while it was parked are not made up for. */
+/** Instants that passed while the actor was parked are not caught up. */
 export function rebuild({ record, asked, at }: RebuildFrom): object | null {
   if (asked) return { ...asked, at }
   const known = textsOf(record, 'id', 'service_id', 'schedule', 'timezone')
   if (!known) return null
   const { id, service_id: serviceId, schedule, timezone } = known
-  // It compares this plan with that of its service at once.
+  // The actor compares this plan with the service's current one as soon as it starts.
   return { id, serviceId, plan: { schedule, timezone, isSuspended: false }, at }
 }
 
-/** What of its service it goes by. */
+/** The settings of the service that the schedule uses. */
 export interface SchedulePlan {
   schedule: string
   timezone: string
@@ -36,15 +35,15 @@ interface ScheduleSlot extends SlotInput {
   serviceId: string
 }
 
-/** An instant that has come, and the id of the run that is to be begun for it. */
+/** An instant that is due, and the id of its run. */
 export interface DueRun {
   instant: string
   runId: string
-  /** Instants before it for which it is too late; null when there are none. */
+  /** Earlier instants that were missed; null without any. */
   missed: { first: string; last: string } | null
 }
 
-/** The service has another plan than the one that is waited by; null when it is gone. */
+/** The plan of the service changed; null when the service was removed. */
 export interface PlanChange extends SlotOutput {
   plan: SchedulePlan | null
 }
@@ -52,7 +51,7 @@ export interface PlanChange extends SlotOutput {
 export type NextStep = PlanChange | (SlotOutput & { due: DueRun })
 
 export interface BegunRun extends SlotOutput {
-  /** Why nothing was begun; null when it was. */
+  /** Why the run was skipped; null when it began. */
   skipped: string | null
 }
 
@@ -63,18 +62,18 @@ interface Skip {
 }
 
 export interface CronScheduleContext extends CronScheduleInput {
-  /** Instants after this one are still to come. */
+  /** Only instants after this one can become due. */
   since: string
-  /** The last instants that came: none of them comes again when the clock is set back. */
+  /** The last instants that were due: they do not become due again when the clock is set back. */
   used: string[]
   due: DueRun | null
   lastRun: { instant: string; runId: string } | null
   lastSkip: Skip | null
-  /** What it did last, for its history. */
+  /** The last action, shown in the history. */
   deed: string | null
 }
 
-const usedKept = 100
+const maxUsed = 100
 
 const cronSchedule = setup({
   types: {} as { context: CronScheduleContext; input: CronScheduleInput },
@@ -89,12 +88,14 @@ const cronSchedule = setup({
     isDue: (_, step: NextStep) => 'due' in step,
   },
   actions: {
-    /** Instants of the former plan, and of the time it was suspended, are nobody's any more. */
-    keepPlan: assign(({ context }, step: NextStep) =>
+    /** Drops instants of the former plan and of the time of a suspension. */
+    recordPlan: assign(({ context }, step: NextStep) =>
       'plan' in step && step.plan !== null ? { plan: step.plan, since: step.at, deed: null } : context,
     ),
-    keepDue: assign(({ context }, step: NextStep) => ('due' in step ? dueKept(context, step) : context)),
-    keepOutcome: assign(({ context: { due, lastRun, lastSkip } }, { skipped, at }: BegunRun) => {
+    recordDue: assign(({ context }, step: NextStep) =>
+      'due' in step ? contextOfDue(context, step) : context,
+    ),
+    recordOutcome: assign(({ context: { due, lastRun, lastSkip } }, { skipped, at }: BegunRun) => {
       const { instant, runId } = due!
       if (skipped === null) {
         return { due: null, lastRun: { instant, runId }, lastSkip, deed: `began ${runId} for ${instant}` }
@@ -105,12 +106,12 @@ const cronSchedule = setup({
   },
 })
 
-function dueKept({ used, lastSkip }: CronScheduleContext, { at, due }: SlotOutput & { due: DueRun }) {
+function contextOfDue({ used, lastSkip }: CronScheduleContext, { at, due }: SlotOutput & { due: DueRun }) {
   const missed = due.missed && { instant: due.missed.last, at, reason: missedReason(due.missed) }
   return {
     due,
     since: due.instant,
-    used: [...used, due.instant].slice(-usedKept),
+    used: [...used, due.instant].slice(-maxUsed),
     lastSkip: missed ?? lastSkip,
     deed: missed && `skipped up to ${missed.instant}: ${missed.reason}`,
   }
@@ -126,7 +127,7 @@ const stepOf = ({ event }: { event: { output: NextStep } }) => event.output
 
 const changed = [
   { guard: { type: 'isGone', params: stepOf }, target: 'ended' },
-  { target: 'planning', actions: { type: 'keepPlan', params: stepOf } },
+  { target: 'planning', actions: { type: 'recordPlan', params: stepOf } },
 ] as const
 
 export const machine = cronSchedule.createMachine({
@@ -157,7 +158,7 @@ export const machine = cronSchedule.createMachine({
           {
             guard: { type: 'isDue', params: stepOf },
             target: 'due',
-            actions: { type: 'keepDue', params: stepOf },
+            actions: { type: 'recordDue', params: stepOf },
           },
           ...changed,
         ],
@@ -178,7 +179,7 @@ export const machine = cronSchedule.createMachine({
         input: ({ context }) => ({ ...own({ context }), ...context.due! }),
         onDone: {
           target: 'planning',
-          actions: { type: 'keepOutcome', params: ({ event }) => event.output },
+          actions: { type: 'recordOutcome', params: ({ event }) => event.output },
         },
       },
     },

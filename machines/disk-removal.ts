@@ -1,5 +1,5 @@
-// The removal of a disk: it waits in the trash first, unless it is removed at once.
-// A disk that is restored stays as it is, without a service.
+// The removal of a disk: either immediately, or after its time in the trash.
+// A restored disk is kept as it is, without a service.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
@@ -25,7 +25,7 @@ export interface DiskRemovalInput {
   serviceId: string
   /** The name of its deleted service. */
   serviceName: string
-  /** null for a disk that is removed at once. */
+  /** Null for immediate removal. */
   expiresAt: string | null
   at: string
 }
@@ -36,7 +36,7 @@ export type DiskRemovalEvent =
 
 export interface DiskFacts extends SlotOutput {
   isThere: boolean
-  /** null when it is not known. */
+  /** Null if unknown. */
   sizeBytes: number | null
 }
 

@@ -1,5 +1,5 @@
-// Why an actor failed, for programs: every code that a record can show.
-// A code never changes its meaning; one that is not listed here is shown as `internal_error`.
+// Every error code that a record can show.
+// A code never changes its meaning. Codes that are not listed here are shown as `internal_error`.
 export const errorCodes = [
   'acme_off',
   'acme_challenge_failed',

@@ -1,4 +1,4 @@
-// The catalogue of actor kinds: the daemon iterates over nothing else.
+// The catalogue of all actor kinds, over which the daemon iterates.
 import type { AnyStateMachine } from 'xstate'
 import * as backup from './backup.ts'
 import * as certificate from './certificate/certificate.ts'
@@ -21,7 +21,7 @@ import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
 
-/** What a transition may write of its service. `while_live` limits it to the time that deploy is live. */
+/** The service fields that a transition may write. With `while_live`, only while that deploy is live. */
 export interface ServiceEffect {
   live_deploy_id?: string | null
   desired_deploy_id?: string | null
@@ -33,18 +33,18 @@ export interface ServiceEffect {
 export interface Kind {
   machine: AnyStateMachine
   version: number
-  /** Turns a snapshot of an earlier version into this one's; without it such an actor is parked. */
+  /** Converts a snapshot of an earlier version. Without it, an actor of such a version is parked. */
   migrate?: (snapshot: unknown, from: number) => unknown
-  /** Slots whose work is done once more when an effect before them outlived its abort and the fence. */
+  /** Slots that run once more when an aborted effect before them ended after the fence's time limit. */
   cleanups?: readonly string[]
-  /** What the API shows, from the snapshot alone. */
+  /** Derives the API record from the snapshot. */
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }
   toService?: (snapshot: never, before: never) => ServiceEffect | null
-  /** What a parked actor of it becomes when it is given up; status `failed` by default. */
+  /** The status of a discarded parked actor; `failed` by default. */
   discarded?: { status: string; service?: ServiceEffect }
   /**
-   * The input of a new actor in place of one whose snapshot cannot be restored; null when that is not known.
-   * Without it such an actor can only be discarded.
+   * The input of a new actor that replaces one with an unusable snapshot; null if the record is insufficient.
+   * Without this function such an actor can only be discarded.
    */
   rebuild?: (from: RebuildFrom) => object | null
 }

@@ -1,11 +1,11 @@
-// Why an actor failed, as its context keeps it. Programs decide by the code; the message is for people.
+// Why an actor failed, as stored in its context. Programs use the code; the message is for people.
 import { toErrorCode } from './error-codes.ts'
 import type { ProblemDetails, SlotFailure } from './slot.ts'
 
 export interface Problem {
   code: string
   message: string
-  /** Missing in snapshots that are older than the field. */
+  /** Missing in snapshots older than the field. */
   details?: ProblemDetails
 }
 

@@ -1,19 +1,19 @@
-// A new actor in place of one whose snapshot cannot be restored: what its record still tells.
-// A record may be damaged too, or from an older version: every field is checked.
+// Rebuilding an actor with an unusable snapshot from its record.
+// The record may be damaged too, or from an older version, so every field is checked.
 
 export interface RebuildFrom {
-  /** What the API showed of the actor last. */
+  /** The last record of the actor. */
   record: Record<string, unknown>
-  /** The input of whoever asks for an actor of this id; null for a plain retry. */
+  /** The input of a new request for this id; null for a retry. */
   asked: Record<string, unknown> | null
   at: string
 }
 
-/** The fields as texts; null when one of them is missing. */
+/** The fields as strings; null if one is missing or empty. */
 export function textsOf<Field extends string>(
   record: Record<string, unknown>,
   ...fields: Field[]
 ): Record<Field, string> | null {
-  const isWhole = fields.every((field) => typeof record[field] === 'string' && record[field] !== '')
-  return isWhole ? (record as Record<Field, string>) : null
+  const isComplete = fields.every((field) => typeof record[field] === 'string' && record[field] !== '')
+  return isComplete ? (record as Record<Field, string>) : null
 }

@@ -1,6 +1,6 @@
-// A restore of a datastore: its data replaced by those of a file, all of them or none.
-// Until `switching` nothing changes for whoever uses the datastore, and all can be undone. What begins
-// then is repeated until it is either done or was never begun.
+// A restore of a datastore: replaces its data by the data of a file, completely or not at all.
+// Before `switching`, clients of the datastore see no change, and everything can be undone. The switch is
+// repeated until it is complete or was undone.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
@@ -15,7 +15,7 @@ export interface RestoreInput {
   datastoreId: string
   datastoreName: string
   kind: DatastoreKind
-  /** Where the data come from; null for a file that was uploaded. */
+  /** The backup to restore; null for an uploaded file. */
   backupId: string | null
   sizeBytes: number
   at: string
@@ -37,12 +37,12 @@ interface RestoreContext extends RestoreInput {
 const restore = setup({
   types: {} as { context: RestoreContext; input: RestoreInput; events: RestoreEvent },
   actors: {
-    /** Reads all of the file: a truncated or wrong one ends here. */
+    /** Reads the whole file. Fails for a truncated file or a wrong format. */
     checkFile: slot<RestoreSlot, SlotOutput>(),
-    /** Brings the data beside those that serve. */
+    /** Loads the data next to the current data. */
     loadData: slot<RestoreSlot, SlotOutput>(),
     switchData: slot<RestoreSlot, SlotOutput>(),
-    /** The former data go. */
+    /** Removes the former data. */
     tidyRestore: slot<RestoreSlot, SlotOutput>(),
     undoRestore: slot<RestoreSlot, SlotOutput>(),
   },
@@ -51,8 +51,8 @@ const restore = setup({
   },
   actions: {
     finish: assign((_, { at }: SlotOutput) => ({ finishedAt: at })),
-    keepFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
-    keepCancel: assign((_, { by }: { by: string }) => ({
+    recordFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
+    recordCancel: assign((_, { by }: { by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
     })),
   },
@@ -66,7 +66,7 @@ const own = ({ context: { id, datastoreId, backupId } }: { context: RestoreConte
 const failing = {
   target: 'undoing',
   actions: {
-    type: 'keepFailure',
+    type: 'recordFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
 } as const
@@ -76,7 +76,7 @@ const finish = {
 } as const
 const cancel = {
   target: 'undoing',
-  actions: { type: 'keepCancel', params: ({ event }: { event: RestoreEvent }) => event },
+  actions: { type: 'recordCancel', params: ({ event }: { event: RestoreEvent }) => event },
 } as const
 
 export const machine = restore.createMachine({
@@ -127,7 +127,7 @@ export const machine = restore.createMachine({
 
 export type RestoreSnapshot = SnapshotFrom<typeof machine>
 
-/** The new data serve from `tidying` on; what is undone is not over before all of it is. */
+/** The new data are in use from `tidying` on. */
 const statuses = {
   checking: 'running',
   loading: 'running',
@@ -143,7 +143,7 @@ export function toRecord(snapshot: RestoreSnapshot) {
   const { context } = snapshot
   return {
     id: context.id,
-    /** Whose they are listed with. */
+    /** The owner in lists: the datastore. */
     service_id: context.datastoreId,
     datastore_id: context.datastoreId,
     datastore: context.datastoreName,
@@ -158,7 +158,7 @@ export function toRecord(snapshot: RestoreSnapshot) {
   }
 }
 
-/** Backups and restores share the check of a file, and so its error code. */
+/** Backups and restores share the file check, whose error code names the backup. */
 function codeOf({ code }: Problem): string {
   return code === 'backup_failed' ? 'damaged_file' : code
 }

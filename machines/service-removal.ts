@@ -1,12 +1,12 @@
-// The removal of a service: its deploys end first, then all that belongs to it goes, its name last.
-// The actor's id is the service's own id, so that asking twice is asking once.
+// The removal of a service: its deploys end first, then its belongings are removed, its name last.
+// The actor's id is the service's own id, so a repeated request has no effect.
 import { type SnapshotFrom, setup } from 'xstate'
 import type { RebuildFrom } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
 
-/** Version 1 had no trash: a disk was removed at once. */
+/** Version 1 had no trash and removed a disk immediately. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
   return { ...old, context: { trash: null, ...old.context } }
@@ -14,10 +14,10 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['removeBelongings'] as const
 
-/** The service can be used, or deleted, again. */
+/** The service can be used or deleted again. */
 export const discarded = { status: 'failed', service: { deleting: false } } as const
 
-/** The plan for the disk was in the snapshot: without a new request the disk is kept. */
+/** The plan for the disk was in the lost snapshot. Without a new request the disk is kept. */
 export function rebuild({ record, asked, at }: RebuildFrom): object | null {
   if (asked) return { ...asked, at }
   const { id } = record
@@ -28,13 +28,13 @@ export interface ServiceRemovalInput {
   id: string
   serviceId: string
   deleteDisk: boolean
-  /** How its disk is kept in the trash; null when it is kept outside the trash, or removed at once. */
+  /** The disk's entry in the trash; null if the disk is kept outside the trash or removed immediately. */
   trash: DiskTrash | null
   at: string
 }
 
 export interface DiskTrash {
-  /** Of the removal of the disk. */
+  /** The id of the disk removal. */
   id: string
   serviceName: string
   expiresAt: string
@@ -79,7 +79,8 @@ export const machine = removal.createMachine({
         onDone: [{ guard: 'isTrashed', target: 'trashing' }, { target: 'removed' }],
       },
     },
-    // Nothing can begin for a service that is being deleted: its row has been deleted before.
+    // The disk removal starts only after the service's row is removed: a service in deletion
+    // accepts no actors.
     trashing: {
       invoke: {
         id: 'trashDisk',
@@ -115,7 +116,7 @@ function plannedTrash(trash: DiskTrash | null) {
 
 export type ServiceRemovalRecord = ReturnType<typeof toRecord>
 
-/** The service is `deleting` from the very transaction that makes this actor. */
+/** The service is `deleting` from the transaction that creates this actor. */
 export function toService(snapshot: ServiceRemovalSnapshot) {
   return snapshot.matches('ending') ? { deleting: true } : null
 }

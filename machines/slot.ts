@@ -1,21 +1,21 @@
-// A slot is a named effect that a chart asks for and src/effects/ fills.
-// `.provide()` does not notice an unfilled slot; `Slots<M>` makes it a compile error, the placeholder a
-// loud one.
+// A slot is a named effect that a chart declares and src/effects/ fills.
+// `.provide()` does not detect an unfilled slot: `Slots<M>` makes it a compile error, and the placeholder
+// rejects at run time.
 import { type AnyStateMachine, fromPromise, type PromiseActorLogic } from 'xstate'
 
-/** Every effect knows whose it is: `id` is the actor's. The rest is plain JSON, deadlines are timestamps. */
+/** `id` is the actor's. All inputs are plain JSON; deadlines are timestamps. */
 export interface SlotInput {
   id: string
-  /** After this instant (ms since 1970) the effect is given up, whatever it does. */
+  /** The effect is aborted after this instant (ms since 1970). */
   deadlineAt?: number
 }
 
-/** Every result says when it was there, because charts have no clock. */
+/** Every output has the time at which the effect ended, because charts have no clock. */
 export interface SlotOutput {
   at: string
 }
 
-/** What a program may need to know besides the code, such as `{ port: 3000 }`. */
+/** Further data for programs in addition to the code, such as `{ port: 3000 }`. */
 export type ProblemDetails = Readonly<Record<string, string | number>>
 
 /** What an effect rejects with. */
@@ -38,12 +38,10 @@ export type Slots<M extends AnyStateMachine> = Required<
   NonNullable<NonNullable<Parameters<M['provide']>[0]>['actors']>
 >
 
-/** What an effect is: plain input and an abort signal in, plain output out. */
+/** An effect takes plain input and an abort signal, and returns plain output. */
 export type Effect<Input, Output> = (input: Input, signal: AbortSignal) => Promise<Output>
 
-/**
- * The effects that fill all slots of a machine: what src/effects/ exports, before the supervisor wraps them.
- */
+/** The effects for all slots of a machine, as src/effects/ exports them. The supervisor wraps them. */
 export type Effects<M extends AnyStateMachine> = {
   [Name in keyof Slots<M>]: Slots<M>[Name] extends PromiseActorLogic<infer Output, infer Input>
     ? Effect<Input, Output>

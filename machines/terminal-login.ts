@@ -1,12 +1,12 @@
-// A terminal that asks to be connected: pending until the administrator answers, and not for long (section 3
-// of the API document, Terminal login request).
-// No secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
+// A login request of a terminal: pending until the administrator approves or denies it, or until it
+// expires. It contains no secrets: only a hash of the terminal's secret. The token waits in memory, under
+// this actor's id.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
 
-/** In version 1 every token that was approved had all rights. */
+/** In version 1 every approved token had all rights. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
   const grant: TokenGrant = { role: 'admin', services: null, expiresInDays: null }
@@ -19,14 +19,14 @@ export const discarded = { status: 'expired' } as const
 
 export interface TerminalLoginInput {
   id: string
-  /** The life of the daemon that it belongs to: the next one forgets it. */
+  /** The run of the daemon that the request belongs to. It expires with the next run. */
   bootId: string
-  /** Shown by the terminal and by the page, to be compared. */
+  /** Shown by the terminal and by the page, for comparison. */
   code: string
   /** The name of the token. */
   name: string
   secretHash: string
-  /** Where the terminal asked from. */
+  /** The network address of the terminal. */
   address: string
   at: string
   expiresAt: string
@@ -35,14 +35,14 @@ export interface TerminalLoginInput {
 /** What the administrator grants the token. */
 export interface TokenGrant {
   role: 'read' | 'deploy' | 'admin'
-  /** Ids of services; null for all of them. */
+  /** Ids of services; null for all services. */
   services: string[] | null
-  /** null when it never ends by itself. */
+  /** Null for a token that does not expire. */
   expiresInDays: number | null
 }
 
 interface Context extends TerminalLoginInput {
-  /** null until it is approved. */
+  /** Null until the request is approved. */
   grant: TokenGrant | null
 }
 
@@ -51,9 +51,9 @@ export type TerminalLoginEvent =
   | { type: 'deny'; at: string; by: string }
   /** The terminal gets its token. */
   | { type: 'collect'; at: string; by: string }
-  /** The terminal is told that it was denied. */
+  /** The terminal receives the denial. */
   | { type: 'tell'; at: string; by: string }
-  /** A newer request needs its place. */
+  /** A newer request replaces this one. */
   | { type: 'evict'; at: string; by: string }
 
 interface ExpiryInput extends SlotInput {
@@ -69,7 +69,7 @@ const login = setup({
     revokeToken: slot<SlotInput, SlotOutput>(),
   },
   actions: {
-    keepGrant: assign((_, grant: TokenGrant) => ({ grant })),
+    recordGrant: assign((_, grant: TokenGrant) => ({ grant })),
   },
 })
 
@@ -89,7 +89,7 @@ export const machine = login.createMachine({
       on: {
         approve: {
           target: 'approved',
-          actions: { type: 'keepGrant', params: ({ event }) => event.grant },
+          actions: { type: 'recordGrant', params: ({ event }) => event.grant },
         },
         deny: 'denied',
         evict: 'expired',
@@ -145,7 +145,7 @@ export function toRecord(snapshot: TerminalLoginSnapshot) {
     boot_id: bootId,
     secret_hash: secretHash,
     address,
-    /** The token is there. */
+    /** The token can be collected. */
     is_collectable: snapshot.matches({ approved: 'waiting' }),
   }
 }

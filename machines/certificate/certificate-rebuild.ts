@@ -1,5 +1,5 @@
-// A certificate whose snapshot cannot be restored is ordered anew; the former one serves until then.
-
+// Rebuilds a certificate actor without a usable snapshot: it orders again, and the old certificate
+// serves until then.
 import { type RebuildFrom, textsOf } from '../rebuild.ts'
 import type { CertificateInput } from './certificate.ts'
 

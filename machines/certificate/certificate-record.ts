@@ -1,13 +1,12 @@
-// What the API shows of a certificate's snapshot.
-
+// The API record of a certificate, from its snapshot.
 import { toErrorCode } from '../error-codes.ts'
 import { type CertificateSnapshot, renewalOf } from './certificate.ts'
 
 /** Failed attempts after which the hosts below a wildcard get certificates of their own. */
 const fallbackAfter = 3
-/** Troubles that orders of single hosts do not have for the same reason. */
-const troublesOfWildcards = ['dns_failed', 'acme_rejected', 'acme_challenge_failed']
-const fallbackWords = 'until it is issued, the hosts below it get certificates of their own'
+/** Failures of a wildcard's order that orders for single hosts may not have. */
+const wildcardFailures = ['dns_failed', 'acme_rejected', 'acme_challenge_failed']
+const fallbackNotice = 'until it is issued, the hosts below it get certificates of their own'
 
 export function toRecord(snapshot: CertificateSnapshot) {
   const { id, serviceId, host, validity, trouble, nextAttemptAt, attempts, at } = snapshot.context
@@ -18,9 +17,9 @@ export function toRecord(snapshot: CertificateSnapshot) {
     service_id: serviceId,
     host,
     status: statusOf(snapshot),
-    /** What is done just now, also while a former certificate is valid. */
+    /** The current step, also while an older certificate is valid. */
     phase: isWorking ? snapshot.value : null,
-    error: trouble && (fallback ? `${trouble.message}; ${fallbackWords}` : trouble.message),
+    error: trouble && (fallback ? `${trouble.message}; ${fallbackNotice}` : trouble.message),
     error_code: trouble && toErrorCode(trouble.code),
     hint: trouble?.hint ?? null,
     not_before: validity?.notBefore ?? null,
@@ -33,11 +32,11 @@ export function toRecord(snapshot: CertificateSnapshot) {
   }
 }
 
-/** Also of a wildcard that is expired, as long as its renewal fails. */
+/** Whether the hosts below a missing or expired wildcard get their own certificates. */
 function fallsBack({ context }: CertificateSnapshot, failures: number): boolean {
   const { host, trouble, validity, isExpired } = context
   const isMissing = host.startsWith('*.') && (validity === null || isExpired)
-  return isMissing && failures >= fallbackAfter && troublesOfWildcards.includes(trouble?.code ?? '')
+  return isMissing && failures >= fallbackAfter && wildcardFailures.includes(trouble?.code ?? '')
 }
 
 export type CertificateRecord = ReturnType<typeof toRecord>

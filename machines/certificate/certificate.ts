@@ -1,6 +1,6 @@
-// The certificate of one host: asked for when the host leads here, kept, renewed, given up with its route.
-// While a renewal fails the former certificate serves on. The status tells of that one, the error of
-// the next.
+// The certificate of one host: ordered once the host resolves to this server, renewed, and released with
+// its route. While a renewal fails the old certificate stays in use: the status describes the old one, the
+// error the renewal.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 
@@ -12,7 +12,7 @@ export const discarded = { status: 'released' } as const
 
 export interface CertificateInput {
   id: string
-  /** null for the dashboard's host. */
+  /** Null for the host of the dashboard. */
   serviceId: string | null
   host: string
   at: string
@@ -22,14 +22,14 @@ export interface CertificateTrouble {
   code: string
   message: string
   hint: string | null
-  /** The CA wants no question before it. */
+  /** The CA accepts no request before this time. */
   retryAt: string | null
 }
 
 export interface CertificateValidity {
   notBefore: string
   notAfter: string
-  /** Of the CA that it came from: with another one set it is replaced. */
+  /** The CA that issued it. The certificate is replaced when another CA is configured. */
   directoryUrl: string
 }
 
@@ -40,11 +40,11 @@ interface CertificateContext extends CertificateInput {
   isExpired: boolean
   /** Since the last certificate. */
   attempts: number
-  /** How often the same trouble came in a row. */
+  /** How often the same problem occurred in a row. */
   repeats: number
   trouble: CertificateTrouble | null
   nextAttemptAt: string | null
-  /** The last warning of the end that was told, in days before it. */
+  /** The last expiry warning that was sent, in days before the expiry. */
   warnedDays: number | null
 }
 
@@ -54,7 +54,7 @@ interface HostInput extends SlotInput {
 }
 
 interface OrderInput extends HostInput {
-  /** The CA that the former certificate came from; missing from orders of versions before it. */
+  /** The CA that issued the former certificate. Missing in snapshots older than the field. */
   formerDirectoryUrl?: string | null
 }
 
@@ -64,13 +64,15 @@ export interface WatchInput extends HostInput {
   validity: CertificateValidity | null
   isExpired: boolean
   warnedDays: number | null
-  /** A certificate of another CA than the one that is set is due at once; not while one is tried for. */
+  /**
+   * Whether a certificate of a CA other than the configured one is due immediately. False between attempts.
+   */
   mayReplace: boolean
 }
 
 interface CheckOutput extends SlotOutput {
   isRouted: boolean
-  /** null when the host leads here. */
+  /** Null when the host resolves to this server. */
   trouble: CertificateTrouble | null
 }
 
@@ -86,11 +88,11 @@ export interface WatchOutput extends SlotOutput {
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** By trouble, the first pause and the longest: each is twice the one before it. */
+/** Backoff per problem code: each pause is twice the one before, up to the longest. */
 const pauses: Record<string, [firstMs: number, longestMs: number]> = {
   acme_rate_limited: [hourMs, 12 * hourMs],
   acme_rejected: [15 * minuteMs, 12 * hourMs],
-  // CAs count hosts that they could not reach: five in an hour are too many for the best known one.
+  // CAs limit failed validations: Let's Encrypt refuses a host after five in an hour.
   acme_challenge_failed: [15 * minuteMs, 12 * hourMs],
 }
 const otherPauses: [firstMs: number, longestMs: number] = [minuteMs, hourMs]
@@ -114,13 +116,13 @@ const certificate = setup({
   },
   actions: {
     begin: assign(({ context }) => ({ attempts: context.attempts + 1, nextAttemptAt: null })),
-    keepTrouble: assign(({ context }, { at, trouble }: CheckOutput | OrderOutput) =>
+    recordTrouble: assign(({ context }, { at, trouble }: CheckOutput | OrderOutput) =>
       troubled(context, at, trouble!),
     ),
-    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) =>
+    recordFailure: assign(({ context }, { code, message, at }: SlotFailure) =>
       troubled(context, at, { code, message, hint: null, retryAt: null }),
     ),
-    keepValidity: assign((_, { validity }: OrderOutput) => ({
+    recordValidity: assign((_, { validity }: OrderOutput) => ({
       validity,
       isExpired: false,
       attempts: 0,
@@ -128,7 +130,7 @@ const certificate = setup({
       trouble: null,
       warnedDays: null,
     })),
-    keepNews: assign(({ context }, { news, warnedDays }: WatchOutput) => ({
+    recordNews: assign(({ context }, { news, warnedDays }: WatchOutput) => ({
       validity: news === 'lost' ? null : context.validity,
       isExpired: (context.isExpired || news === 'expired') && news !== 'lost',
       warnedDays: warnedDays ?? context.warnedDays,
@@ -159,7 +161,7 @@ const output = <Output>() => ({ params: ({ event }: { event: { output: Output } 
 const failed = {
   target: 'waiting',
   actions: {
-    type: 'keepFailure',
+    type: 'recordFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
 } as const
@@ -189,7 +191,7 @@ export const machine = certificate.createMachine({
           {
             guard: { type: 'isTroubled', ...output<CheckOutput>() },
             target: 'waiting',
-            actions: { type: 'keepTrouble', ...output<CheckOutput>() },
+            actions: { type: 'recordTrouble', ...output<CheckOutput>() },
           },
           { target: 'ordering' },
         ],
@@ -205,9 +207,9 @@ export const machine = certificate.createMachine({
           {
             guard: { type: 'isTroubled', ...output<OrderOutput>() },
             target: 'waiting',
-            actions: { type: 'keepTrouble', ...output<OrderOutput>() },
+            actions: { type: 'recordTrouble', ...output<OrderOutput>() },
           },
-          { target: 'installing', actions: { type: 'keepValidity', ...output<OrderOutput>() } },
+          { target: 'installing', actions: { type: 'recordValidity', ...output<OrderOutput>() } },
         ],
         onError: failed,
       },
@@ -222,7 +224,7 @@ export const machine = certificate.createMachine({
         input: watchOf(({ validity }) => renewalOf(validity!), true),
         onDone: [
           { guard: { type: 'isGone', ...output<WatchOutput>() }, target: 'releasing' },
-          { target: 'checking', actions: { type: 'keepNews', ...output<WatchOutput>() } },
+          { target: 'checking', actions: { type: 'recordNews', ...output<WatchOutput>() } },
         ],
       },
     },
@@ -235,7 +237,7 @@ export const machine = certificate.createMachine({
         onDone: [
           { guard: { type: 'isGone', ...output<WatchOutput>() }, target: 'releasing' },
           { guard: { type: 'isDue', ...output<WatchOutput>() }, target: 'checking' },
-          { target: 'waiting', reenter: true, actions: { type: 'keepNews', ...output<WatchOutput>() } },
+          { target: 'waiting', reenter: true, actions: { type: 'recordNews', ...output<WatchOutput>() } },
         ],
       },
     },
@@ -248,7 +250,7 @@ export const machine = certificate.createMachine({
 
 export type CertificateSnapshot = SnapshotFrom<typeof machine>
 
-/** What a failed attempt leaves: its reason, and when the next one is due. */
+/** The context after a failed attempt: its reason, and when the next one is due. */
 function troubled(context: CertificateContext, at: string, trouble: CertificateTrouble) {
   const repeats = context.trouble?.code === trouble.code ? context.repeats + 1 : 1
   const [firstMs, longestMs] = pauses[trouble.code] ?? otherPauses
@@ -258,7 +260,7 @@ function troubled(context: CertificateContext, at: string, trouble: CertificateT
   return { trouble, repeats, nextAttemptAt: new Date(Math.max(ownMs, askedMs)).toISOString() }
 }
 
-/** At two thirds of its life. */
+/** The renewal is due after two thirds of the lifetime. */
 export function renewalOf({ notBefore, notAfter }: CertificateValidity): string {
   const beginMs = Date.parse(notBefore)
   return new Date(beginMs + ((Date.parse(notAfter) - beginMs) * 2) / 3).toISOString()

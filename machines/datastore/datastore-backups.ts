@@ -1,5 +1,5 @@
-// The region of a datastore in which its backups begin: by themselves, at the times its schedule says.
-// A backup is an actor of its own. What is in here is only when the next one is due.
+// The region of a datastore that starts scheduled backups.
+// A backup is its own actor. This region only decides when the next one is due.
 import { type BackupPlan, type DatastoreContext, type DueOutput, own } from './datastore-context.ts'
 
 export const backups = {
@@ -8,7 +8,7 @@ export const backups = {
     'backups.set': {
       target: '.planning',
       actions: {
-        type: 'keepPlan',
+        type: 'recordPlan',
         params: ({ event }: { event: Partial<BackupPlan> & { at: string } }) => event,
       },
     },
@@ -33,11 +33,15 @@ export const backups = {
         }),
         onDone: {
           target: 'beginning',
-          actions: { type: 'keepDue', params: ({ event }: { event: { output: DueOutput } }) => event.output },
+          actions: {
+            type: 'recordDue',
+            params: ({ event }: { event: { output: DueOutput } }) => event.output,
+          },
         },
       },
     },
-    // Its id is committed first: begun again after a crash it is the same backup, not a second one.
+    // The id is committed first: a repetition after a crash finds the same backup instead of
+    // starting a second.
     beginning: {
       invoke: {
         id: 'beginBackup',
@@ -46,7 +50,7 @@ export const backups = {
           ...own({ context }),
           backupId: context.dueBackupId!,
         }),
-        onDone: { target: 'planning', actions: 'forgetDue' },
+        onDone: { target: 'planning', actions: 'clearDue' },
       },
     },
   },

@@ -1,19 +1,19 @@
-// What a datastore is made from, what its actor remembers, and what it asks its effects for: plain JSON.
-// The password is in the secret store. Slots read it by id; it is never in here.
+// Input, context and slots of a datastore: plain JSON.
+// The password is never in here. Effects read it from the secret store by id.
 import type { Problem } from '../problem.ts'
 import { type SlotInput, type SlotOutput, slot } from '../slot.ts'
 
 export type DatastoreKind = 'postgres' | 'redis'
 
-/** null follows the server's default. */
+/** Null means the server's default. */
 export interface DatastoreLimits {
   memoryMb: number | null
   cpus: number | null
 }
 
-/** When it is backed up by itself, and how many of those are kept. */
+/** The schedule of backups, and how many scheduled ones are retained. */
 export interface BackupPlan {
-  /** As cron writes it, in UTC; null for never. */
+  /** A cron schedule in UTC; null for never. */
   schedule: string | null
   keep: number
 }
@@ -22,14 +22,14 @@ export interface DatastoreInput extends DatastoreLimits {
   id: string
   name: string
   kind: DatastoreKind
-  /** The server's, as in the tag of its image. */
+  /** The version of Postgres or Redis, as in the image tag. */
   version: string
-  /** null for what has none. */
+  /** Null for Redis. */
   database: string | null
   username: string
   backups: BackupPlan
   at: string
-  /** Of a datastore whose snapshot was lost: what else is known of it. */
+  /** Further data about a datastore that is rebuilt from its record. */
   known?: { hasServed: boolean; hostPort: number | null; createdAt: string }
 }
 
@@ -40,7 +40,7 @@ export type DatastoreEvent =
   | { type: 'delete'; at: string; by: string; keep: TrashPlan | null }
   | { type: 'reclaim'; at: string; by: string; name: string }
 
-/** What a deletion keeps; null for nothing. */
+/** What a deletion keeps in the trash; null for nothing. */
 export interface TrashPlan {
   expiresAt: string
   /** Of the final backup. */
@@ -51,30 +51,30 @@ export interface TrashPlan {
 export interface Trash {
   deletedAt: string
   expiresAt: string
-  /** Of the final backup; null for one that was not made. */
+  /** Of the final backup; null without one. */
   backupId: string | null
-  /** Of the volume; null when it is not known. */
+  /** Of the volume; null if unknown. */
   sizeBytes: number | null
-  /** The name that the restore gives it. */
+  /** The name after the restore. */
   wantedName: string | null
-  /** Why it was not restored. */
+  /** Why the restore failed. */
   trouble: Problem | null
 }
 
-/** What starting brings: the port of the host, chosen once and kept, and what differs from what was asked. */
+/** The result of a start: the host port, which then stays the same, and a notice about adjusted limits. */
 export interface StartOutput extends SlotOutput {
   hostPort: number
   notice: string | null
 }
 
-/** Why it does not serve any more, and for how long it did. */
+/** Why the datastore stopped serving, and for how long it had served. */
 export interface LossOutput extends SlotOutput {
   code: string
   message: string
   servedMs: number
 }
 
-/** The time has come, for a backup of this id. */
+/** A backup with this id is due. */
 export interface DueOutput extends SlotOutput {
   backupId: string
 }
@@ -91,14 +91,14 @@ export interface TrashOutput extends SlotOutput {
 
 export interface DatastoreContext extends DatastoreInput {
   hostPort: number | null
-  /** How often the limits were set, and which of them the container has or was refused. */
+  /** How often the limits were set, and the last revision that was applied or refused. */
   limitsRevision: number
   limitsSettled: number
   limitsTrouble: Problem | null
   notice: string | null
-  /** Whether a start was ever tried: what it left is half made until it serves for the first time. */
+  /** Whether a start was attempted. Until the first success, its leftovers are incomplete. */
   wasBegun: boolean
-  /** Whether it ever served: it is started again then, not created. */
+  /** Whether it ever served. It is then restarted instead of created. */
   hasServed: boolean
   /** The next backup is the first one that was due after this. */
   backupsSince: string
@@ -137,11 +137,11 @@ export const slots = {
   /** Takes its name again. */
   reclaimDatastore: slot<SlotInput & { name: string }, SlotOutput>(),
   removeDatastore: slot<SlotInput & { backupId: string | null }, SlotOutput>(),
-  /** Not so long for one that only waits for Docker. */
+  /** Shorter when the datastore only waits for Docker. */
   awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
 }
 
-/** What every slot gets. */
+/** The input that slots share. */
 export const own = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({
   id,
   kind,

@@ -1,11 +1,10 @@
-// A datastore whose snapshot cannot be restored: its record tells what the container and the volume are.
-// It starts on its volume, as after a restart. One in the trash is not rebuilt: it would take its name again.
-// One whose data were being destroyed is not rebuilt: its volume may be gone.
-
+// Rebuilds a datastore without a usable snapshot from its record. It starts on its volume, as after a
+// restart. Not rebuilt: a datastore in the trash, which would claim its name again, and one that was being
+// deleted, because its volume may be gone.
 import { type RebuildFrom, textsOf } from '../rebuild.ts'
 import type { DatastoreInput, DatastoreKind } from './datastore-context.ts'
 
-const backupsKept = 7
+const defaultBackupsRetained = 7
 
 export function rebuild({ record, at }: RebuildFrom): DatastoreInput | null {
   const known = textsOf(record, 'id', 'name', 'kind', 'version', 'username', 'created_at')
@@ -20,11 +19,11 @@ export function rebuild({ record, at }: RebuildFrom): DatastoreInput | null {
     version,
     database: typeof record.database === 'string' ? record.database : null,
     username,
-    backups: { schedule, keep: numberOf(record.backup_keep) ?? backupsKept },
+    backups: { schedule, keep: numberOf(record.backup_keep) ?? defaultBackupsRetained },
     memoryMb: numberOf(record.memory_limit_mb),
     cpus: numberOf(record.cpu_limit),
     at,
-    // A datastore that has a port had a container: what is in its volume is kept.
+    // A datastore with a port had a container, so its volume may have data.
     known: { hasServed: hostPort !== null, hostPort, createdAt },
   }
 }

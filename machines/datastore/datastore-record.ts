@@ -1,4 +1,4 @@
-// What the API shows of a datastore, from its snapshot alone.
+// The API record of a datastore, from its snapshot.
 import type { SnapshotFrom } from 'xstate'
 import { problemFields } from '../problem.ts'
 import type { machine } from './datastore.ts'
@@ -32,7 +32,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
     backup_keep: context.backups.keep,
     /** The next backup is the first one that was due after this. */
     backups_since: context.backupsSince,
-    /** null as well when it can no longer be restored. */
+    /** Also null when it can no longer be restored. */
     trash: isRecoverable(snapshot) &&
       context.trash && {
         deleted_at: context.trash.deletedAt,
@@ -41,7 +41,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
         size_bytes: context.trash.sizeBytes,
         trouble: context.trash.trouble,
       },
-    /** A parked one has the status `failed`: only this field says that its data are being destroyed. */
+    /** A parked actor has the status `failed`: only this field shows that its data are being deleted. */
     deleting: snapshot.matches('deleting'),
     failures: context.failures,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
@@ -52,7 +52,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
 
 export type DatastoreRecord = ReturnType<typeof toRecord>
 
-/** One that failed stays so while it is tried again, until it serves. */
+/** A failed datastore stays `failed` during retries, until it serves. */
 function statusOf(snapshot: DatastoreSnapshot) {
   if (deletingStates.some((state) => snapshot.matches(state))) return 'deleting'
   if (snapshot.matches('trashed')) return 'trashed'

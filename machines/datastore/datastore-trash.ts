@@ -1,5 +1,5 @@
-// A deleted datastore: a final backup is made, its container is removed, its volume waits in the trash.
-// The volume is removed when its time is over or on request. Until then it can be restored.
+// A deleted datastore: a final backup, then its container is removed and its volume stays in the trash.
+// The volume is removed at its expiry or on request. Until then the datastore can be restored.
 
 import { problemOf } from '../problem.ts'
 import type { SlotFailure, SlotOutput } from '../slot.ts'
@@ -15,15 +15,15 @@ type Given = { context: DatastoreContext }
 type Deletion = Extract<DatastoreEvent, { type: 'delete' }>
 type Reclaim = Extract<DatastoreEvent, { type: 'reclaim' }>
 
-/** Of the event that deletes it. */
+/** Stores the trash plan of the `delete` event. */
 export const planTrash = {
-  type: 'keepTrash',
+  type: 'recordTrash',
   params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep }),
 } as const
 
-/** For a datastore that does not serve: no final backup is possible. */
+/** For a datastore that is not available: no final backup is possible. */
 export const planTrashOnly = {
-  type: 'keepTrash',
+  type: 'recordTrash',
   params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep, backupId: null }),
 } as const
 
@@ -42,7 +42,7 @@ export const trashStates = {
           guard: { type: 'isGood', params: ({ event }: { event: { output: SaveOutput } }) => event.output },
           target: 'trashing',
         },
-        { target: 'trashing', actions: { type: 'keepTrash', params: { backupId: null } } },
+        { target: 'trashing', actions: { type: 'recordTrash', params: { backupId: null } } },
       ],
     },
   },
@@ -61,7 +61,7 @@ export const trashStates = {
           },
           target: 'trashed',
           actions: {
-            type: 'keepTrash',
+            type: 'recordTrash',
             params: ({ event }: { event: { output: TrashOutput } }) => ({
               sizeBytes: event.output.sizeBytes,
             }),
@@ -77,7 +77,7 @@ export const trashStates = {
       reclaim: {
         target: 'reclaiming',
         actions: {
-          type: 'keepTrash',
+          type: 'recordTrash',
           params: ({ event }: { event: Reclaim }) => ({ wantedName: event.name, trouble: null }),
         },
       },
@@ -98,14 +98,14 @@ export const trashStates = {
       onDone: {
         target: 'wanted',
         actions: {
-          type: 'leaveTrash',
+          type: 'applyRestore',
           params: ({ event }: { event: { output: SlotOutput } }) => event.output,
         },
       },
       onError: {
         target: 'trashed',
         actions: {
-          type: 'keepTrash',
+          type: 'recordTrash',
           params: ({ event }: { event: { error: unknown } }) => ({
             trouble: problemOf(event.error as SlotFailure),
           }),

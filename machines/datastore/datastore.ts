@@ -1,6 +1,5 @@
-// A managed datastore: made, supervised for as long as it is wanted, and removed with its data only when
-// somebody says so. Its limits are a region of their own: they change whatever else is going on.
-// Only the event `delete` removes a datastore's data, at once or by way of the trash.
+// A managed datastore: created, supervised, and removed with its data only by the event `delete`, either
+// immediately or through the trash. Limits are a separate region, because they can change in any state.
 import { assign, setup } from 'xstate'
 import { problemOf } from '../problem.ts'
 import type { SlotFailure } from '../slot.ts'
@@ -32,11 +31,11 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['trashDatastore', 'removeDatastore'] as const
 
-/** Its volume stays where it is. */
+/** The volume stays. */
 export const discarded = { status: 'deleted' } as const
 
 const firstPauseMs = 1000
-/** Who served that long has not failed by what made it fail before. */
+/** After serving this long, a failure counts as unrelated to earlier ones. */
 const settledMs = 60_000
 const longestPauseMs = 300_000
 const noTrash = { backupId: null, sizeBytes: null, wantedName: null, trouble: null } as Trash
@@ -55,21 +54,23 @@ const datastore = setup({
     hasVolume: (_, { hasVolume }: { hasVolume: boolean }) => hasVolume,
   },
   actions: {
-    keepFailure: assign(({ context }, failure: SlotFailure) => ({
+    recordFailure: assign(({ context }, failure: SlotFailure) => ({
       error: problemOf(failure),
       failures: context.failures + 1,
       retryAt:
         Date.parse(failure.at) +
         Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
     })),
-    keepLimits: assign(({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
-      memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
-      cpus: cpus === undefined ? context.cpus : cpus,
-      updatedAt: at,
-      limitsRevision: context.limitsRevision + 1,
-    })),
-    /** A new schedule counts from now on; what another one has missed is nothing to make up for. */
-    keepPlan: assign(({ context }, { schedule, keep, at }: Partial<BackupPlan> & { at: string }) => ({
+    recordLimits: assign(
+      ({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
+        memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
+        cpus: cpus === undefined ? context.cpus : cpus,
+        updatedAt: at,
+        limitsRevision: context.limitsRevision + 1,
+      }),
+    ),
+    /** A new schedule counts from now on: backups that an earlier one missed are not caught up. */
+    recordPlan: assign(({ context }, { schedule, keep, at }: Partial<BackupPlan> & { at: string }) => ({
       backups: {
         schedule: schedule === undefined ? context.backups.schedule : schedule,
         keep: keep ?? context.backups.keep,
@@ -77,27 +78,27 @@ const datastore = setup({
       backupsSince: schedule === undefined ? context.backupsSince : at,
       updatedAt: at,
     })),
-    keepDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
-    forgetDue: assign({ dueBackupId: null }),
-    keepTrash: assign(({ context }, change: Partial<Trash>) => ({
+    recordDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
+    clearDue: assign({ dueBackupId: null }),
+    recordTrash: assign(({ context }, change: Partial<Trash>) => ({
       trash: { ...noTrash, ...context.trash, ...change },
     })),
-    leaveTrash: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
+    applyRestore: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
     enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
-    /** Asked for by a person: what went wrong before counts no more. */
-    forgetFailures: assign({ error: null, failures: 0, retryAt: null }),
+    /** Resets the backoff. */
+    clearFailures: assign({ error: null, failures: 0, retryAt: null }),
   },
 })
 
 const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
 const failed = {
   target: '#datastore.wanted.life.failed',
-  actions: { type: 'keepFailure', params: failureOf },
+  actions: { type: 'recordFailure', params: failureOf },
 } as const
 
 const restart = {
   target: '#datastore.wanted.life.starting.stopping',
-  actions: 'forgetFailures',
+  actions: 'clearFailures',
 } as const
 
 export const machine = datastore.createMachine({
@@ -166,7 +167,7 @@ export const machine = datastore.createMachine({
                     input: own,
                     onDone: {
                       target: '#datastore.wanted.life.available',
-                      // Failures count on until it has served for long: what dies at once waits longer.
+                      // Failures are reset only after a long run, so that a crash loop backs off.
                       actions: assign({ hasServed: true, error: null, retryAt: null }),
                     },
                     onError: failed,
@@ -187,11 +188,11 @@ export const machine = datastore.createMachine({
                   {
                     guard: { type: 'servedLong', params: ({ event }) => event.output },
                     target: 'starting',
-                    actions: 'forgetFailures',
+                    actions: 'clearFailures',
                   },
                   {
                     target: 'failed',
-                    actions: { type: 'keepFailure', params: ({ event }) => event.output },
+                    actions: { type: 'recordFailure', params: ({ event }) => event.output },
                   },
                 ],
                 onError: failed,
@@ -217,7 +218,7 @@ export const machine = datastore.createMachine({
           on: {
             'limits.set': {
               target: '.applying',
-              actions: { type: 'keepLimits', params: ({ event }) => event },
+              actions: { type: 'recordLimits', params: ({ event }) => event },
             },
           },
           states: {

@@ -1,5 +1,5 @@
-// What a deploy is asked for, and what its actor remembers: plain JSON, as everything that is stored.
-// No secret is in here. Settings and env of a deploy are its release, read by id.
+// Input and context of a deploy: plain JSON, because they are stored.
+// They contain no secrets. The settings and env of a deploy are its release, which effects read by id.
 
 import { duration } from '../../src/quantities.ts'
 import { type Problem, problemOf } from '../problem.ts'
@@ -11,7 +11,7 @@ export interface DeploySource {
   branch: string | null
   commit: string | null
   image: string | null
-  /** Whose image (and, for a rollback, settings and env) is used again. */
+  /** The deploy whose image (and, for a rollback, settings and env) is reused. */
   deploy_id: string | null
 }
 
@@ -31,28 +31,28 @@ export type DeployEvent =
   | { type: 'cancel'; at: string; by: string }
   | { type: 'instances.reported'; at: string; degraded: boolean }
 
-/** What having the turn brings: the release is frozen, and these parts of it are the chart's business. */
+/** The result of getting the turn: the release is frozen, and the chart needs these parts of it. */
 export interface Turn extends SlotOutput {
   supersededBy: string | null
   formerDeployId: string | null
   /** The service has a disk: the former instances stop before these start. */
   exclusive: boolean
-  /** A command runs in the new image before anything of it starts. */
+  /** A pre-deploy command runs in the new image before its instances start. */
   preDeploy: boolean
-  /** Nothing of it runs by itself: its schedule says when. */
+  /** The service is a cron job: it runs only on its schedule. */
   onSchedule: boolean
   checkMs: number
-  /** How long it must run, healthy, before it replaces one that serves; 0 when there is none. */
+  /** How long it must stay healthy before it replaces a live deploy; 0 without one. */
   settleMs: number
   drainMs: number
-  /** What a restart or a rollback runs again: an image, and where it came from. */
+  /** For a restart or a rollback: the image and its origin. */
   reused: Pick<DeployContext, 'image' | 'commitSha' | 'commitMessage' | 'source'> | null
 }
 
-/** What a port comes from; `detected` is where the app was seen to listen. */
+/** The origin of a port; `detected` is a port on which the app was found to listen. */
 export type PortSource = 'setting' | 'env' | 'image' | 'default' | 'detected'
 
-/** How a deploy was checked: by a path, the HEALTHCHECK of its image, its port, or that it still runs. */
+/** How a deploy was checked: by a path, the HEALTHCHECK of its image, its port, or only that it runs. */
 export type HealthCheck = 'path' | 'image' | 'port' | 'running'
 
 export interface DeployContext extends DeployInput {
@@ -64,7 +64,7 @@ export interface DeployContext extends DeployInput {
   commitMessage: string | null
   image: string | null
   port: number | null
-  /** Missing in deploys of older versions, as is `healthCheck`. */
+  /** Missing in deploys of older versions, like `healthCheck`. */
   portSource?: PortSource | null
   healthCheck?: HealthCheck | null
   formerDeployId: string | null
@@ -79,7 +79,7 @@ export interface DeployContext extends DeployInput {
 
 export type Phase = 'fetching' | 'building' | 'pulling' | 'preparing' | 'starting' | 'checking' | 'switching'
 
-/** The context before anything happened. */
+/** The context of a new deploy. */
 export function initialContext(input: DeployInput): DeployContext {
   return {
     ...input,
@@ -102,10 +102,10 @@ export function initialContext(input: DeployInput): DeployContext {
   }
 }
 
-/** What the turn leaves in the context. */
+/** The context changes after getting the turn. */
 export function contextOfTurn(turn: Turn): Partial<DeployContext> {
-  const { at, supersededBy, reused, ...taken } = turn
-  return { startedAt: at, ...taken }
+  const { at, supersededBy, reused, ...settings } = turn
+  return { startedAt: at, ...settings }
 }
 
 interface Listening {
@@ -116,13 +116,13 @@ interface Listening {
 export interface Fetched {
   commitSha: string | null
   commitMessage: string | null
-  /** Found where none was asked for. */
+  /** The detected default branch, if the request named none. */
   branch?: string | null
 }
 
 const portOf = ({ port, portSource }: Listening) => ({ port, portSource })
 
-/** What of the output of an effect goes into the context. */
+/** The context changes for the outputs of effects. */
 export const fromOutput = {
   source: ({ source }: DeployContext, { commitSha, commitMessage, branch }: Fetched) => ({
     commitSha,
@@ -134,7 +134,7 @@ export const fromOutput = {
     ...portOf(output),
     healthCheck: output.healthCheck,
   }),
-  /** Nothing is left to do before it is live. */
+  /** A cron job is live without checks. */
   scheduled: (output: Listening & SlotOutput) => ({
     ...portOf(output),
     finishedAt: output.at,
@@ -142,7 +142,7 @@ export const fromOutput = {
   }),
 }
 
-/** When the effect ended whose end the event is: it said so itself. */
+/** The time at which the effect ended, from its own output. */
 export function instantOf(event: unknown): string {
   return (event as { output: SlotOutput }).output.at
 }
@@ -160,7 +160,7 @@ export function superseded({ supersededBy, at }: Turn) {
   return { error, finishedAt: at }
 }
 
-/** Why a phase was ended, with what it may take and the option that sets it. */
+/** The message for a phase that exceeded its limit, with the limit and the option that sets it. */
 function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
   const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, 'health_check_timeout_seconds']
   return `${phase} took longer than its limit of ${duration(limitMs)} (${option})`

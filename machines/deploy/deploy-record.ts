@@ -1,5 +1,5 @@
-// What a deploy's snapshot means outside: the record that the API shows, and its part of the service row.
-// Both are pure projections of one transition; they are committed with it or not at all.
+// Projections of a deploy's snapshot: the API record and the patch of the service row.
+// Both are pure, and committed together with their transition.
 
 import { problemFields } from '../problem.ts'
 import type { DeploySnapshot } from './deploy.ts'
@@ -16,7 +16,7 @@ const statuses: Record<string, string> = {
   canceled: 'canceled',
 }
 
-/** The Deploy of section 2, and `phase`. */
+/** The API record of a deploy, with `phase`. */
 export function toRecord(snapshot: DeploySnapshot) {
   const { context } = snapshot
   return {
@@ -39,15 +39,15 @@ export function toRecord(snapshot: DeploySnapshot) {
   }
 }
 
-/** A deploy that came to nothing removes its own image; one that it ran again belongs to another deploy. */
+/** A failed or canceled deploy removes its own image. A reused image belongs to another deploy. */
 function imageOf(snapshot: DeploySnapshot): string | null {
   const { image, source } = snapshot.context
-  const cameToNothing = ['failed', 'canceled'].includes(statuses[rootState(snapshot)]!)
-  return cameToNothing && source.kind !== 'reuse' ? null : image
+  const hasFailed = ['failed', 'canceled'].includes(statuses[rootState(snapshot)]!)
+  return hasFailed && source.kind !== 'reuse' ? null : image
 }
 
 /**
- * What this transition writes of its service: desired before the switch is applied, live with `live` itself.
+ * The patch of the service row: `desired` is set before the switch of traffic, `live` with the state `live`.
  */
 export function toService(snapshot: DeploySnapshot, before: DeploySnapshot | null) {
   const { id, formerDeployId, degraded } = snapshot.context
@@ -60,8 +60,8 @@ export function toService(snapshot: DeploySnapshot, before: DeploySnapshot | nul
 }
 
 /**
- * With a disk the service is claimed from before the start, because the former instances have to stop first,
- * until the cleanup is done, because they may not come back while these still hold the disk.
+ * With a disk, a deploy claims the service before its start, because the former instances must stop first. It
+ * holds the claim until its cleanup is done, because the former instances need the disk to start again.
  */
 function claimsService(snapshot: DeploySnapshot): boolean {
   const { exclusive, phase } = snapshot.context

@@ -1,4 +1,4 @@
-// What a deploy asks for: its slots, in the order of its life, with what each gets and gives.
+// The slots of a deploy in the order of their use, with the input and output of each.
 
 import { type SlotInput, type SlotOutput, slot } from '../slot.ts'
 import type { DeploySource, Fetched, HealthCheck, PortSource, Turn } from './deploy-context.ts'
@@ -7,8 +7,8 @@ interface DeploySlotInput extends SlotInput {
   serviceId: string
 }
 
-/** Where the app is expected to listen, and then where it does. */
-interface Found {
+/** The port on which the app is expected to listen, and later the one on which it does. */
+interface Listening {
   port: number
   portSource: PortSource
 }
@@ -25,10 +25,13 @@ export const slots = {
     SlotOutput & { image: string; source: DeploySource }
   >(),
   runPreDeploy: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput>(),
-  startInstances: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput & Found>(),
+  startInstances: slot<
+    DeploySlotInput & { image: string; commitSha: string | null },
+    SlotOutput & Listening
+  >(),
   probeInstances: slot<
-    DeploySlotInput & Found & { settleMs: number },
-    SlotOutput & Found & { healthCheck: HealthCheck }
+    DeploySlotInput & Listening & { settleMs: number },
+    SlotOutput & Listening & { healthCheck: HealthCheck }
   >(),
   switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
   keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),

@@ -1,6 +1,5 @@
-// A deploy: from the request to a supervised container, and on until a newer one has replaced it.
-// `live` is not final. The live deploy's actor keeps its own instances until its service says
-// otherwise.
+// A deploy: from the request to supervised instances, until a newer deploy replaces it.
+// `live` is not final: the actor of the live deploy supervises its instances until its duty ends.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { SlotFailure } from '../slot.ts'
 import {
@@ -20,16 +19,13 @@ import { slots } from './deploy-slots.ts'
 
 export const version = 4
 
-/**
- * Version 1 knew no commands before the switch, 2 no time to settle, 3 no cron jobs: nothing of them waits
- * for any.
- */
+/** Version 1 had no pre-deploy commands, version 2 no settle time, version 3 no cron jobs. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
   return { ...old, context: { preDeploy: false, settleMs: 0, onSchedule: false, ...old.context } }
 }
 
-/** Slots whose work is done once more when an effect before them outlived its abort. */
+/** Slots that run once more when an aborted effect before them ended late. */
 export const cleanups = ['removeTraces', 'drainInstances'] as const
 
 const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
@@ -46,35 +42,35 @@ const deploy = setup({
     isOnSchedule: ({ context }) => context.onSchedule,
   },
   actions: {
-    keepImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
+    recordImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
       source ? { image, source } : { image },
     ),
-    keepFailure: assign(({ context }, failure: SlotFailure) => failed(context, failure)),
-    keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
+    recordFailure: assign(({ context }, failure: SlotFailure) => failed(context, failure)),
+    recordCancel: assign((_, { at, by }: { at: string; by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
       finishedAt: at,
     })),
   },
 })
 
-/** What every phase does when its effect fails: the reason is kept, then the traces are removed. */
+/** Every phase handles a failed effect like this: it records the reason, then cleans up. */
 const failing = {
   target: '#deploy.failing',
   actions: {
-    type: 'keepFailure',
+    type: 'recordFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
 } as const
 
-/** What comes of building and of pulling; a pull also knows which digest its tag meant. */
-const keepImage = {
-  type: 'keepImage',
+/** Records the image of a build or a pull. A pull also returns the source with the digest of its tag. */
+const recordImage = {
+  type: 'recordImage',
   params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
 } as const
 
 const canceling = {
   target: '#deploy.canceling',
-  actions: { type: 'keepCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
+  actions: { type: 'recordCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
 } as const
 
 export const machine = deploy.createMachine({
@@ -138,15 +134,15 @@ export const machine = deploy.createMachine({
           invoke: {
             id: 'buildImage',
             src: 'buildImage',
-            // No deadline yet: the clock of a build starts when it has its slot.
+            // No deadline here: the time of a build counts from when it gets a build slot.
             input: ({ context }) => ({
               ...owner({ context }),
               clearCache: context.clearCache,
               timeoutMs: context.limits.buildMs,
             }),
             onDone: [
-              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
-              { target: 'starting', actions: keepImage },
+              { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
+              { target: 'starting', actions: recordImage },
             ],
             onError: failing,
           },
@@ -162,8 +158,8 @@ export const machine = deploy.createMachine({
               deadlineAt: after(context.startedAt!, context.limits.fetchMs),
             }),
             onDone: [
-              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
-              { target: 'starting', actions: keepImage },
+              { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
+              { target: 'starting', actions: recordImage },
             ],
             onError: failing,
           },
@@ -264,16 +260,18 @@ export const machine = deploy.createMachine({
         onDone: 'deactivated',
       },
     },
-    failing: { invoke: { ...traces(false), onDone: 'failed' } },
-    canceling: { invoke: { ...traces(true), onDone: 'canceled' } },
+    failing: { invoke: { ...cleanup(false), onDone: 'failed' } },
+    canceling: { invoke: { ...cleanup(true), onDone: 'canceled' } },
     deactivated: { type: 'final' },
     failed: { type: 'final' },
     canceled: { type: 'final' },
   },
 })
 
-/** Both ends that are not `live` leave nothing behind, and put the former deploy back in charge first. */
-function traces(canceled: boolean) {
+/**
+ * After a failure or a cancellation the former deploy serves again, then everything of this one is removed.
+ */
+function cleanup(canceled: boolean) {
   return {
     id: 'removeTraces',
     src: 'removeTraces',

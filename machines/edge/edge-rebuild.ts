@@ -1,9 +1,9 @@
-// An edge whose snapshot cannot be restored is made anew.
+// Rebuilds the edge actor without a usable snapshot.
 
 import type { RebuildFrom } from '../rebuild.ts'
 import type { EdgeInput, EdgeMode } from './edge.ts'
 
-/** All it needs is how it is set: which HAProxy runs is read from the processes themselves. */
+/** It needs only the settings. The running HAProxy version is read from the processes themselves. */
 export function rebuild({ record, asked, at }: RebuildFrom): EdgeInput | null {
   const { id, mode, httpPort, httpsPort } =
     asked ??

@@ -1,7 +1,7 @@
-// What the API shows of the edge.
+// The API record of the edge.
 import type { EdgeSnapshot } from './edge.ts'
 
-/** lingering: it could not be stopped, and is tried again. */
+/** In `lingering`, a stop has failed and is retried. */
 const statuses = {
   starting: 'starting',
   serving: 'serving',

@@ -1,6 +1,6 @@
-// The edge: the reverse proxy that the daemon drives. It is started, kept at the routes that are committed,
-// and started again whenever it is gone.
-// It serves on without the daemon. What this chart loses sight of may be running all the same.
+// The edge: the reverse proxy that the daemon controls. It is started, reconciled with the committed routes,
+// and restarted when it ends. It keeps serving without the daemon, so it may run even if the chart does not
+// know about it.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 
@@ -29,7 +29,7 @@ export interface EdgeInput extends EdgeSettings {
   at: string
 }
 
-/** How much it serves, told when it changes. */
+/** Counts of what the edge serves, reported on each change. */
 export interface EdgeRoutes {
   services: number
   hosts: number
@@ -37,7 +37,7 @@ export interface EdgeRoutes {
   ready: number
 }
 
-/** A version of HAProxy. `image` is null where it is a program of the host. */
+/** A version of HAProxy. `image` is null for HAProxy on the host. */
 export interface EdgeSoftware {
   version: string | null
   image: string | null
@@ -59,24 +59,24 @@ interface EdgeContext extends EdgeInput {
   servingSince: string | null
   routes: EdgeRoutes | null
   error: EdgeProblem | null
-  /** Why requests may not reach it while it serves. Older snapshots have none. */
+  /** Why requests may not reach the edge although it serves. Missing in older snapshots. */
   portProblem?: EdgeProblem | null
-  /** Starts in a row that failed. */
+  /** Failed starts in a row. */
   failures: number
   retryAt: number | null
-  /** Each upgrade starts the next one. */
+  /** Each upgrade increments it. */
   generation: number | null
-  /** What runs. */
+  /** The running version. */
   software: EdgeSoftware | null
-  /** What an upgrade would start, where that differs. */
+  /** The version that an upgrade would start, if it differs. */
   available: EdgeSoftware | null
-  /** Of the current upgrade: it also replaces an edge that has the same software. */
+  /** The current upgrade also replaces an edge with the same software. */
   force: boolean
   upgradeError: { code: string; message: string } | null
   upgradedAt: string | null
 }
 
-/** A new generation took over, or there was nothing newer. */
+/** `hasReplaced` is false if no newer version was available. */
 type UpgradeOutput = SlotOutput & { generation: number; hasReplaced: boolean }
 
 const neverUpgraded = {
@@ -113,11 +113,17 @@ const edge = setup({
       settings.httpsPort !== context.httpsPort,
   },
   actions: {
-    keepSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({ mode, httpPort, httpsPort })),
-    keepRoutesShown: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
-    keepPortProblem: assign((_, { problem }: { problem: EdgeProblem | null }) => ({ portProblem: problem })),
-    keepSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
-    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
+    recordSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({
+      mode,
+      httpPort,
+      httpsPort,
+    })),
+    recordRoutes: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
+    recordPortProblem: assign((_, { problem }: { problem: EdgeProblem | null }) => ({
+      portProblem: problem,
+    })),
+    recordSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
+    recordFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
       error: { code, message },
       portProblem: null,
       servingSince: null,
@@ -156,12 +162,12 @@ export const machine = edge.createMachine({
       {
         guard: { type: 'isOff', ...settingsOf },
         target: '.stopping',
-        actions: { type: 'keepSettings', ...settingsOf },
+        actions: { type: 'recordSettings', ...settingsOf },
       },
       {
         guard: { type: 'isAnother', ...settingsOf },
         target: '.starting',
-        actions: { type: 'keepSettings', ...settingsOf },
+        actions: { type: 'recordSettings', ...settingsOf },
       },
     ],
   },
@@ -182,14 +188,14 @@ export const machine = edge.createMachine({
             retryAt: null,
           })),
         },
-        onError: { target: 'waiting', actions: { type: 'keepFailure', ...failureOf } },
+        onError: { target: 'waiting', actions: { type: 'recordFailure', ...failureOf } },
       },
     },
     serving: {
       on: {
-        'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } },
-        'ports.checked': { actions: { type: 'keepPortProblem', ...checkedOf } },
-        'software.compared': { actions: { type: 'keepSoftware', ...comparedOf } },
+        'routes.applied': { actions: { type: 'recordRoutes', ...routesOf } },
+        'ports.checked': { actions: { type: 'recordPortProblem', ...checkedOf } },
+        'software.compared': { actions: { type: 'recordSoftware', ...comparedOf } },
         upgrade: {
           target: 'upgrading',
           actions: assign(({ event }) => ({ force: event.force, upgradeError: null })),
@@ -200,12 +206,12 @@ export const machine = edge.createMachine({
         src: 'keepRoutes',
         input: ({ context }) => ({ id: context.id }),
         onDone: 'starting',
-        onError: { target: 'starting', actions: { type: 'keepFailure', ...failureOf } },
+        onError: { target: 'starting', actions: { type: 'recordFailure', ...failureOf } },
       },
     },
-    // Routes are kept while the image is fetched. After a failure the start finds the former edge.
+    // Routes stay reconciled while the image is fetched. After a failure, the start adopts the former edge.
     upgrading: {
-      on: { 'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } } },
+      on: { 'routes.applied': { actions: { type: 'recordRoutes', ...routesOf } } },
       invoke: {
         id: 'upgradeEdge',
         src: 'upgradeEdge',
@@ -246,7 +252,7 @@ export const machine = edge.createMachine({
             ...{ portProblem: null, software: null, available: null, upgradeError: null },
           }),
         },
-        onError: { target: 'lingering', actions: { type: 'keepFailure', ...failureOf } },
+        onError: { target: 'lingering', actions: { type: 'recordFailure', ...failureOf } },
       },
     },
     lingering: {

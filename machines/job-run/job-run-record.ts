@@ -1,5 +1,5 @@
-// What a job run's snapshot means outside: the record that the API shows.
-// A run that has failed but whose container may still run is not over yet.
+// The API record of a job run, from its snapshot.
+// A failed run is not over while its container may still run.
 
 import { problemFields } from '../problem.ts'
 import type { JobRunSnapshot } from './job-run.ts'
@@ -15,7 +15,7 @@ const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 
   canceled: 'canceled',
 }
 
-/** The Job run of section 2, with what it is by: its deploy, its limit and the instant of its schedule. */
+/** The API record, with the deploy, the time limit and the scheduled instant of the run. */
 export function toRecord(snapshot: JobRunSnapshot) {
   const { context } = snapshot
   const root = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!

@@ -1,6 +1,5 @@
-// A run of a command in a container of its own, in the image that is live: once, by hand or on a schedule.
-// What has begun is never begun again. After a crash its container is found by its name and ends as it
-// would have ended.
+// A single run of a command in its own container with the live image, started manually or by a schedule.
+// A command is never started twice. After a crash the container is found by its name, and the run continues.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type Problem, problemOf } from '../problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
@@ -14,14 +13,14 @@ export type Overlap = 'skip' | 'queue' | 'replace'
 export interface JobRunInput {
   id: string
   serviceId: string
-  /** Run by `sh -c`; null for what the service is set to run. */
+  /** Run by `sh -c`; null for the service's own command. */
   command: string | null
-  /** What is live when the run is asked for; what it runs in the end is known when it begins. */
+  /** The live image at the request. The run uses the image that is live when it begins. */
   image: string
   trigger: 'manual' | 'schedule'
-  /** The instant of its schedule; null when somebody asked for it. */
+  /** The instant of the schedule; null for a manual run. */
   scheduledFor: string | null
-  /** How it goes along with other runs of the service's own command; null for a command of its own. */
+  /** The policy for other runs of the service's own command; null for a different command. */
   overlap: Overlap | null
   timeoutSeconds: number
   at: string
@@ -31,11 +30,11 @@ export type JobRunEvent = { type: 'cancel'; at: string; by: string }
 
 export interface RunSlot extends SlotInput {
   serviceId: string
-  /** It runs what its service is set to run: of these there is one at a time. */
+  /** Runs the service's own command, of which only one run is active at a time. */
   isOwn: boolean
 }
 
-/** What having the turn brings: what is live then is what it runs. */
+/** The result of getting the turn: the deploy that is live then. */
 export interface RunTurn extends SlotOutput {
   deployId: string
   image: string
@@ -49,7 +48,7 @@ export interface RunStart extends RunSlot {
 }
 
 export interface StartedRun extends SlotOutput {
-  /** As Docker tells it. */
+  /** As Docker reports it. */
   startedAt: string
 }
 
@@ -62,16 +61,16 @@ export interface RunFollow extends RunSlot {
 
 export interface EndedRun extends SlotOutput {
   exitCode: number | null
-  /** As Docker tells it; null when it never ran, and when it is known already. */
+  /** As Docker reports it. Null if the container never ran, or if the time is already known. */
   startedAt: string | null
-  /** As Docker tells it; null when it never ran. */
+  /** As Docker reports it. Null if the container never ran. */
   finishedAt: string | null
 }
 
 export interface FollowedRun extends EndedRun {
-  /** Why that is a failure; null when it is none. */
+  /** Why the run failed; null for a success. */
   trouble: string | null
-  /** Of the trouble. */
+  /** The error code of a failure. */
   code: string
 }
 
@@ -89,9 +88,9 @@ const jobRun = setup({
     awaitTurn: slot<RunSlot & Pick<JobRunInput, 'command' | 'overlap'>, RunTurn>(),
     startRun: slot<RunStart, StartedRun>(),
     followRun: slot<RunFollow, FollowedRun>(),
-    /** SIGTERM, ten seconds, SIGKILL; then what it wrote until its end. */
+    /** Sends SIGTERM, after ten seconds SIGKILL, then collects the remaining output. */
     stopRun: slot<RunSlot, EndedRun>(),
-    /** The last line of its log; its container and whatever else it had go. */
+    /** Writes the last line of the log, then removes the container and everything else of the run. */
     clearRun: slot<RunSlot & { outcome: string }, SlotOutput>(),
   },
   guards: {
@@ -99,23 +98,23 @@ const jobRun = setup({
     isWithdrawn: (_, { code }: SlotFailure) => code === 'withdrawn',
   },
   actions: {
-    keepFailure: assign((_, failure: SlotFailure) => ({
+    recordFailure: assign((_, failure: SlotFailure) => ({
       error: problemOf(failure),
       finishedAt: failure.at,
     })),
-    keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
+    recordCancel: assign((_, { at, by }: { at: string; by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
       finishedAt: at,
     })),
-    /** Canceled while Docker started it, it may have begun a moment after it was over. */
-    keepStop: assign(({ context }, { exitCode, startedAt }: EndedRun) => ({
+    /** A run that is canceled during its start may have begun shortly after its cancellation. */
+    recordStop: assign(({ context }, { exitCode, startedAt }: EndedRun) => ({
       exitCode,
       startedAt: context.startedAt ?? (startedAt && [startedAt, context.finishedAt!].sort()[0]!),
     })),
-    keepEnd: assign(({ context }, { exitCode, startedAt, finishedAt, at }: EndedRun) => ({
+    recordEnd: assign(({ context }, { exitCode, startedAt, finishedAt, at }: EndedRun) => ({
       exitCode: exitCode ?? context.exitCode,
       startedAt: context.startedAt ?? startedAt,
-      // Docker notes a start after the end when that comes within the same few milliseconds.
+      // Docker may report a start after the end if both are within a few milliseconds.
       finishedAt: [context.startedAt ?? startedAt ?? '', finishedAt ?? at].sort()[1]!,
     })),
   },
@@ -127,21 +126,25 @@ const own = ({ context: { id, serviceId, overlap } }: { context: JobRunContext }
   isOwn: overlap !== null,
 })
 const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
-const keepFailure = { type: 'keepFailure', params: failureOf } as const
+const recordFailure = { type: 'recordFailure', params: failureOf } as const
 
-/** A service that is suspended or deleted takes its runs along; everything else is a failure. */
+/** The suspension or deletion of a service cancels its runs. Every other error is a failure. */
 const failingTo = (target: string) =>
   [
-    { guard: { type: 'isWithdrawn', params: failureOf }, target: '#job-run.canceling', actions: keepFailure },
-    { target, actions: keepFailure },
+    {
+      guard: { type: 'isWithdrawn', params: failureOf },
+      target: '#job-run.canceling',
+      actions: recordFailure,
+    },
+    { target, actions: recordFailure },
   ] as const
 
 const canceling = {
   target: '#job-run.canceling',
-  actions: { type: 'keepCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
+  actions: { type: 'recordCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
 } as const
 
-/** The last line of its log. */
+/** The last line of the log. */
 function outcomeOf({ error }: JobRunContext): string {
   if (error === null) return 'succeeded'
   if (error.code === 'canceled' || error.code === 'withdrawn') return error.message
@@ -222,12 +225,12 @@ export const machine = jobRun.createMachine({
               {
                 guard: { type: 'hasSucceeded', params: ({ event }) => event.output },
                 target: '#job-run.succeeding',
-                actions: { type: 'keepEnd', params: ({ event }) => event.output },
+                actions: { type: 'recordEnd', params: ({ event }) => event.output },
               },
               {
                 target: '#job-run.failing',
                 actions: [
-                  { type: 'keepEnd', params: ({ event }) => event.output },
+                  { type: 'recordEnd', params: ({ event }) => event.output },
                   assign(({ event }) => ({
                     error: { code: event.output.code, message: event.output.trouble! },
                   })),
@@ -237,7 +240,7 @@ export const machine = jobRun.createMachine({
             onError: failingTo('stopping'),
           },
         },
-        // It has failed, and may still run: until it does not, it is not over.
+        // The run has failed, but it is not over while its container may still run.
         stopping: {
           invoke: {
             id: 'stopRun',
@@ -245,7 +248,7 @@ export const machine = jobRun.createMachine({
             input: own,
             onDone: {
               target: '#job-run.failing',
-              actions: { type: 'keepEnd', params: ({ event }) => event.output },
+              actions: { type: 'recordEnd', params: ({ event }) => event.output },
             },
           },
         },
@@ -262,7 +265,7 @@ export const machine = jobRun.createMachine({
             onDone: {
               target: 'clearing',
               actions: {
-                type: 'keepStop',
+                type: 'recordStop',
                 params: ({ event }: { event: { output: EndedRun } }) => event.output,
               },
             },
