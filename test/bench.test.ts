@@ -1,5 +1,5 @@
-// The bench in its quickest form, and only the parts that need no Docker: that it runs, and that its figures
-// are figures. How large they are is for `npm run bench` to say.
+// Runs the quick form of the benchmark parts that need no Docker, to check that they produce figures. `npm
+// run bench` produces meaningful ones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runParts } from './bench/bench.ts'

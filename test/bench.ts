@@ -1,4 +1,5 @@
-// npm run bench -- restore api: measures what the design promises, and prints a table. No part named is all.
+// npm run bench -- restore api: measures Berth's performance goals and prints a table. Runs all
+// parts by default.
 //   --quick        smaller sizes, to see that everything runs; such figures mean little
 //   --runs N       how many job runs the part jobs makes, 1000 when left out
 //   --json FILE    writes the figures as JSON too; `-` prints them after the table

@@ -1,4 +1,4 @@
-// A few kills of a real daemon under load; `npm run crash` does many. The seed is in the name of a failure.
+// A few kills of a real daemon under load; `npm run crash` runs many. Failure messages contain the seed.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The demo as a newcomer runs it, through a pipe: what it shows, and that nothing is left of it.
+// Runs the demo like a new user, with piped output: what it prints, and that nothing is left behind.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -61,7 +61,7 @@ interface Demo {
   /** Resolves with the exit code, or null after a signal. */
   end(): Promise<number | null>
   untilShown(words: RegExp): Promise<void>
-  /** Ctrl-C, as a terminal sends it: to npm, to the demo and to its daemon. */
+  /** Ctrl-C as a terminal sends it: to npm, the demo and its daemon. */
   interrupt(): void
 }
 

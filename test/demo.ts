@@ -1,5 +1,5 @@
-// `npm run demo`: Berth at work, from nothing to a served page and to its replacement. All that it makes goes
-// away again: at Ctrl-C, with `--once` by itself, and when something fails.
+// `npm run demo`: shows Berth from setup to a served page and its replacement. Removes everything at Ctrl-C,
+// at the end with `--once`, and on failure.
 import { setTimeout as delay } from 'node:timers/promises'
 import { plain } from '../src/cli/terminal/output.ts'
 import { describeMade, removeMade } from './demo/removal.ts'
@@ -21,11 +21,11 @@ it installs and starts an engine when it runs as root and finds none.
 `
 
 const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
-// npm passes on what the terminal has sent to all: one press of Ctrl-C arrives twice.
+// npm forwards signals that the terminal sends to the whole group, so one Ctrl-C arrives twice.
 const samePressMs = 300
-// And so does the daemon: its end may be noticed before the press itself.
+// The daemon receives it too, and its exit may be noticed before the signal.
 const signalDelayMs = 200
-/** Of a reason: a daemon that does not start tells all it knows. */
+/** The maximum lines of a reason: a daemon that fails to start prints its whole log. */
 const mostLines = 8
 
 async function main(args: string[]): Promise<number> {
@@ -59,14 +59,14 @@ async function play(options: { isOnce: boolean }): Promise<number> {
   const lastWords = troubles.length > 0 ? await wordsOf(made) : []
   if (signal.aborted && !isShown) terminal.print('\n Interrupted.')
   if (made.folder !== null) terminal.print()
-  // Only a second press keeps it from removing, and that ends the process.
+  // Not abortable: a second press ends the process.
   await removeMade({ terminal, made, signal: new AbortController().signal }).catch(keepTrouble)
   for (const trouble of troubles) complain(terminal, trouble, lastWords)
   if (troubles.length > 0) return exitCodes.failed
   return isShown ? exitCodes.ok : exitCodes.interrupted
 }
 
-/** Aborted by the first signal, or when nobody reads any more. The second signal ends the process. */
+/** Aborts on the first signal, or when the output is closed. The second signal ends the process. */
 function leaveOnSignals(made: Made): AbortSignal {
   const leaving = new AbortController()
   let leftAt: number | null = null
@@ -86,13 +86,13 @@ function abandon(made: Made): never {
   try {
     if (made.pid !== null) process.kill(made.pid, 'SIGKILL')
   } catch {
-    // It is gone already.
+    // The process has already exited.
   }
   process.stderr.write(`\n Not removed: ${describeMade(made)}\n`)
   process.exit(exitCodes.interrupted)
 }
 
-/** Its shell passes no signal on: who ends npm alone would leave us running, unseen. */
+/** npm's shell forwards no signals: if only npm is killed, the demo would continue invisibly. */
 function leaveWithNpm(leaving: AbortController): void {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
@@ -101,7 +101,7 @@ function leaveWithNpm(leaving: AbortController): void {
   }, 1_000).unref()
 }
 
-/** The last warnings of the daemon, which say more than that it is gone. */
+/** The daemon's last warnings, which are more informative than its exit. */
 async function wordsOf({ daemon }: Made): Promise<string[]> {
   const log = (await daemon?.catch(() => null))?.log ?? []
   return log.filter((line) => /"level":"(warn|error|fatal)"/.test(line)).slice(-3)

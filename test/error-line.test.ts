@@ -1,4 +1,4 @@
-// Which line of an output names the error, of the ways in which common runtimes write theirs.
+// Finds the line of an output that contains the error, in the formats of common runtimes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createExcerpt, namesError } from '../src/error-line.ts'

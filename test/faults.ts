@@ -1,4 +1,5 @@
-// npm run faults: every fault of the store, the disk and the engine at every moment; `npm test` has a few.
+// npm run faults: injects every fault of the store, the disk and the engine at every point; `npm test`
+// tries a few.
 //   npm run faults -- engine      the files whose path contains the word
 process.env.BERTH_FAULTS = 'all'
 const words = process.argv.slice(2)

@@ -1,5 +1,5 @@
-// A thousand generated requests against a real daemon. The seed is fixed, so that a change is blamed only for
-// what it broke itself; `npm run fuzz` sends many more requests and draws a new seed each time.
+// A thousand generated requests against a real daemon. The seed is fixed, so that a failure is caused by the
+// change under test; `npm run fuzz` sends more requests with a new seed each time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runFuzz } from './fuzz/run.ts'

@@ -1,5 +1,5 @@
-// npm run fuzz -- --requests 10000 --seed 7: asks a real daemon whatever the OpenAPI document allows, and
-// what it does not, then looks whether it kept every promise.
+// npm run fuzz -- --requests 10000 --seed 7: sends a real daemon valid and invalid requests, generated from
+// the OpenAPI document, then checks every promise.
 //   --requests N   how many, 10,000 when left out
 //   --seed S       what is asked, a new one when left out; it is printed
 import { randomInt } from 'node:crypto'

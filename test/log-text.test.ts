@@ -1,4 +1,4 @@
-// The daemon's log as people read it, and when they get it.
+// The daemon's log in its human-readable format, and when it is used.
 import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

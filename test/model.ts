@@ -1,5 +1,5 @@
-// npm run model -- --sequences 10000 --seed 7: plays stories of deploys by chance and holds each against the
-// model of test/model/life.ts.
+// npm run model -- --sequences 10000 --seed 7: plays random event sequences of deploys and compares each with
+// the model in test/model/life.ts.
 //   --sequences N   how many, 10,000 when left out
 //   --seed S        what is decided by chance, a new one when left out; it is printed
 import { randomInt } from 'node:crypto'

@@ -1,8 +1,8 @@
-// npm run mutate -- storage/log supervisor: changes the code in small ways and tells which of the changes no
-// test of its folder notices. With words it takes the files whose path contains one of them; without, all of
-// machines/, storage/ and src/supervisor/, which is more than an hour's work.
-// The tests of changed code may hang or leave things behind: they end as a group, in a folder of
-// their own.
+// npm run mutate -- storage/log supervisor: changes the code in small ways and reports the changes that no
+// test of its folder detects.
+// Arguments select the files whose path contains one of them; the default is all of machines/, storage/ and
+// src/supervisor/, which takes more than an hour.
+// Tests of changed code may hang or leave things behind, so they run as a process group in a separate folder.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { describeSurvivors, isEnough, type Report, scores } from './mutate/repor
 
 interface Folder {
   path: string
-  /** What judges it: its own tests, but no model, because what chance finds today it may miss tomorrow. */
+  /** The tests of the file, without the random model, because its results vary between runs. */
   tests: string
 }
 
@@ -25,7 +25,7 @@ const folders: Folder[] = [
 ]
 const stryker = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js')
 const results = join(home, '.cache/mutation')
-/** How long a test waits for what changed code may never do. */
+/** The time that a test waits for an event that changed code may prevent. */
 const patienceMs = '10000'
 
 async function main(words: string[]): Promise<number> {
@@ -73,7 +73,7 @@ async function runStryker(options: string[]): Promise<void> {
   rmSync(temporary, { recursive: true, force: true })
 }
 
-/** The small disks of tests that were ended in the middle. */
+/** Unmounts the small disks of killed tests. */
 function unmountBelow(directory: string): void {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
   const paths = mounts

@@ -1,4 +1,4 @@
-// What is meant by a name that is not there.
+// Suggestions for unknown names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nearest } from '../src/nearest-name.ts'

@@ -1,4 +1,4 @@
-// What `npm pack` ships: the compiled product and its papers, nothing of how it is made.
+// The content of the npm package: the compiled product and its documents, but no sources or tests.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ function filesBelow(folder: string): string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** The scripts are left out: `prepack` builds into the folder that it is called in. */
+/** Without scripts, because `prepack` builds into the current folder. */
 function packedFiles(directory: string): string[] {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline', '--loglevel=error']
   const { stdout, stderr } = spawnSync('npm', args, { cwd: directory, encoding: 'utf8', timeout: 120_000 })

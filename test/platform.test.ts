@@ -1,4 +1,4 @@
-// What Berth says where it cannot run: one line with what to install, before anything else is loaded.
+// What Berth prints on an unsupported platform: one line with what to install, before loading anything else.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const debian13: Platform = {
   load: async () => ({}),
 }
 
-/** Fails as the package does whose wrapper puts a page of words before the reason. */
+/** Fails like a package whose wrapper prints a long message before the reason. */
 function without(needed: string, glibc: string | undefined): Partial<Platform> {
   const reason = `Error: /lib/libc.so.6: version \`GLIBC_${needed}' not found (required by x.node)`
   const load = async (name: string) => {
@@ -87,7 +87,7 @@ test('another C library, a missing package and a missing binary are each told', 
   )
 })
 
-/** Starts a program with a line of code before it. */
+/** Starts a program with a line of code in front. */
 function run(name: 'src/main' | 'src/cli/main', before: string) {
   const preload = `--import=data:text/javascript,${encodeURIComponent(before)}`
   const args = [preload, ...programArgs(name), '--version']

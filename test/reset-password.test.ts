@@ -1,5 +1,5 @@
-// `berthd reset-password`, as a process of its own: beside a daemon that runs, without one, and with what it
-// must not touch.
+// `berthd reset-password` as a separate process, with and without a running daemon, and what it
+// must not change.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
@@ -14,7 +14,7 @@ import { temporaryStorage } from './support/supervision.ts'
 const home = fileURLToPath(new URL('..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'
 
-/** Runs it with this on its standard input. */
+/** Runs it with this standard input. */
 async function reset(dataDir: string, input: string, ...flags: string[]) {
   const args = [...programArgs('src/main'), 'reset-password', '--data-dir', dataDir, ...flags]
   const child = spawn(process.execPath, args, { cwd: home })

@@ -17,7 +17,7 @@ import { compiledVariable } from './support/program.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000
-/** These mostly wait: as the last ones they would leave the machine idle. */
+/** Started first: they mostly wait, and would leave the machine idle at the end. */
 const first = ['test/soak.test.ts', 'test/faults/engine.test.ts']
 
 async function main(args: string[]): Promise<number> {
@@ -40,7 +40,7 @@ async function prepareDocker(): Promise<string> {
   return engine
 }
 
-// Node 20 expands no patterns.
+// Node 20 does not expand patterns.
 function chooseFiles(words: string[]): string[] {
   const entries = readdirSync(join(home, 'test'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
@@ -60,7 +60,8 @@ async function runTests(
   files: string[],
 ): Promise<number> {
   const failures = join(directory, 'failures')
-  // Off a terminal TAP, because it ends with the summary; the others end with the failures once more.
+  // TAP without a terminal, because it ends with the summary; on a terminal, spec repeats
+  // the failures itself.
   const reporters = process.stdout.isTTY
     ? [['spec', 'stdout']]
     : [
@@ -79,7 +80,7 @@ async function runTests(
     {
       cwd: home,
       stdio: 'inherit',
-      // uWebSockets.js reads its limit before the first line of ours runs.
+      // uWebSockets.js reads its limit when it is loaded.
       env: {
         ...process.env,
         DOCKER_HOST: engine,
@@ -93,7 +94,7 @@ async function runTests(
   return typeof code === 'number' ? code : 1
 }
 
-/** Once more at the end: of a long run often nothing else is read. */
+/** Repeats the failures at the end of a long log. */
 function sayFailures(file: string): void {
   if (!existsSync(file)) return
   const [, told] = readFileSync(file, 'utf8').split('Failed tests:')

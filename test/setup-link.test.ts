@@ -1,15 +1,15 @@
-// What a server without an account says on its console: a link that works, and how to reach it over ssh.
+// The console output of a server without an account: a working link, and how to reach it over ssh.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hostname, userInfo } from 'node:os'
 import { test } from 'node:test'
 import { invitation } from '../src/setup-link.ts'
 
-/** Only root may be another user. */
+/** Only root can switch to another user. */
 const whyNoOtherUser = process.getuid?.() === 0 ? false : 'this needs root'
 const code = 'AbC-_123456789012345678x'
 
-/** Its lines, without blanks around them. */
+/** The trimmed lines. */
 function linesFor(url: string, env: NodeJS.ProcessEnv = {}): string[] {
   const said = invitation({ url, code, env })
   assert.ok(said.endsWith('\n'))
@@ -21,7 +21,7 @@ const links = {
   'http://localhost:7878': `http://localhost:7878/setup?code=${code}`,
   'http://192.0.2.7:80': `http://192.0.2.7/setup?code=${code}`,
   'http://[::1]:7878': `http://[::1]:7878/setup?code=${code}`,
-  // Nobody can open these as they are.
+  // These addresses cannot be opened as they are.
   'http://0.0.0.0:7878': `http://127.0.0.1:7878/setup?code=${code}`,
   'http://[::]:7878': `http://127.0.0.1:7878/setup?code=${code}`,
 }

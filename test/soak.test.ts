@@ -1,4 +1,4 @@
-// A few swaps under load; `npm run soak` does many. The seed is in the name of a failure.
+// A few swaps under load; `npm run soak` runs many. Failure messages contain the seed.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const home = new URL('..', import.meta.url).pathname
 
-/** Starts the watchdog with a limit of two seconds, then runs `body`; prints `ready` before it. */
+/** Starts the watchdog with a limit of 2 s, then runs `body`; prints `ready` first. */
 function launch(t: TestContext, body: string) {
   const program = `
     import { startWatchdog } from './src/watchdog.ts'

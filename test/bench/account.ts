@@ -1,4 +1,4 @@
-// What it costs to know who asks, and what signing in does to everybody else.
+// The cost of authentication, and the effect of sign-ins on other requests.
 import { join } from 'node:path'
 import { temporaryDirectory } from '../support/directory.ts'
 import { owner, signUp } from '../support/session.ts'
@@ -10,7 +10,7 @@ import { median } from './percentiles.ts'
 import { runProgram } from './program.ts'
 import { storeDeploys } from './stored-deploys.ts'
 
-/** Below the limit of failed attempts: each counts as one until it is found to be right. */
+/** Below the limit of failed attempts: each attempt counts as failed until it succeeds. */
 const browsers = 8
 
 export async function measureAccount(bench: Bench): Promise<Figure[]> {
@@ -23,7 +23,7 @@ interface Looks {
   server: number
 }
 
-/** The microseconds of a look against those of a whole request that lists 20 deploys. */
+/** The time of one authentication relative to a whole request that lists 20 deploys. */
 async function measureAuthentication(bench: Bench): Promise<Figure[]> {
   const directory = temporaryDirectory(bench)
   const [serviceId] = await storeDeploys(join(directory, 'list'), {
@@ -73,7 +73,7 @@ async function measureLogins(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** How late the event loop was at the 99th percentile, in milliseconds. */
+/** The 99th percentile of the event loop's delay, in milliseconds. */
 async function delayWhile(berth: Berthd, work: () => Promise<unknown>): Promise<number> {
   await berth.probe()
   await work()

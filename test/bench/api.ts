@@ -1,5 +1,5 @@
-// What an answer of the API costs, against a bare server of the same library and against Node's own, which
-// read the same rows.
+// The CPU cost of an API response, compared with a bare uWebSockets.js server and with node:http, which read
+// the same rows.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -33,7 +33,7 @@ export async function measureApi(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** Each on a copy of the same rows: a data directory has one owner. */
+/** Each server uses a copy of the same rows, because a data directory has a single owner. */
 async function startServers(bench: Bench) {
   const directory = temporaryDirectory(bench)
   const copies = [0, 1, 2].map((number) => join(directory, String(number))) as [string, string, string]
@@ -55,7 +55,7 @@ async function startServers(bench: Bench) {
   return { targets, serviceId }
 }
 
-/** In turns, after a first one that only warms up. */
+/** Alternates between the servers; the first round only warms up. */
 async function measure(bench: Bench, targets: Record<Server, Target>, path: string): Promise<Rates[]> {
   const rounds: Rates[] = []
   for (let round = 0; round <= bench.size(7, 1); round++) {
@@ -69,7 +69,7 @@ async function measure(bench: Bench, targets: Record<Server, Target>, path: stri
   return rounds
 }
 
-/** Within each round, because the machine's pace changes between them. */
+/** Ratios are taken within each round, because the machine's speed changes between rounds. */
 function ratio(rounds: Rates[], to: Server): number {
   return median(rounds.map((rates) => rates.berth / rates[to]))
 }

@@ -1,5 +1,5 @@
-// What every part of the bench gets: its size, the built programs, a place to say what is to be cleaned up.
-// Parts run one after the other, so that none of them measures another.
+// The context of each benchmark part: sizes, the built programs, and cleanups.
+// Parts run one after another, so that they do not affect each other.
 import { buildPrograms, type Programs } from './built.ts'
 import { Cleanups } from './cleanups.ts'
 import { watchCrowding } from './crowding.ts'
@@ -8,21 +8,21 @@ import { type PartName, parts } from './parts.ts'
 
 export interface BenchOptions {
   isQuick: boolean
-  /** Where the processes that are measured leave their CPU profiles. */
+  /** The directory for CPU profiles of the measured processes. */
   profileDirectory?: string | undefined
-  /** How many job runs; what the size says when left out. */
+  /** The number of job runs; by default it depends on the size. */
   runs?: number | undefined
   say: (words: string) => void
 }
 
 export interface Bench {
   programs: Programs
-  /** The full size of something, or the quick one. */
+  /** The full size, or the quick one. */
   size(full: number, quick: number): number
-  /** How many job runs somebody asked for. */
+  /** The requested number of job runs. */
   runs: number | undefined
   say(words: string): void
-  /** What is left to do when the part is over, the last one first. */
+  /** Cleanups at the end of the part, run in reverse order. */
   after(cleanup: () => unknown): void
 }
 
@@ -34,7 +34,7 @@ export interface PartResult {
   figures: Figure[]
 }
 
-/** Measures the parts. What they need is built before and removed after them, also at an interrupt. */
+/** Measures the parts. Builds the programs first and removes them afterwards, also on an interrupt. */
 export async function runParts(names: readonly PartName[], options: BenchOptions): Promise<PartResult[]> {
   const cleanups = new Cleanups()
   const leave = () => void cleanups.downTo(0).finally(() => process.exit(130))

@@ -1,4 +1,4 @@
-// The daemon as it is built and run in production, with a Docker prefix of its own.
+// The built daemon, as in production, with its own Docker prefix.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,13 +14,13 @@ import { endProcess } from './built.ts'
 
 export interface Berthd {
   pid: number
-  /** Of the server, without a path. */
+  /** The server's origin. */
   url: string
   headers: { authorization: string }
-  /** A client whose every answer is checked: not for what is timed. */
+  /** Checks every response, so it must not be used for timed requests. */
   readonly api: Api
   prefix: string
-  /** Milliseconds on the clock of `performance.now()`. */
+  /** By the clock of `performance.now()`. */
   spawnedAt: number
   /** Only with `probed`: see programs/process-probe.ts. */
   probe(): Promise<Probed>
@@ -28,19 +28,19 @@ export interface Berthd {
 }
 
 export interface Probed {
-  /** What its objects need once all that nobody uses is gone. */
+  /** The heap in use after a garbage collection. */
   usedMegabytes: number
-  /** How late the event loop was since the last time, at the 99th percentile. */
+  /** The 99th percentile of the event loop's delay since the last call. */
   loopDelayMs: number
 }
 
 export interface BerthdOptions {
   probed?: boolean
-  /** More options of the daemon; later ones win. */
+  /** Further options of the daemon; later ones win. */
   args?: string[]
 }
 
-/** Starts it on the data directory and waits until it says that it is up. It ends with the part. */
+/** Starts it on the data directory and waits until it is up. Stopped at the end of the part. */
 export async function startBerthd(
   bench: Bench,
   dataDir: string,
@@ -91,7 +91,7 @@ export async function startBerthd(
   }
 }
 
-/** Again while something is left: the engine may still be at what the daemon asked of it last. */
+/** Repeats while something is left: the engine may still execute the daemon's last requests. */
 async function removeAll(prefix: string): Promise<void> {
   await until(`nothing of ${prefix} to be left`, async () => {
     await removeLeftovers(prefix)
@@ -99,7 +99,7 @@ async function removeAll(prefix: string): Promise<void> {
   })
 }
 
-/** Waits until it has compared what it knows with what runs. */
+/** Waits until it has reconciled its records with the engine. */
 export async function whenHealthy({ url }: Berthd): Promise<void> {
   await until('the daemon to be healthy', async () => (await fetch(`${url}/healthz`)).ok)
 }

@@ -1,5 +1,5 @@
-// The product and the bench's programs as JavaScript, as they run in production: what runs from source
-// through a loader is slower in places, and its start is not the product's.
+// The product and the benchmark's programs as JavaScript, as in production. A loader makes some code slower
+// and startup much slower.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { compile, product } from '../support/compile.ts'
 
 export interface Programs {
-  /** Starts a file of the built tree, such as `src/main.js`; its standard output and error are pipes. */
+  /** Starts a file of the built tree, such as `src/main.js`, with piped stdout and stderr. */
   spawn(file: string, args: string[], nodeOptions?: string[]): ChildProcess
-  /** Where a file of the built tree is. */
+  /** The path of a file of the built tree. */
   pathOf(file: string): string
   remove(): void
 }
@@ -40,7 +40,7 @@ export async function buildPrograms(profileDirectory?: string): Promise<Programs
   }
 }
 
-/** Ends a process and waits until it is gone. */
+/** Kills a process and waits until it has exited. */
 export async function endProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill(signal)

@@ -1,5 +1,5 @@
-// What is left to do when something is over: the last thing first, one after the other, whoever asks for it.
-// An interrupt and the part that fails because of it ask at the same time.
+// A stack of cleanups, run one after another in reverse order.
+// An interrupt and the part that fails because of it may both start them.
 
 type Cleanup = () => unknown
 
@@ -15,7 +15,7 @@ export class Cleanups {
     this.stack.push(cleanup)
   }
 
-  /** Until so many are left. One that fails keeps no other from being done; it is thrown at the end. */
+  /** Runs cleanups until this many are left. A failure does not stop the others; it is thrown at the end. */
   downTo(count: number): Promise<void> {
     const before = this.underWay.catch(() => undefined)
     this.underWay = before.then(() => this.doAll(count))

@@ -1,4 +1,4 @@
-// What Docker itself takes: `docker run` in a terminal, until the container answers.
+// The baseline of Docker alone: `docker run` in a terminal until the container responds.
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from '../../src/base-images/command.ts'
@@ -8,14 +8,14 @@ export interface ContainerRun {
   image: string
   name: string
   network: string
-  /** Known before, so that nobody has to ask for it. */
+  /** Fixed, so that it need not be looked up. */
   address: string
   path: string
 }
 
 const port = 3000
 
-/** Runs the container, waits for its first answer, removes it; how long the answer took, in milliseconds. */
+/** Runs the container, waits for its first response, removes it; returns the response time in ms. */
 export async function runContainer({ image, name, network, address, path }: ContainerRun): Promise<number> {
   const place = ['--name', name, '--network', network, '--ip', address]
   const startedAt = performance.now()
@@ -28,7 +28,7 @@ export async function runContainer({ image, name, network, address, path }: Cont
   }
 }
 
-/** Also one that is not there. */
+/** Ignores a missing container. */
 export async function removeContainer(name: string): Promise<void> {
   await docker('rm', '--force', '--volumes', name).catch(() => undefined)
 }

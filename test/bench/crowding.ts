@@ -1,10 +1,10 @@
-// How crowded the machine was while something was measured: where tasks queue for a CPU most of the time,
-// only ratios and CPU times say something.
+// The CPU contention of the machine during a measurement. Under high contention only ratios and CPU
+// times are meaningful.
 import { readFileSync } from 'node:fs'
 
 /**
- * Begins to look. The answer gives the share of the time since then in which some task waited for a CPU; null
- * where the kernel does not count that.
+ * Starts a measurement. The result returns the share of the time since then in which some task waited for a
+ * CPU, or null if the kernel does not count that.
  */
 export function watchCrowding(): () => number | null {
   const before = waitedMs()

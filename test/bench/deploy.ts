@@ -1,5 +1,5 @@
-// How long a restart takes, from the request until the new instance is live, against `docker run` of the same
-// image until its first answer.
+// The duration of a restart, from the request until the new instance is live, compared with `docker run` of
+// the same image until its first response.
 import type { Api } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { createRepository } from '../support/repository.ts'
@@ -22,7 +22,7 @@ interface Setting {
   moments: LiveMoments
   image: string
   network: string
-  /** Of the container that Docker alone runs. */
+  /** The address of the container that Docker runs alone. */
   container: string
 }
 
@@ -39,7 +39,7 @@ export async function measureDeploy(bench: Bench): Promise<Figure[]> {
   return toFigures(rounds.slice(1))
 }
 
-/** A live service of one small page, whose image is built. */
+/** A live service with one small page and a built image. */
 async function prepare(bench: Bench): Promise<Setting> {
   const berthd = await startBerthd(bench, temporaryDirectory(bench))
   const { api } = berthd
@@ -55,7 +55,7 @@ async function prepare(bench: Bench): Promise<Setting> {
   const first = await finishedDeploy(api, made.latest_deploy.id)
   if (first.status !== 'live') throw new Error(`the first deploy is ${first.status}: ${first.error}`)
   const container = `${berthd.prefix}-run`
-  // Whoever interrupts the bench must not leave it in the network, which then could not be removed.
+  // An interrupt must not leave the container in the network, which then could not be removed.
   bench.after(() => removeContainer(container))
   const moments = watchLiveMoments(bench, api)
   return { api, moments, image: first.image, network: berthd.prefix, container }
@@ -78,7 +78,7 @@ interface Entry {
   state: string
 }
 
-/** How long each state lasted, up to the live one. */
+/** The duration of each state, up to live. */
 export function phasesOf(history: Entry[]): Record<string, number> {
   const lasted = history.slice(0, -1).map(({ at, state }, index) => {
     const name = state.replace('running.', '')
@@ -94,7 +94,7 @@ function hasEnded(history: Entry[]): boolean {
 async function runAlone({ api, image, network, container }: Setting, round: number): Promise<number> {
   const { instances } = await api.get(`/services/${service}/status`)
   const [a, b] = instances[0].address.split('.')
-  // Beyond what Berth hands out in this run.
+  // Beyond the addresses that Berth allocates in this run.
   const address = `${a}.${b}.250.${round + 1}`
   return runContainer({ image, address, network, name: container, path: healthPath })
 }

@@ -1,5 +1,5 @@
-// What a request through the edge costs, against an HAProxy of the same version that was configured by hand
-// for that one service; and how soon a new version answers there, against `docker run`.
+// The CPU cost of a request through the edge, compared with a hand-configured HAProxy of the same version,
+// and the time until a new version responds through it, compared with `docker run`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEdgeFiles } from '../../src/edge/files.ts'
 import { openRuntime } from '../../src/edge/runtime.ts'
@@ -35,7 +35,7 @@ interface ProxyRound {
 }
 
 const service = 'bench'
-/** A page that nginx has in memory: what is measured is the proxy. */
+/** A page that nginx serves from memory, because the proxy is measured. */
 const page = 'page'
 const healthPath = '/healthz'
 
@@ -58,7 +58,7 @@ export async function measureEdge(bench: Bench): Promise<Figure[]> {
   return [...proxyFigures(rounds.slice(1)), ...startFigures(starts.slice(1))]
 }
 
-/** Latencies first: what a load leaves to be done is no part of them. */
+/** Latencies first, so that work left by the load does not affect them. */
 async function measureProxy(target: ProxyTarget, seconds: number): Promise<ProxyRound> {
   const latenciesMs = await measureLatencies(target, seconds)
   return { latenciesMs, perCpuSecond: await answersPerCpuSecond(target, seconds) }
@@ -102,13 +102,13 @@ async function deployed(
   return { image, address: instances[0].address }
 }
 
-/** Says which deploy it is of, and whatever else it is asked for from memory. */
+/** Responds with its deploy's id, and with anything else from memory. */
 async function sayingApp(): Promise<Record<string, string>> {
   const start = 'mkdir -p /www && echo ok > /www/healthz && echo $BERTH_DEPLOY_ID > /www/index.html'
   return { Dockerfile: await dockerfile(`CMD ["sh", "-c", "${start} && exec httpd -f -p $PORT -h /www"]`) }
 }
 
-/** From the request for a restart to the first answer of the new instance by the edge. */
+/** From the request of a restart to the new instance's first response through the edge. */
 async function replace({ api, edge }: Setting): Promise<number> {
   const { live_deploy_id: former } = await api.get(`/services/${service}`)
   const ask = askAt(edge.port)
@@ -126,16 +126,16 @@ async function replace({ api, edge }: Setting): Promise<number> {
 async function runAlone({ api, image, network, container }: Setting, round: number): Promise<number> {
   const { instances } = await api.get(`/services/${service}/status`)
   const [a, b] = instances[0].address.split('.')
-  // Beyond what Berth hands out in this run.
+  // Beyond the addresses that Berth allocates in this run.
   const address = `${a}.${b}.250.${round + 1}`
   return runContainer({ image, address, network, name: container, path: healthPath })
 }
 
 function proxyFigures(rounds: Record<Which, ProxyRound>[]): Figure[] {
-  // Within each round, because the machine's pace changes between them.
+  // Ratios are taken within each round, because the machine's speed changes between rounds.
   const cost = median(rounds.map(({ edge, plain }) => edge.perCpuSecond / plain.perCpuSecond))
   const paceOf = (which: Which) => median(rounds.map((round) => round[which].perCpuSecond))
-  // Over all rounds: a tail needs many.
+  // Over all rounds, because a tail needs many samples.
   const p99Of = (which: Which) => {
     const latencies = rounds.flatMap((round) => round[which].latenciesMs)
     return percentile(latencies, 99)

@@ -1,7 +1,7 @@
-// One measured figure, and whether it is what was hoped for. A figure without a goal explains another one.
+// One measured figure with an optional goal. A figure without a goal explains another one.
 
 export interface Figure {
-  /** What was measured, for people. */
+  /** A description for the report. */
   name: string
   value: number
   /** Such as `ms`, `MB`, `/s`; empty for a ratio. */
@@ -15,7 +15,7 @@ export function isMet({ value, goal }: Figure): boolean | null {
   return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost
 }
 
-/** Three digits are more than a shared machine is good for. */
+/** Three digits, which is all the precision that a shared machine allows. */
 export function formatValue({ value, unit }: Pick<Figure, 'value' | 'unit'>): string {
   const digits = { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : 2, maximumSignificantDigits: 3 }
   const number =

@@ -1,5 +1,5 @@
-// How long a run takes from its request until who follows its log has the first line, against `docker run` of
-// the same image and command until the same line.
+// The time from the request of a run until a follower has the first log line, compared with `docker run` of
+// the same image and command.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -16,7 +16,7 @@ import { median } from './percentiles.ts'
 interface Round {
   jobMs: number
   dockerRunMs: number
-  /** How long the run was in each of its states. */
+  /** How long the run was in each state. */
   states: Record<string, number>
 }
 
@@ -51,7 +51,7 @@ export async function measureFirstLine(bench: Bench, berthd: Berthd, service: Jo
   ]
 }
 
-/** Node's plain client, and no answer is checked: what is measured is the server. */
+/** Node's plain client without checks, because the server is measured. */
 async function runByApi({ url, headers }: Berthd, serviceId: string): Promise<{ id: string; jobMs: number }> {
   const startedAt = performance.now()
   const body = JSON.stringify({ command: script })
@@ -77,7 +77,7 @@ async function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
 
 async function runByDocker(engine: string, network: string, image: string): Promise<number> {
   const startedAt = performance.now()
-  // Where a run is, too: what the network of a container takes is part of both.
+  // In the network of runs, because connecting a container takes time in both cases.
   const args = ['--host', engine, 'run', '--rm', '--network', network, image, 'sh', '-c', script]
   const child: ChildProcess = spawn('docker', args, { stdio: ['ignore', 'pipe', 'inherit'], env: commandEnv })
   const ended = once(child, 'close')

@@ -1,5 +1,4 @@
-// How late the lines of a log are for many followers at once, and whether some that do not read matter to the
-// others.
+// The delay of log lines for many followers, with and without others that do not read.
 import { temporaryDirectory } from '../support/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'
@@ -13,7 +12,7 @@ import { storeDeploys } from './stored-deploys.ts'
 type Round = Followed & { peakMegabytes: number }
 
 const linesPerSecond = 1000
-/** So much that one who does not read is behind at once, whatever the kernel keeps for it. */
+/** Enough that a stalled reader is behind at once, whatever the kernel buffers. */
 const pastLines = 50_000
 
 export async function measureFollowers(bench: Bench): Promise<Figure[]> {
@@ -47,7 +46,7 @@ export async function measureFollowers(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** A server of its own each time: what the ones before left behind plays no part. */
+/** Starts a new server for each round, so that rounds do not affect each other. */
 async function follow(bench: Bench, readers: number, stalled: number): Promise<Round> {
   bench.say(`${readers} follow, ${stalled} of more are stalled`)
   const directory = temporaryDirectory(bench)

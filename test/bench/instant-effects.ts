@@ -1,12 +1,12 @@
-// Effects that do nothing, at once: what remains is the supervisor, the charts and the store.
+// Effects that finish at once, so that only the supervisor, the charts and the store are measured.
 import { catalogue, type Kind } from '../../machines/index.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
-/** Of nothing that Docker has. */
+/** Not an image in Docker. */
 export const instantImage = 'berth/shop:dep-01k0000000000000000000000'
 
-/** What any slot of any chart resolves with: each takes its own part. */
+/** A result that fits every slot of every chart. */
 const outcome = {
   at,
   ...{
@@ -24,7 +24,7 @@ const outcome = {
 
 export interface InstantEffects {
   effects: Record<string, Record<string, (input: unknown, signal: AbortSignal) => Promise<unknown>>>
-  /** Resolves when so many of the held effects have begun. */
+  /** Resolves when this many held effects have started. */
   whenHeld(count: number): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// Services for the measurements of runs: an image of next to nothing, and live.
+// Live services with a minimal image, for measurements of job runs.
 import type { Api, Body } from '../support/api.ts'
 import { createRepository } from '../support/repository.ts'
 import { dockerfile, finishedDeploy } from '../support/service.ts'
@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 
 export interface JobService {
   id: string
-  /** What is live of it. */
+  /** The id of its live deploy. */
   deployId: string
   image: string
 }
@@ -17,7 +17,7 @@ export async function createRepositoryOfNothing(bench: Bench): Promise<string> {
   return repository.directory
 }
 
-/** Resolves when it is live. */
+/** Resolves when the service is live. */
 export async function createLive(api: Api, body: Record<string, unknown>): Promise<JobService> {
   const made: Body = await api.post('/services', { drain_seconds: 0, ...body })
   const { id, status, error, image } = await finishedDeploy(api, made.latest_deploy.id)
@@ -25,7 +25,7 @@ export async function createLive(api: Api, body: Record<string, unknown>): Promi
   return { id: made.id, deployId: id, image }
 }
 
-/** A cron job that is not due as long as anything is measured: it has no instance that needs anything. */
+/** A cron job that does not come due during the measurement; it has no instance that uses resources. */
 export function createIdle(api: Api, repoUrl: string): Promise<JobService> {
   const cron = { name: 'idle', type: 'cron_job', schedule: '0 0 1 1 *' }
   return createLive(api, { ...cron, repo_url: repoUrl })

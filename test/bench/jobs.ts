@@ -1,4 +1,4 @@
-// Job runs: how soon one shows its first line, what a thousand of them leave behind, what schedules cost.
+// Job runs: the time to the first log line, what many of them leave behind, and the cost of schedules.
 import { temporaryDirectory } from '../support/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd, whenHealthy } from './berthd.ts'

@@ -1,13 +1,13 @@
-// When deploys went live, as the change feed tells it: whoever asks again and again would be in their way.
+// When deploys went live, from the change feed; polling would disturb the measurement.
 import type { Api } from '../support/api.ts'
 import type { Scope } from '../support/directory.ts'
 
 export interface LiveMoments {
-  /** On the clock of `performance.now()`. */
+  /** By the clock of `performance.now()`. */
   liveAt(deployId: string): Promise<number>
 }
 
-/** Listens from now on. */
+/** Starts listening. */
 export function watchLiveMoments(t: Scope, api: Api): LiveMoments {
   const moments = new Map<string, number>()
   const waiting = new Map<string, (at: number) => void>()
@@ -26,7 +26,7 @@ export function watchLiveMoments(t: Scope, api: Api): LiveMoments {
   const listening = listen().catch((error: unknown) => {
     if (!over.signal.aborted) throw error
   })
-  // Told to who asks for a moment, and to nobody else.
+  // A rejection only matters to callers of `liveAt`.
   listening.catch(() => undefined)
   return {
     async liveAt(id) {

@@ -1,4 +1,4 @@
-// Asks a server as fast as it answers, and says what an answer costs it: requests for each second of its CPU.
+// Loads a server as fast as it responds, and measures requests per second of its CPU time.
 import autocannon from 'autocannon'
 import { cpuSeconds } from './process-usage.ts'
 
@@ -10,7 +10,7 @@ export interface Target {
 
 const connections = 50
 
-/** The requests that a second of the server's CPU answered. Throws when one was not answered well. */
+/** Requests per second of the server's CPU time. Throws if a request failed. */
 export async function requestsPerCpuSecond(target: Target, path: string, seconds: number): Promise<number> {
   const { pid, url, headers } = target
   const before = cpuSeconds(pid)

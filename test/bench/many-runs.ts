@@ -1,5 +1,5 @@
-// Many short runs by the API, eight at a time: how fast, and whether the daemon or its data grow beyond what
-// it keeps, which is a thousand runs of a service.
+// Many short runs through the API, eight at a time: the throughput, and whether memory and data stay bounded
+// by the retention of a thousand runs per service.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +15,7 @@ export interface ManyRuns {
   berthd: Berthd
   service: JobService
   dataDir: string
-  /** A tenth more comes after these: with a thousand that is more than what is kept. */
+  /** A tenth more follows: with a thousand runs, that exceeds the retention. */
   count: number
 }
 
@@ -27,13 +27,13 @@ interface Moment {
 }
 
 const kept = 1000
-/** So many are asked for ahead of those that run: the daemon never waits for the bench. */
+/** Requests this many ahead, so that the daemon never waits for the benchmark. */
 const clients = 24
-/** V8 keeps what it has compiled, and the change feed fills up to its 8192 changes. */
+/** V8 retains compiled code, and the change feed fills up to its limit of 8192 changes. */
 const meantToGrowMb = 4
 const bytesPerMegabyte = 1024 * 1024
 
-/** Ends the daemon: the last thing that is looked at is its store. */
+/** Stops the daemon, because its store is measured last. */
 export async function measureManyRuns(bench: Bench, runs: ManyRuns): Promise<Figure[]> {
   const { berthd, service, dataDir, count } = runs
   const beyond = Math.max(1, Math.round(count / 10))
@@ -82,7 +82,7 @@ async function runMany(bench: Bench, { berthd, service }: ManyRuns, count: numbe
   return { seconds: (performance.now() - startedAt) / 1000, cpu: (cpuSeconds(pid) - cpu) * 1000 }
 }
 
-/** Its log tells: nobody has to ask again and again. */
+/** Follows the log, so that no polling is needed. */
 async function untilOver(api: Api, id: string): Promise<void> {
   let last = ''
   for await (const { event, data } of api.events(`/jobs/${id}/logs?follow=true`))
@@ -90,7 +90,7 @@ async function untilOver(api: Api, id: string): Promise<void> {
   if (last !== 'succeeded') throw new Error(`${id}: ${last}`)
 }
 
-/** After some rest: only a process that has nothing to do gives memory back. */
+/** After a pause: only an idle process returns memory. */
 async function atRest(bench: Bench, { berthd, dataDir }: ManyRuns): Promise<Moment> {
   await sleep(bench.size(30_000, 500))
   const resident = residentMegabytes(berthd.pid)
@@ -98,7 +98,7 @@ async function atRest(bench: Bench, { berthd, dataDir }: ManyRuns): Promise<Mome
   return { resident, used, dataMb: sizeOf(dataDir) / bytesPerMegabyte, logs: logsOf(dataDir) }
 }
 
-/** In bytes, as they are on the disk: the store's file is larger than what it takes. */
+/** In bytes on disk: the store's file is larger than the space it uses. */
 function sizeOf(directory: string): number {
   const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   return entries.reduce((sum, name) => sum + statSync(join(directory, name)).blocks * 512, 0)

@@ -1,7 +1,6 @@
-// How much memory the daemon has when it is idle, and whether a thousand deploys make that more.
-// Most of them come to nothing, because a thousand that go live would take a quarter of an hour. Each
-// tenth one is a real restart with its container; of the others a third is canceled at once, and the rest
-// fail to fetch.
+// The daemon's memory when idle, and whether a thousand deploys increase it.
+// A thousand live deploys would take a quarter of an hour, so only each tenth is a real restart with a
+// container. A third of the others is canceled at once, and the rest fail to fetch.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -15,7 +14,7 @@ import { residentMegabytes } from './process-usage.ts'
 type Kind = 'restart' | 'cancel' | 'fail'
 
 const workers = 4
-/** The change feed is still filling up to its 8192 changes, and V8 keeps what it has compiled. */
+/** The change feed is still filling up to its 8192 changes, and V8 retains compiled code. */
 const meantToGrowMb = 2
 
 interface Moment {
@@ -51,7 +50,7 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** After some rest: only a process that has nothing to do gives memory back, after about a minute. */
+/** After a pause: only an idle process returns memory, after about a minute. */
 async function atRest(bench: Bench, berthd: Berthd): Promise<Moment> {
   await sleep(bench.size(120_000, 500))
   const resident = residentMegabytes(berthd.pid)
@@ -65,7 +64,7 @@ function kindOf(index: number): Kind {
 
 const nameOf = (kind: Kind, worker: number) => `${kind}-${worker}`
 
-/** For each worker a service that is live, and one whose repository has nothing. */
+/** For each worker, a live service and one with an empty repository. */
 async function createServices(bench: Bench, api: Api): Promise<void> {
   const whole = createRepository(bench, { name: 'whole' })
   whole.commit('First', await pageApp('one'))

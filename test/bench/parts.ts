@@ -1,4 +1,4 @@
-// The parts of the bench, in the order they are run.
+// The parts of the benchmark in their order.
 import { measureAccount } from './account.ts'
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'

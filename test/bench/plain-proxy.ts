@@ -1,6 +1,5 @@
-// HAProxy as somebody would configure it by hand for one service: with a request id, forwarding headers that
-// clients cannot forge, a limit of the body, another try of what may be tried again where an application hung
-// up, and an access log as JSON that somebody takes.
+// HAProxy as an administrator would configure it for one service: with a request id, safe forwarding headers,
+// a body limit, retries, and a JSON access log that is collected.
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -30,7 +29,7 @@ export async function startPlainProxy(
   return { port, host, pids: () => [child.pid!] }
 }
 
-/** Takes its lines and throws them away; answers the port. */
+/** Receives and discards log lines; returns the port. */
 async function takeLog(bench: Bench): Promise<number> {
   const taker = createSocket('udp4', () => undefined)
   taker.bind(0, '127.0.0.1')

@@ -1,14 +1,14 @@
-// What a process has used so far, as the kernel counts it: nothing has to be asked of the process itself.
+// The resources used by a process, from the kernel, without involving the process.
 import { readFileSync, writeFileSync } from 'node:fs'
 
-/** The kernel's clock ticks, which are the same on every Linux that Node runs on. */
+/** The kernel's clock ticks per second, the same on every Linux that Node supports. */
 const ticksPerSecond = 100
 const kibibytesPerMegabyte = 1024
 
-/** Of all its threads, in user and kernel mode. */
+/** All threads, in user and kernel mode. */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the program's name in parentheses, and may hold spaces.
+  // The second field is the program's name in parentheses, which may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }

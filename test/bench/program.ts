@@ -1,5 +1,5 @@
-// One of the bench's own programs, in a process of its own. It says what it has to say as one line of JSON: a
-// server where it listens, a measurement what came out.
+// A benchmark program in a separate process. It reports in one line of JSON: a server its address, a
+// measurement its results.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -13,7 +13,7 @@ export interface Program<Said> {
   end(): Promise<void>
 }
 
-/** Starts it and waits until it has spoken. It ends with the part, unless it has ended before. */
+/** Starts it and waits for its line. Stopped at the end of the part unless it has exited. */
 export async function startProgram<Said>(bench: Bench, name: string, args: string[]): Promise<Program<Said>> {
   const child = bench.programs.spawn(`test/bench/programs/${name}.js`, args)
   const end = () => endProcess(child)
@@ -21,7 +21,7 @@ export async function startProgram<Said>(bench: Bench, name: string, args: strin
   return { pid: child.pid!, said: JSON.parse(await firstLine(name, child)), end }
 }
 
-/** Runs it to its end and gives what it said. */
+/** Runs it to its end and returns its line. */
 export async function runProgram<Said>(bench: Bench, name: string, args: string[]): Promise<Said> {
   const program = await startProgram<Said>(bench, name, args)
   await program.end()

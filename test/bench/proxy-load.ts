@@ -1,5 +1,4 @@
-// Asks a proxy for a page, as fast as it answers: what an answer costs the proxy; and at a pace that the
-// machine bears: how late the latest are.
+// Loads a proxy at full speed to measure its CPU cost, and at a fixed rate to measure tail latency.
 import { Agent, get } from 'node:http'
 import autocannon from 'autocannon'
 import { runOpenLoop } from '../soak/open-loop.ts'
@@ -8,15 +7,15 @@ import { cpuSeconds } from './process-usage.ts'
 export interface ProxyTarget {
   port: number
   host: string
-  /** Of its workers. */
+  /** The process ids of its workers. */
   pids(): number[]
 }
 
 const connections = 50
-/** A second. At the machine's limit a latency says only how many were asked for at once. */
+/** Per second. At full speed, latency depends only on the number of concurrent requests. */
 const bearablePace = 1000
 
-/** Throws when a request was not answered well. */
+/** Throws if a request failed. */
 export async function answersPerCpuSecond(target: ProxyTarget, seconds: number): Promise<number> {
   const { port, host, pids } = target
   const used = () => pids().reduce((sum, pid) => sum + cpuSeconds(pid), 0)
@@ -29,7 +28,7 @@ export async function answersPerCpuSecond(target: ProxyTarget, seconds: number):
   return result['2xx'] / (used() - before)
 }
 
-/** Milliseconds until each answer was whole. Throws when a request was not answered well. */
+/** The ms until each response was complete. Throws if a request failed. */
 export async function measureLatencies({ port, host }: ProxyTarget, seconds: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true })
   const until = performance.now() + seconds * 1000

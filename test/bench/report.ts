@@ -1,4 +1,4 @@
-// What the bench prints: a table for people, JSON for comparing runs, and on what kind of machine it ran.
+// The printed results: a table, and JSON for comparing runs, which describes the machine.
 import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import type { PartResult } from './bench.ts'
@@ -22,7 +22,7 @@ export function toTable(results: PartResult[]): string {
   return [...table, '', ...crowdingLines(results)].join('\n')
 }
 
-/** Without it nobody could tell a slow server from a busy machine. */
+/** Distinguishes a slow server from a busy machine. */
 function crowdingLines(results: PartResult[]): string[] {
   const shares = results.flatMap(({ part, crowding }) =>
     crowding === null ? [] : [`${part} ${Math.round(crowding * 100)} %`],

@@ -1,4 +1,4 @@
-// How long the supervisor takes to bring its actors back, with many more that have ended beside them.
+// How long the supervisor takes to restore its actors when the store also has many ended ones.
 import { temporaryDirectory } from '../support/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'

@@ -1,6 +1,6 @@
-// What schedules cost while nothing is due, and how late many that are due at once begin.
-// Their services are written into the store, because deploying hundreds would take an hour. The runs
-// are real.
+// The idle cost of schedules, and the delay of many that are due at once.
+// The services are written directly to the store, because deploying hundreds would take an hour. The
+// runs are real.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../storage/index.ts'
 import type { Body } from '../support/api.ts'
@@ -15,7 +15,7 @@ import { cpuSeconds, residentMegabytes } from './process-usage.ts'
 import { storeDeploys } from './stored-deploys.ts'
 
 const minuteMs = 60_000
-/** The start of the daemon is not to be in the way of the instant. */
+/** The startup of the daemon must not overlap the due time. */
 const leadMs = 15_000
 
 export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
@@ -81,7 +81,7 @@ export async function measureDrift(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** A daemon that is up, with so many cron jobs that have this schedule and do nothing. */
+/** A running daemon with this many cron jobs, which have this schedule and do nothing. */
 async function startWith(bench: Bench, services: number, schedule: string): Promise<Berthd> {
   const directory = temporaryDirectory(bench)
   const { busybox: image } = await baseImages()

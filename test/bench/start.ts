@@ -1,4 +1,4 @@
-// How long the daemon takes from its spawn to its first answer to somebody with a token.
+// The time from the daemon's spawn to its first response to an authenticated request.
 import { spawnSync } from 'node:child_process'
 import { request } from 'node:http'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -24,7 +24,7 @@ export async function measureStart(bench: Bench): Promise<Figure[]> {
     const berthd = await startBerthd(bench, directory)
     startsMs.push((await firstAnswerAt(berthd)) - berthd.spawnedAt)
     cpuMs.push(cpuSeconds(berthd.pid) * 1000)
-    // Only then its network is there: one that is made while it ends would be left behind.
+    // Waits until its network exists: one that is created during shutdown would be left behind.
     await whenHealthy(berthd)
     await berthd.end()
   }
@@ -46,7 +46,7 @@ function startBareNode(): number {
   return performance.now() - startedAt
 }
 
-/** Node's plain client: the first `fetch` of a process loads much. */
+/** Node's plain client, because the first `fetch` of a process loads much code. */
 function firstAnswerAt({ url, headers }: Berthd): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(`${url}/api/v1/services/service-0`, { headers }, (answer) => {

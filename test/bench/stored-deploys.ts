@@ -1,6 +1,6 @@
-// Fills a data directory with services and deploys as the product itself writes them: one deploy of each sort
-// lives its life under the supervisor, the others are copies of it with ids of their own.
-// A copy has the first entry of its history only.
+// Fills a data directory with services and deploys in the product's own format: one deploy of each kind runs
+// under the supervisor, and the others are copies with new ids.
+// A copy has only the first entry of its history.
 import { catalogue } from '../../machines/index.ts'
 import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -12,20 +12,20 @@ import { instantEffects, instantImage } from './instant-effects.ts'
 
 export interface Wanted {
   services: number
-  /** Of each service, ended long ago. */
+  /** The number of ended deploys per service. */
   endedDeploys: number
-  /** Whether each service has a live one beside them. */
+  /** Whether each service also has a live one. */
   live: boolean
-  /** What the services are beyond a web service of that name. */
+  /** Changes to a default web service. */
   settings?: Partial<ServiceRow>
-  /** What the deploys run; a name of nothing when left out. */
+  /** The image of the deploys; by default one that does not exist. */
   image?: string
 }
 
 const at = '2026-01-01T00:00:00.000Z'
 const commitsAtOnce = 1000
 
-/** Makes a data directory with these; gives the ids of the services. */
+/** Creates the data directory; returns the ids of the services. */
 export async function storeDeploys(directory: string, wanted: Wanted): Promise<string[]> {
   const storage = await openStorage(directory, { onPanic: fail })
   try {
@@ -54,7 +54,7 @@ interface Life {
   record: ActorRecord
 }
 
-/** A whole life of a deploy; it rests where one of the held effects would have to go on. */
+/** Runs a whole deploy; it stops where a held effect would have to finish. */
 async function lifeOf(storage: Storage, held: string[]): Promise<Life> {
   const service = serviceRow({ id: storage.ids.newId('svc'), name: `example-${held.length}` })
   const id = storage.ids.newId('dep')
@@ -67,7 +67,7 @@ async function lifeOf(storage: Storage, held: string[]): Promise<Life> {
   else await whenFinal(storage, id)
   await supervisor.stop()
   const life = { row: storage.actors.get(id)!, record: storage.actors.record(id)! }
-  // The example itself is nobody's: it leaves nothing that a restart would find.
+  // Parked, so that a restart does not resume the example itself.
   if (!life.row.final) await storage.actors.park(id, 'an example', at)
   return life
 }
@@ -96,7 +96,7 @@ function copyFor(storage: Storage, life: Life, serviceId: string): Transition {
   return { row, record, entry, service, event: null }
 }
 
-/** Commits that are under way together share one write to the disk. */
+/** Concurrent commits share one write to disk. */
 async function inBatches<T>(items: T[], write: (item: T, index: number) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < items.length; from += commitsAtOnce) {
     await Promise.all(items.slice(from, from + commitsAtOnce).map((item, index) => write(item, from + index)))

@@ -1,5 +1,4 @@
-// How many transitions of actors become durable in a second, each acknowledged before the next one is asked
-// for.
+// Durable transitions per second, each requested after the acknowledgement of the previous one.
 import { temporaryDirectory } from '../support/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'

@@ -1,5 +1,4 @@
-// How fast an upload of the largest archive comes in, against Node's own server that writes to the same disk,
-// and what memory it takes.
+// Throughput and memory of the largest upload, compared with a node:http server that writes to the same disk.
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -24,7 +23,7 @@ interface Place {
 
 const mebibyte = 1024 * 1024
 const piece = Buffer.alloc(256 * 1024)
-/** How a gzip begins: nothing else is let in. What follows is none, so that its deploy ends as it begins. */
+/** The gzip magic bytes, which the server requires. The rest is invalid, so the deploy fails at once. */
 const gzipHead = Buffer.from([0x1f, 0x8b])
 
 export async function measureUpload(bench: Bench): Promise<Figure[]> {
@@ -65,7 +64,7 @@ export async function measureUpload(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** Sends that much, and waits for the answer: it comes when all is on the disk. */
+/** Uploads that much and waits for the response, which comes when everything is on disk. */
 async function upload(
   place: Place,
   sizeBytes: number,

@@ -1,4 +1,4 @@
-// Runs `berth` as somebody at this terminal would: what is typed is shown, then whatever it says itself.
+// Runs `berth` visibly at this terminal: prints the command, then its own output.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -9,18 +9,18 @@ import { Trouble } from './trouble.ts'
 
 export interface Typed {
   args: string[]
-  /** Its configuration is in here, and not the user's own. */
+  /** The configuration directory, separate from the user's. */
   configFolder: string
-  /** Called for each line that it says; what is listened to does not move. */
+  /** Called for each output line; piped output is not animated. */
   hear?: (line: string) => void
 }
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const program = ['--import', 'tsx', 'src/cli/main.ts']
-// Ctrl-C reaches it as well, from the terminal itself: it then ends in order.
+// The terminal also sends Ctrl-C to it, so it exits in order.
 const ownEndMs = 500
 
-/** Throws `Trouble` when it does not end well, and the signal's reason. */
+/** Throws `Trouble` on failure, and the signal's reason on an interrupt. */
 export async function typeBerth({ terminal, signal }: Stage, typed: Typed): Promise<void> {
   const { args, configFolder, hear } = typed
   signal.throwIfAborted()

@@ -1,4 +1,4 @@
-// What the demo's lines look like: a mark, a name, what is to be said of it, its clock at the right edge.
+// The layout of the demo's lines: a mark, a name, a detail, and a duration at the right edge.
 import { clip } from '../../src/cli/terminal/clip.ts'
 import { plain } from '../../src/cli/terminal/output.ts'
 import type { Terminal } from './terminal.ts'
@@ -8,7 +8,7 @@ export interface PhaseLine {
   mark: string
   name: string
   detail: string
-  /** Null for what has no duration. */
+  /** Null without a duration. */
   durationMs: number | null
 }
 
@@ -28,7 +28,7 @@ export function phaseLine(terminal: Terminal, { mark, name, detail, durationMs }
   return ` ${sign} ${heading}${said.padEnd(room)}${end}`.trimEnd()
 }
 
-/** `   token     /tmp/…`, never cut: these are there to be copied. More lines go below the first. */
+/** `   token     /tmp/…`, never truncated, because users copy the values. Further lines follow below. */
 export function factLines(terminal: Terminal, name: string, values: string[]): string[] {
   return values.map((value, index) => {
     const label = terminal.paint('dim', (index === 0 ? name : '').padEnd(nameColumns))

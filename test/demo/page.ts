@@ -1,5 +1,5 @@
-// The page of the example app, as a visitor gets it. Each visit is a connection of its own: one that is kept
-// open would belong to the old container and hold up its end.
+// Requests the example app's page like a visitor. Each visit uses a new connection: a kept-alive one would
+// delay the end of the old container.
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 
@@ -12,7 +12,7 @@ export interface Page {
 
 const patienceMs = 5_000
 
-/** Rejects when there is no answer, or another one than 200. */
+/** Rejects without a response, or with another status than 200. */
 export async function visit(url: string): Promise<Page> {
   const html = await fetchText(url)
   return {
@@ -25,7 +25,7 @@ export async function visit(url: string): Promise<Page> {
 
 function fetchText(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Names below .localhost are this machine, also where no resolver says so.
+    // Names below .localhost are this machine, even if no resolver supports them.
     const { hostname, port, pathname, host } = new URL(url)
     const address = hostname.endsWith('.localhost') ? '127.0.0.1' : hostname
     const options = { host: address, port, path: pathname, headers: { host }, agent: false as const }

@@ -1,4 +1,4 @@
-// The end of the demo: everything that it made goes, however far it came.
+// Removes everything that the demo created, at whatever stage it stopped.
 import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +10,7 @@ const stopMs = 12_000
 const removeMs = 60_000
 const lookAgainMs = 300
 
-/** Throws `Trouble` when something cannot be removed. */
+/** Throws `Trouble` if something cannot be removed. */
 export async function removeMade(stage: Stage): Promise<void> {
   const { folder } = stage.made
   if (folder === null) return
@@ -22,7 +22,7 @@ export async function removeMade(stage: Stage): Promise<void> {
   })
 }
 
-/** For a person who has to look for themselves. */
+/** For a user who has to clean up manually. */
 export function describeMade({ folder }: Made): string {
   if (folder === null) return 'nothing was made yet'
   const prefix = prefixIn(folder)
@@ -43,7 +43,7 @@ async function remove(made: Made, folder: string): Promise<string> {
   return removed
 }
 
-// Two looks in a row: the engine may still be finishing what a daemon that is gone had asked for.
+// Must be empty twice in a row: the engine may still execute the stopped daemon's last requests.
 async function removeAll(prefix: string): Promise<void> {
   const deadline = Date.now() + removeMs
   for (let quietLooks = 0; quietLooks < 2; ) {
@@ -55,7 +55,7 @@ async function removeAll(prefix: string): Promise<void> {
   }
 }
 
-// A daemon that failed to start has not told its prefix; its data directory is named after it.
+// A daemon that failed to start has not reported its prefix; its data directory is named after it.
 function prefixIn(folder: string): string | null {
   try {
     return readdirSync(folder).flatMap((name) => /^(berth-[0-9a-f]{8})-/.exec(name)?.[1] ?? [])[0] ?? null

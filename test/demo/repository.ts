@@ -1,5 +1,4 @@
-// The demo's git repository: the example app, commit by commit. The user's git configuration, or its absence,
-// plays no part.
+// The demo's git repository: the example app, commit by commit. Ignores the user's git configuration.
 import { execFile } from 'node:child_process'
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -26,11 +25,11 @@ const gitEnv = {
   GIT_COMMITTER_EMAIL: 'ada@example.com',
 }
 
-/** Makes an empty one, on branch `main`. `node` is the image that the app builds on. */
+/** Creates an empty one on branch `main`. `node` is the base image of the app. */
 export async function createDemoRepository(directory: string, node: string): Promise<DemoRepository> {
   const git = (...args: string[]) => runFile('git', args, { cwd: directory, env: gitEnv })
   await mkdir(directory)
-  // A path is deployed only when every user of the host may read it.
+  // A local path is deployed only if every user of the host can read it.
   await chmod(dirname(directory), 0o755)
   await git('init', '--quiet', '--template=', '--initial-branch=main')
   return {

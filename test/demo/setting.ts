@@ -1,5 +1,5 @@
-// What the demo plays on: a Docker engine, the base image, a daemon, a repository. All but the first two are
-// the demo's own and end with it.
+// The environment of the demo: a Docker engine, the base image, a daemon, a repository. The last two are
+// removed at the end.
 import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { Trouble } from './trouble.ts'
 export interface Setting {
   daemon: TestDaemon
   repository: DemoRepository
-  /** Where `berth` keeps what it knows of servers: the user's own stays as it is. */
+  /** The configuration directory of `berth`, separate from the user's. */
   configFolder: string
 }
 
@@ -60,8 +60,8 @@ function findImage(stage: Stage): Promise<string> {
   })
 }
 
-// Whatever makes a temporary folder from here on makes it in this one, so that no end of the demo leaves any.
-// The daemon keeps the usual place: its compiler's cache is there.
+// All temporary folders are created below this one, so that none is left behind. The daemon keeps the default
+// directory, which has the cache of its compiler.
 function makeFolder({ made }: Stage): string {
   made.folder = mkdtempSync(join(tmpdir(), 'berth-demo-'))
   chmodSync(made.folder, 0o700)
@@ -74,7 +74,7 @@ function startDaemon(stage: Stage): Promise<TestDaemon> {
     name: 'daemon',
     async work() {
       process.env.TMPDIR = stage.made.folder!
-      // Ports of its own: the usual ones may be taken.
+      // Other ports, because the default ones may be in use.
       const args = [...(await edgeArgs()), '--settle-time=2']
       stage.made.daemon = launchDaemon({ args, env: { TMPDIR: usual } })
       const daemon = await stage.made.daemon

@@ -1,4 +1,4 @@
-// What the parts of the demo share: where to write, whether to leave, and what has been made so far.
+// State shared by the parts of the demo: output, the interrupt signal, and what was created so far.
 import type { TestDaemon } from '../support/daemon.ts'
 import { phaseLine } from './lines.ts'
 import type { Terminal } from './terminal.ts'
@@ -11,27 +11,27 @@ export interface Stage {
   made: Made
 }
 
-/** All of it is removed in the end, however far it came. */
+/** Everything created so far, which is removed at the end. */
 export interface Made {
-  /** Everything on disk is in here. */
+  /** The folder with all files. */
   folder: string | null
   daemon: Promise<TestDaemon> | null
-  /** The daemon's, once it is up. */
+  /** The daemon's process id, once it is up. */
   pid: number | null
 }
 
 export interface Step<T> {
   name: string
   work: () => Promise<T>
-  /** What its line says when it is done. */
+  /** The detail of its line when it is done. */
   detail: (result: T) => string
-  /** When it fails: what was not possible, and what to do. */
+  /** On failure: what failed, and what to do next. */
   trouble: { what: string; next: string }
-  /** Others write while it runs: no moving line. */
+  /** Disables the animation, because others write to the terminal. */
   isTalkative?: boolean
 }
 
-/** Does something and shows it as one line with its clock. Throws `Trouble`, or the signal's reason. */
+/** Runs a step and shows it as one line with its duration. Throws `Trouble`, or the signal's reason. */
 export async function takeStep<T>({ terminal, signal }: Stage, step: Step<T>): Promise<T> {
   const beganAt = Date.now()
   const line = (mark: string, detail: string) =>
@@ -51,7 +51,7 @@ export async function takeStep<T>({ terminal, signal }: Stage, step: Step<T>): P
   }
 }
 
-/** Rejects at once when it is time to leave; the work may go on in the background. */
+/** Rejects at once on an interrupt; the work may continue in the background. */
 export async function orLeave<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const arrived = new AbortController()

@@ -1,4 +1,5 @@
-// The demo itself: a terminal is let in, deploys a repository, and again without that anybody notices.
+// The demo itself: approves a terminal login, deploys a repository, and deploys again
+// without failed requests.
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Api } from '../support/api.ts'
@@ -12,7 +13,7 @@ import { reasonOf, Trouble, toTrouble } from './trouble.ts'
 import { sendVisitor, type Visits } from './visitor.ts'
 
 interface Options {
-  /** Ends when all is shown, instead of staying until Ctrl-C. */
+  /** Exits at the end instead of waiting for Ctrl-C. */
   isOnce: boolean
 }
 
@@ -42,7 +43,7 @@ export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void
   await stay(signal)
 }
 
-/** A process that has ended is still to be seen until its parent, which is us, has taken notice. */
+/** An exited child remains a zombie until its parent, this process, has reaped it. */
 async function hasEnded(pid: number): Promise<boolean> {
   await delay(100)
   try {
@@ -52,7 +53,7 @@ async function hasEnded(pid: number): Promise<boolean> {
   }
 }
 
-/** The account, made as the link does it, and a terminal that its owner lets in. */
+/** Creates the account as the setup link does, and approves a terminal login. */
 async function logIn(stage: Stage, { daemon, configFolder }: Setting): Promise<void> {
   heading(stage.terminal, 'A terminal is let in')
   const { url } = daemon.api
@@ -96,7 +97,7 @@ interface LiveDeploy {
   url: string
 }
 
-/** What a visitor gets to see of the deploy that is live. */
+/** The live deploy's page as visitors see it. */
 async function visitLive({ terminal, signal }: Stage, api: Api, version: string): Promise<LiveDeploy> {
   const { live_deploy_id: id, url } = await orLeave(api.get('/services/hello'), signal)
   const page = await orLeave(visitPage(url), signal)
@@ -124,7 +125,7 @@ function showVisits({ terminal }: Stage, { byVersion, failed, reason }: Visits):
   throw new Trouble(`${failed} requests failed while v2 was deployed`, reason!, 'this is a bug in Berth')
 }
 
-/** What it has become, and where to look: all of it can be copied. */
+/** The result, and where to look next; the values can be copied. */
 async function showPlaces(stage: Stage, setting: Setting, { id, url }: LiveDeploy): Promise<void> {
   const { terminal } = stage
   const { daemon, configFolder } = setting

@@ -1,17 +1,17 @@
-// Where the demo writes: lines that stay, and on a terminal a few below them that move while something runs.
-// Off a terminal, or when colours are unwanted, only the lines that stay, without a single escape code.
+// The demo's output: permanent lines, and on a terminal a few animated lines below them.
+// Otherwise, or without colours, only the permanent lines without any escape code.
 import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
 export interface Terminal {
   readonly isLive: boolean
-  /** Columns that a line may have. */
+  /** The maximum columns of a line. */
   width(): number
   print(line?: string): void
-  /** Draws these lines, several times a second, until `rest`. Off a terminal nothing is seen of it. */
+  /** Redraws these lines several times a second until `rest`. Does nothing without a terminal. */
   animate(draw: (spinner: string) => string[]): void
-  /** Takes the moving lines away. */
+  /** Removes the animated lines. */
   rest(): void
   paint(style: Style, text: string): string
 }
@@ -38,8 +38,8 @@ function openPaper(stream: NodeJS.WriteStream): Terminal {
   }
 }
 
-// Each drawing is one write, and ends at the start of the line below: there the terminal echoes `^C`, and the
-// next drawing goes over it.
+// Each frame is one write that ends at the start of the line below: there the terminal echoes `^C`, and the
+// next frame overwrites it.
 function openScreen(stream: NodeJS.WriteStream): Terminal {
   let drawing: ((spinner: string) => string[]) | null = null
   let height = 0

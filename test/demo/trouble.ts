@@ -1,4 +1,4 @@
-// What goes wrong, in three sentences: what, why, and what to do about it.
+// A failure in three parts: what failed, why, and what to do next.
 import { MissingPrerequisite } from '../support/missing-prerequisite.ts'
 
 export class Trouble extends Error {
@@ -12,7 +12,7 @@ export class Trouble extends Error {
   }
 }
 
-/** Whatever was thrown, as trouble. `Unprepared` says in its later lines what to do. */
+/** Converts any error. The later lines of a `MissingPrerequisite` are its advice. */
 export function toTrouble(error: unknown, what: string, next: string): Trouble {
   if (error instanceof Trouble) return error
   if (!(error instanceof MissingPrerequisite)) return new Trouble(what, reasonOf(error), next)
@@ -20,7 +20,7 @@ export function toTrouble(error: unknown, what: string, next: string): Trouble {
   return new Trouble(what, why, advice.length > 0 ? advice.join('\n') : next)
 }
 
-/** fetch says only that it failed; the reason is in its cause. */
+/** fetch only reports that it failed; the reason is in its cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''

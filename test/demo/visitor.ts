@@ -1,20 +1,20 @@
-// Somebody who keeps asking for a page while a new version of it is deployed, to see whether that is felt.
+// Requests a page continuously while a new version is deployed, and counts failures.
 import { setTimeout as delay } from 'node:timers/promises'
 import { visit } from './page.ts'
 import { reasonOf } from './trouble.ts'
 
 export interface Visits {
-  /** How many answers each version gave. */
+  /** The number of responses by version. */
   byVersion: Map<string, number>
   failed: number
-  /** Why the first one failed that did. */
+  /** The reason of the first failure. */
   reason: string | null
 }
 
 export interface Visitor {
-  /** Resolves when that version has answered so many times. */
+  /** Resolves when that version has responded this many times. */
   hasSeen(version: string, times: number): Promise<void>
-  /** Ends the visits and waits for those under way. */
+  /** Ends the visits and waits for pending ones. */
   leave(): Promise<Visits>
 }
 

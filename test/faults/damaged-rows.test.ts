@@ -1,6 +1,6 @@
-// One flipped bit in a row of every table, while the daemon is down: it starts, says what is wrong, and what
-// does not hang on that row goes on as ever. All at once, each row of another service, so that one start
-// does.
+// Flips one bit in a row of every table while the daemon is down: it starts, reports the damage, and
+// everything independent of that row works.
+// All rows are damaged at once, each of another service, so that one start suffices.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import Docker from 'dockerode'
@@ -23,7 +23,7 @@ const asking = { 'idempotency-key': 'asked once' }
 let daemon: TestDaemon
 let rows: StoredRow[]
 
-/** The row of a table whose key holds these words. */
+/** The row of a table whose key contains these parts. */
 function rowOf(table: string, ...words: string[]): StoredRow {
   const found = rows.find(
     (row) => row.table === table && words.every((word) => String(row.key).includes(word)),
@@ -59,7 +59,7 @@ before(async () => {
   await daemon.start()
 })
 
-/** Its repository is behind a password from now on. */
+/** From now on its repository requires a password. */
 async function useCredentials(): Promise<void> {
   const { repository, name } = services.credentials
   const account = { username: 'ada', password: 'secret' }
@@ -69,7 +69,7 @@ async function useCredentials(): Promise<void> {
   assert.equal((await daemon.api.call('PATCH', `/services/${name}`, { repo_url })).status, 200)
 }
 
-/** What is damaged: a bit of the value, or one of the key where nobody reads the value. */
+/** The damaged part: a bit of the value, or of the key where the value is not read. */
 function damagedRows(): (StoredRow & { part?: 'key' })[] {
   const exact = (table: string, key: string) =>
     rows.find((row) => row.table === table && String(row.key) === key)!
@@ -112,7 +112,7 @@ const ours = [500, 'internal_error']
 test('no table was forgotten', () => {
   const damaged = new Set(damagedRows().map(({ table }) => table))
   const tables = new Set(rows.map(({ table }) => table))
-  // Its keys are times, which say nothing that anybody waits for.
+  // Its keys are times, which are not part of any message.
   damaged.add('events_by_time')
   assert.deepEqual(
     [...tables].filter((table) => !damaged.has(table)),

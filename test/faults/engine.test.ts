@@ -1,6 +1,5 @@
-// The Docker engine stops, hangs and is killed while a deploy is in each of its phases: every deploy goes
-// live or fails with a reason, its service serves, and nothing half-made stays. The engine is one of the
-// test's own.
+// The Docker engine stops, hangs or is killed while a deploy is in each of its phases: every deploy goes live
+// or fails with a reason, its service serves, and nothing partial remains. Uses a private engine.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +37,7 @@ const hang: Fault = { begin: (engine) => engine.pause(), awayMs: 6000, end: (eng
 interface Round {
   what: string
   fault: Fault
-  /** The deploys go on while the engine is away, or when it is back. */
+  /** Whether the deploys continue while the engine is down, or when it is back. */
   meanwhile: boolean
   phases: readonly Phase[]
 }
@@ -136,7 +135,7 @@ async function requireEnd(t: TestContext, site: EngineSite, service: PausedServi
   await requireWhole(site, service, status === 'live')
 }
 
-/** What serves is what the service says, and there is no more than that. */
+/** Exactly the instances of the service's live deploy run. */
 async function requireWhole(
   { holds: { api }, daemon }: EngineSite,
   service: PausedService,
@@ -155,7 +154,7 @@ async function requireWhole(
   service.former = text
 }
 
-/** Says how long each part took. */
+/** Logs the duration of each part. */
 function stopwatch(t: TestContext): (what: string) => void {
   let since = performance.now()
   return (what) => {
@@ -164,7 +163,7 @@ function stopwatch(t: TestContext): (what: string) => void {
   }
 }
 
-/** What the daemon holds against itself. */
+/** The daemon's own errors. */
 function troubles(log: string[]): string[] {
   return log.filter((line) => /"level":"(error|fatal)"/.test(line))
 }

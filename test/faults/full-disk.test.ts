@@ -1,5 +1,5 @@
-// A data directory whose disk is nearly full, and full: deploys say what they lack, everything else answers,
-// and when there is space again all goes on by itself.
+// A data directory whose disk is nearly or completely full: deploys report the missing space, everything else
+// works, and deploys continue when there is space again.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The daemon's own log on a disk that is full: nobody ends of it, and it goes on when there is space again.
+// The daemon's log on a full disk: the daemon keeps running, and logs again when there is space.
 import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

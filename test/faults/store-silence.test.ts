@@ -1,6 +1,5 @@
-// A commit that never ends: the disk hangs, or somebody holds the store. The daemon goes on answering what
-// needs no commit, says after its deadline that it gives up, ends, and finds what it acknowledged when it
-// comes back.
+// A commit that never completes, because the disk hangs or another process holds the lock. The daemon serves
+// reads, exits after its deadline with a message, and has everything it acknowledged after a restart.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -13,7 +12,7 @@ import { holdWriteLock } from '../support/write-lock-holder.ts'
 
 const impossible = await whyNoTracing()
 
-/** No commit ends any more, until what this answers is called. */
+/** Blocks every commit until the returned function is called. */
 type Silence = (t: TestContext, daemon: TestDaemon) => Promise<() => Promise<void>>
 
 const hangingDisk: Silence = async (t, { pid, dataDir }) => {
@@ -37,7 +36,7 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
     assert.equal((await api.call('GET', '/services')).status, 200, 'what is read does not wait')
     await until('its last words', async () => daemon.log.some((line) => line.includes('"fatal"')))
   } finally {
-    // A call that is held in the kernel keeps the process, dead as it is.
+    // A call that is held in the kernel keeps a killed process alive.
     await release()
   }
 

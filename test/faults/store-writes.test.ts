@@ -1,5 +1,5 @@
-// The disk refuses what the store writes: rows, the page that makes them count, or to keep them. What was
-// acknowledged is there afterwards; a daemon that cannot know any more what it has says so and ends.
+// Failing writes of the store: rows, the page that commits them, or the sync. Acknowledged data survives; a
+// daemon that cannot know the state of its store reports that and exits.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -19,7 +19,7 @@ const impossible = await whyNoTracing()
 const options = impossible === null ? {} : { skip: impossible }
 
 /**
- * What a call writes: rows in whole pages, the page that makes them count, the mark that they are flushed.
+ * What a write contains: whole pages of rows, the page that commits them, or the marker that they are synced.
  */
 type Kind = 'rows' | 'meta' | 'mark' | 'flush'
 
@@ -53,7 +53,7 @@ const trace = (t: TestContext, call: string, fault?: string): Promise<Trace> => 
   return traceCalls(t, { pid, path, call, ...(fault ? { fault } : {}) })
 }
 
-/** Which of the calls of one commit is of that kind, from 1. */
+/** The position of the call of that kind within one commit, from 1. */
 async function placeOf(t: TestContext, { call, kind }: Fault, asked: CreateRequest[]): Promise<number> {
   const seen = await trace(t, call)
   asked.push(...(await createServices(suite.api, 1)))
@@ -62,9 +62,7 @@ async function placeOf(t: TestContext, { call, kind }: Fault, asked: CreateReque
   return kinds.indexOf(kind) + 1
 }
 
-/**
- * Asks while the fault is there, until it has hit what it was meant for; answers the process that was hit.
- */
+/** Sends requests during the fault until the intended call has failed; returns the affected process. */
 async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promise<number> {
   return until(`a write of ${fault.kind} to be hit`, async () => {
     const { pid } = suite.daemon
@@ -74,16 +72,16 @@ async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promis
     asked.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))
     await injected.end()
     const kinds = injected.hits().map(kindOf)
-    // Rows may have been those of the deploy: then nobody was refused.
+    // The failed rows may have been those of the deploy; then no request was rejected.
     const isMeant = fault.kind !== 'rows' || wereRejected(asked)
     if (kinds.includes(fault.kind) && isMeant) return pid
-    // No two commits write the same number of pages.
+    // Each commit writes a different number of pages.
     if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
     return null
   })
 }
 
-/** What was refused whole is all; else nothing can be known but from the disk. */
+/** After a fully rejected commit the state is known; otherwise only the disk can tell. */
 async function comeBack(): Promise<void> {
   const { daemon } = suite
   assert.equal(await daemon.ended(), 'SIGKILL')

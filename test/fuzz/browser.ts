@@ -1,17 +1,17 @@
-// The browser that is signed in while a run goes on: its own requests may sign it out, and guess so much that
-// nobody can sign in for a while.
+// The signed-in browser of a run. The run's own requests may sign it out, or exhaust the
+// limit of sign-in attempts.
 import { openAccountAccess } from '../../storage/access/account-access.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { type SessionHeaders, signIn, signUp } from '../support/session.ts'
 
 export interface Browser {
-  /** What it sends, for requests whose Host names no port. */
+  /** The Host header of requests that do not generate one. */
   readonly cookie: string
-  /** Signs in again when it was signed out. */
+  /** Signs in again if it was signed out. */
   renew(): Promise<void>
 }
 
-/** `onSecret` is told of each secret that a cookie holds. */
+/** `onSecret` is called with each secret in a cookie. */
 export async function openBrowser(
   { api, dataDir }: TestDaemon,
   onSecret: (secret: string) => void,
@@ -42,7 +42,7 @@ export async function openBrowser(
   }
 }
 
-/** As who is at the server itself may, beside the daemon. */
+/** Resets the limit with access to the server, next to the running daemon. */
 async function forgetAttempts(dataDir: string): Promise<void> {
   const access = openAccountAccess(dataDir, { onPanic: () => undefined })
   await access.commit(() => access.attempts.clear())

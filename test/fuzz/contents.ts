@@ -1,11 +1,11 @@
-// What comes after the head of a request: JSON that is right, nearly right or broken, an archive, or nothing.
+// Request bodies: JSON that is valid, nearly valid or broken, an archive, or nothing.
 import fc from 'fast-check'
 import type { Operation } from '../support/operations.ts'
 import { oddTexts, spoiled } from './spoil.ts'
 import { taste } from './tastes.ts'
 import { type Json, valuesOf } from './values.ts'
 
-/** `json` and `text` may hold words of tokens.ts. */
+/** `json` and `text` may contain placeholders of tokens.ts. */
 export type Content = { type: string | null; encoding: string | null } & (
   | { json: Json }
   | { text: string }

@@ -1,4 +1,4 @@
-// The judge of the fuzz run names every kind of fault, and nothing else.
+// Tests that the judge of the fuzz run detects every kind of fault, and nothing else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeAnswer } from './judge.ts'

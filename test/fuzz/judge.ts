@@ -1,5 +1,5 @@
-// What every answer must keep to, whatever was asked: the document, the shape of problems, no secret, and a
-// server that is still there.
+// The rules for every response: it matches the OpenAPI document and the problem format, and contains no
+// secret, and the server is still running.
 import { routes } from '../../src/http/pipeline/routes.ts'
 import { answersHead } from '../../src/http/pipeline/target.ts'
 import { checkAnswer, document } from '../support/openapi.ts'
@@ -8,28 +8,28 @@ import type { Sent } from './player.ts'
 import type { Secrets } from './secrets.ts'
 import type { World } from './world.ts'
 
-/** The only failures of ours that an answer may tell. */
+/** The only server errors that a response may report. */
 const decided: Record<number, string> = {
   502: 'docker_error',
   503: 'docker_unavailable',
   507: 'insufficient_storage',
 }
 
-/** What a path answers that is not in the document, or a method that its path does not take. */
+/** Statuses for a path that the document does not contain, or a method that its path does not support. */
 const elsewhere = [400, 401, 403, 404, 405, 411]
 const pages = new Set(routes.filter(({ isPage }) => isPage).map(({ path }) => path))
 const pathsWithHead = new Set(routes.filter(answersHead).map(({ path }) => path))
-/** What a page answers besides: itself, or where it leads. */
+/** Further statuses of pages: the page itself, or a redirect. */
 const ofPages = [200, 204, 303, 411, 413, 415]
 
-/** What is wrong with the answer; null when nothing is. */
+/** The fault of the response, or null. */
 export async function judge(sent: Sent, world: World): Promise<string | null> {
   const { answer, isWhole } = sent
   const wrong = answer ? judgeAnswer(sent, answer, world.secrets) : isWhole ? 'there was no answer' : null
   return wrong ?? (await judgeServer(world))
 }
 
-/** Looks whether the process that was there before is there still, and serves. */
+/** Checks that the same process is still running and serving. */
 async function judgeServer({ daemon, port }: World): Promise<string | null> {
   const health = await exchange(port, Buffer.from('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'))
   if (health?.status === 200 && health.text === 'ok') return null
@@ -38,7 +38,7 @@ async function judgeServer({ daemon, port }: World): Promise<string | null> {
   return `afterwards /healthz answers ${said}; the log ends:\n${words}`
 }
 
-/** The same, of an answer alone. */
+/** The fault of a response by itself, or null. */
 export function judgeAnswer(sent: Sent, answer: WireAnswer, secrets: Secrets): string | null {
   const { status, text } = answer
   const operation = sent.target === '' ? null : operationAt(sent)
@@ -48,7 +48,7 @@ export function judgeAnswer(sent: Sent, answer: WireAnswer, secrets: Secrets): s
   return judgeProblem(answer) ?? (sent.target === '' ? null : judgeStatus(sent, answer, operation))
 }
 
-/** A head that uWS refuses itself never comes to us. */
+/** A head that uWS rejects itself never reaches Berth. */
 function judgeLibrary({ status, text }: WireAnswer): string | null {
   return [400, 431, 505].includes(status) ? null : `${status} is not ours: ${excerpt(text)}`
 }
@@ -93,7 +93,7 @@ function judgeProblem({ status, headers, text }: WireAnswer): string | null {
   return null
 }
 
-/** What of the document a request is about; a path of words wins over one with parameters. */
+/** The document's operation for a request; literal segments win over parameters. */
 function operationAt({ method, target }: Sent): Known | null {
   const path = target.split('?')[0]!
   const fits = Object.keys(document.paths).filter((template) =>
@@ -110,8 +110,8 @@ function operationAt({ method, target }: Sent): Known | null {
 }
 
 /**
- * Who asks for variables gets their values, and who asks for a datastore its password: only there a secret
- * may be, and only in these fields.
+ * The response of an operation that returns variables or a datastore's password may contain secrets, but only
+ * in these fields.
  */
 function withoutValues({ method, template }: Known, text: string): string {
   const described = JSON.stringify(document.paths[template]![method.toLowerCase()]!.responses)

@@ -1,4 +1,4 @@
-// Bytes that are not quite HTTP: what scanners, broken clients and attackers send.
+// Malformed HTTP: what scanners, broken clients and attackers send.
 import fc from 'fast-check'
 
 const host = 'Host: localhost\r\n'
@@ -50,7 +50,7 @@ const heads = [
 
 const noise = fc.uint8Array({ minLength: 1, maxLength: 600 }).map((bytes) => Buffer.from(bytes))
 
-/** A known head, some bytes of which may be others; or bytes alone. */
+/** A known head with some bytes replaced, or random bytes. */
 export const malformedBytes: fc.Arbitrary<Buffer> = fc.oneof(
   fc.constantFrom(...heads),
   fc.tuple(fc.constantFrom(...heads), noise).map(([head, bytes]) => Buffer.concat([head, bytes])),

@@ -1,4 +1,4 @@
-// Turns a generated step into bytes, sends them, and remembers what was made by them.
+// Turns a generated step into bytes, sends them, and records the objects they created.
 import { percentEncoded } from '../support/string-fields.ts'
 import { exchange, toBytes, type WireAnswer } from '../support/wire.ts'
 import type { Content } from './contents.ts'
@@ -8,14 +8,14 @@ import type { World } from './world.ts'
 
 export interface Sent {
   method: string
-  /** Path and query as they were sent; empty for bytes that are no request. */
+  /** Path and query as sent; empty for bytes that are not a request. */
   target: string
   answer: WireAnswer | null
-  /** Whether there has to be an answer. */
+  /** Whether a response is required. */
   isWhole: boolean
 }
 
-/** What is no HTTP may be waited on by the server for longer than anybody cares. */
+/** The server may wait for the rest of malformed HTTP longer than this. */
 const rawPatienceMs = 100
 
 export async function play(step: Step, world: World): Promise<Sent> {
@@ -30,7 +30,7 @@ export async function play(step: Step, world: World): Promise<Sent> {
   const answer = await exchange(world.port, bytes, leaving)
   const { method, target } = request
   if (answer) remember(method, target, answer, world)
-  // A head without Host is uWS's to refuse, in words or not.
+  // uWS rejects a head without Host, with or without a response.
   const isWhole = leavesAfter === null && step.headers.some(([name]) => name === 'Host')
   return { method, target, answer, isWhole }
 }
@@ -80,10 +80,10 @@ function chunksOf(bytes: Buffer): Buffer {
 }
 
 const nounsOfIds: Record<string, string> = { dep: 'deploys', job: 'jobs', tok: 'tokens', cli: 'cli' }
-/** Each is looked for in all that is told and stored. */
+/** Each is searched for in all responses and stored files. */
 const mostPasswords = 20
 
-/** Ids tell what they are of; a thing that is put at its own path is known by it. */
+/** The prefix of an id gives its kind; an object created by PUT is identified by its path. */
 function remember(method: string, target: string, { status, text, headers }: WireAnswer, world: World): void {
   if (status >= 300 || method === 'GET' || method === 'HEAD') return
   const path = target.split('?')[0]!
@@ -109,12 +109,12 @@ function remember(method: string, target: string, { status, text, headers }: Wir
 
 const deletesDisk = /delete(_|%5F)disk=(1|true|yes|on)?(&|$)/i
 
-/** A service is deleted by its id or its name; the disk is named after the id. */
+/** A service is deleted by its id or name; its disk is named after the id. */
 function noteKeptDisk(service: string, { keptDisks, ids }: World): void {
   keptDisks.add(ids.get(service) ?? service)
 }
 
-/** What only the answers that show a datastore may tell. */
+/** Allowed only in responses that show a datastore. */
 function notePassword(text: string, { secrets, passwords }: World): void {
   const [, id, password] = /"id":"(dst-[0-9a-z]{26})",.*"password":"([^"]+)"/.exec(text) ?? []
   if (!id || !password || passwords.size >= mostPasswords || passwords.has(id)) return

@@ -1,4 +1,4 @@
-// What is left of a run: first what a secret may have got into, then what has no owner any more.
+// Checks after a run: where secrets may have leaked, then which objects have no owner.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Docker from 'dockerode'
@@ -8,7 +8,7 @@ import { findLeftovers } from '../support/leftovers.ts'
 import { until } from '../support/service.ts'
 import type { World } from './world.ts'
 
-/** Waits until no deploy is under way any more. */
+/** Waits until no deploy is active. */
 export async function settle({ daemon: { api } }: World): Promise<void> {
   await until('the deploys to end', async () => {
     const services = (await api.get('/services')) as { state: string }[]
@@ -17,7 +17,8 @@ export async function settle({ daemon: { api } }: World): Promise<void> {
 }
 
 /**
- * Where a secret turned up outside of answers: the log, the data directory, Docker's records of our objects.
+ * Where a secret leaked outside of responses: the log, the data directory, Docker's records
+ * of Berth's objects.
  */
 export async function findLeaks({ daemon, secrets, feed }: World): Promise<string[]> {
   const { dataDir, prefix } = daemon
@@ -31,7 +32,7 @@ export async function findLeaks({ daemon, secrets, feed }: World): Promise<strin
   return [...lines, ...changes, ...files, ...objects]
 }
 
-/** The command lines of all processes of this machine that show a secret. */
+/** The command lines of all processes of this machine that contain a secret. */
 export function findShownArguments({ secrets }: World): string[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map((pid) => commandLine(pid)).filter((line) => secrets.findIn(line) !== null)
@@ -45,7 +46,7 @@ function commandLine(pid: string): string {
   }
 }
 
-/** All that Docker tells of what carries the prefix, but the variables inside of containers. */
+/** Docker's data about all objects with the prefix, except the environment of containers. */
 async function describeObjects(prefix: string): Promise<string[]> {
   const docker = new Docker({ socketPath: new URL(await ensureEngine()).pathname })
   const { containers, images, volumes, networks } = await findLeftovers(prefix)
@@ -64,7 +65,7 @@ function withoutEnv(container: { Config: { Env: string[] } }): object {
   return { ...container, Config: { ...container.Config, Env: [] } }
 }
 
-/** Deletes all services and datastores, and waits until Docker has only disks that were to be kept. */
+/** Deletes all services and datastores, and waits until Docker has only the retained disks. */
 export async function removeServices({ daemon, keptDisks }: World): Promise<string[]> {
   const { api, prefix } = daemon
   for (const { host } of await api.get('/registries')) await api.call('DELETE', `/registries/${host}`)
@@ -82,10 +83,10 @@ export async function removeServices({ daemon, keptDisks }: World): Promise<stri
   return [...containers, ...images, ...lost]
 }
 
-/** It is there until it expires, or until the next start. */
+/** It exists until it expires or the daemon restarts. */
 const isWaitingTerminal = (key: unknown) => Array.isArray(key) && key[0] === 'terminal-login'
 
-/** Of the run nothing may be in these tables; the others hold what belongs to the server. */
+/** Tables that must be empty after the run; the others belong to the server. */
 const emptyTables = [
   'services',
   'names',
@@ -100,7 +101,7 @@ const emptyTables = [
   'active',
 ]
 
-/** What is left in the data directory after the services are gone and the daemon has stopped. */
+/** What remains in the data directory after the services are deleted and the daemon has stopped. */
 export async function findOrphans(dataDir: string): Promise<string[]> {
   const store = openStore(dataDir, { onPanic: () => undefined })
   try {

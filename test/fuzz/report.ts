@@ -1,4 +1,4 @@
-// The figures of a run as a table of text: what was asked and answered how often, and what the daemon used.
+// The figures of a run as a text table: the responses by operation, and the resources that the daemon used.
 import { operations } from '../support/operations.ts'
 import type { FuzzOutcome, Usage } from './run.ts'
 
@@ -15,13 +15,13 @@ export function table({ tally, usage, seconds, wrongs }: FuzzOutcome): string {
   return rows.map(([what, value]) => what.padEnd(width) + value).join('\n')
 }
 
-/** From the first tenth to the end; a run that failed before has neither. */
+/** From the first tenth to the end; a run that failed earlier has neither. */
 function change(usage: readonly Usage[], figure: (one: Usage) => number): string {
   const [first, last] = [usage[0], usage.at(-1)]
   return first && last ? `${Math.round(figure(first))} → ${Math.round(figure(last))}` : '?'
 }
 
-/** Operations that were only refused: a long run that is to mean something has none. */
+/** Operations without a successful response; a meaningful long run has none. */
 function neverDone(answers: ReadonlyMap<string, number>): string[] {
   return operations
     .map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)

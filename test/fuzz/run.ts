@@ -1,5 +1,5 @@
-// A run: sequences of requests until there were enough of them, then what is left of it. The same seed asks
-// the same; when each deploy gets how far is up to the machine.
+// A run: sequences of requests, then checks of what is left. The same seed sends the same requests, but how
+// far each deploy gets depends on the machine.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Scope } from '../support/directory.ts'
@@ -16,23 +16,23 @@ export interface FuzzOptions {
 }
 
 export interface FuzzOutcome {
-  /** What is wrong, in words with all that is needed to see it again; empty when nothing is. */
+  /** Faults with everything that is needed to reproduce them; empty if there are none. */
   wrongs: string[]
   tally: Tally
-  /** Of the daemon: after each tenth, and after everything was deleted. */
+  /** The daemon's usage after each tenth, and after deleting everything. */
   usage: Usage[]
   seconds: number
 }
 
 export interface Usage {
   requests: number
-  /** Of the process alone, in MiB: the pages of its files, the store's among them, are not counted. */
+  /** Private memory in MiB, without mapped files such as the store's. */
   memoryMib: number
   handles: number
 }
 
 const sequencesPerBatch = 10
-/** A failure that is not small by then is told as it is. */
+/** The limit for shrinking a failure; then it is reported as it is. */
 const batchMs = 30_000
 
 export async function runFuzz(scope: Scope, { requests, seed, say }: FuzzOptions): Promise<FuzzOutcome> {
@@ -49,12 +49,12 @@ export async function runFuzz(scope: Scope, { requests, seed, say }: FuzzOptions
     usage.push(measure(world, tally.requests))
     say(describeUsage(usage.at(-1)!))
   }
-  // Of a daemon that broke a promise already, or is gone, nothing more can be asked.
+  // After a violation the daemon may be unusable, so it is not checked further.
   if (wrongs.length === 0) wrongs.push(...(await findRemains(world, usage, tally)))
   return { wrongs, tally, usage, seconds: (performance.now() - startedAt) / 1000 }
 }
 
-/** A batch has a seed of its own, so that a failure can be seen again without the ones before it. */
+/** Each batch has its own seed, so that a failure can be reproduced without the earlier batches. */
 async function playBatch(world: World, tally: Tally, seed: number): Promise<string | null> {
   const property = fc.asyncProperty(sequences, (steps: Step[]) => playSequence(steps, world, tally))
   const { failed, counterexample, errorInstance } = await fc.check(property, {

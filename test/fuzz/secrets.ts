@@ -1,16 +1,16 @@
-// The secrets of a run, one for each place that takes one, and where they turn up although they must not.
-// All hold one marker, so that a secret that was cut short or put into other words is still found.
+// The secrets of a run, one per place that takes one, and the search for leaks.
+// All contain the same marker, so that truncated or re-encoded secrets are found too.
 import { randomBytes } from 'node:crypto'
 import { filesWith, formsOf } from '../support/canary.ts'
 
 export interface Secrets {
-  /** The same for the same place. */
+  /** The same secret for the same place. */
   at(place: string): string
-  /** A secret that is not ours to choose, such as the server's token. */
+  /** Adds a secret that the test cannot choose, such as the server's token. */
   add(name: string, text: string): void
-  /** What the text gives away; null when it gives nothing away. */
+  /** The secret that the text contains, or null. */
   findIn(text: string): string | null
-  /** The files below a folder that hold a secret, as `name: path`. */
+  /** The files below a folder that contain a secret, as `name: path`. */
   filesBelow(directory: string): string[]
 }
 
@@ -19,7 +19,7 @@ export function createSecrets(): Secrets {
   const known = new Map([['a secret', marker]])
   const forms = new Map([['a secret', formsOf(marker)]])
   return {
-    // Characters that URLs, JSON and shells write in other ways.
+    // Characters that URLs, JSON and shells encode.
     at: (place) => `${marker}-${place}"\\é%$'&`,
     add(name, text) {
       known.set(name, text)

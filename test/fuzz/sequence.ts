@@ -1,5 +1,5 @@
-// One sequence of requests against the world: each answer is judged, then what deploys and runs told is
-// looked through, and what was made is deleted.
+// One sequence of requests: each response is judged, then the output of deploys and runs is searched for
+// secrets, and created objects are deleted.
 import { judge } from './judge.ts'
 import { play } from './player.ts'
 import { findShownArguments } from './remains.ts'
@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 
 const shownChars = 2000
 
-/** A request, and what is wrong with its answer. */
+/** A request and the fault of its response. */
 export class Complaint extends Error {}
 
 export async function playSequence(steps: readonly Step[], world: World, tally: Tally): Promise<void> {
@@ -33,7 +33,7 @@ async function playStep(step: Step, world: World, tally: Tally | null): Promise<
   if (wrong) throw new Complaint(`${describeStep(step)}\n    ${wrong}`)
 }
 
-/** Their records, logs and histories go with their services: they are read before. */
+/** Read before the cleanup: records, logs and histories are removed with their services. */
 async function readAll(noun: string, ids: readonly string[], world: World): Promise<void> {
   for (const id of ids) {
     for (const part of ['', '/logs', '/history']) {
@@ -55,7 +55,7 @@ async function removeMade(
   }
 }
 
-/** A step as somebody would type it, with the words of tokens.ts for what only a run knows. */
+/** A step in readable form, with the placeholders of tokens.ts. */
 export function describeStep(step: Step): string {
   if (step.kind === 'raw') return `bytes ${JSON.stringify(step.bytes.toString('latin1'))}`
   const { method, path, params, query, headers, content, isChunked, leavesAfter } = step

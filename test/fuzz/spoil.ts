@@ -1,9 +1,9 @@
-// Nearly valid: a value that is right but for one place.
+// Nearly valid values: valid except for one place.
 import fc from 'fast-check'
 import { hostileTexts } from '../support/hostile.ts'
 import type { Json } from './values.ts'
 
-/** Nobody is to take the bait here: the texts are only odd. */
+/** The texts need no effect here, so the canary is never checked. */
 export const oddTexts = fc.constantFrom(...hostileTexts({ directory: '/nowhere/at/all', port: 9 }))
 
 const extremes = [0, -0, -1, 1.5, 51, 65_536, 1e21, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 53, -(2 ** 53)]
@@ -20,7 +20,7 @@ const strangers: fc.Arbitrary<Json> = fc.oneof(
 
 const harms = ['replace', 'replace', 'replace', 'remove', 'add', 'repeat'] as const
 
-/** A valid value with one place replaced, removed, added to or repeated. */
+/** A valid value with one place replaced, removed, added or repeated. */
 export function spoiled(values: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   return fc
     .tuple(values, fc.nat(), fc.constantFrom(...harms), strangers, oddTexts)
@@ -30,7 +30,7 @@ export function spoiled(values: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
     })
 }
 
-/** As JSON it would be deeper than many a reader can go. */
+/** Deeper JSON exceeds the recursion limit of many parsers. */
 function nested(depth: number): Json {
   let value: Json = []
   for (let level = 0; level < depth; level++) value = [value]

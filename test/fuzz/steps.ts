@@ -1,4 +1,4 @@
-// One request as it is generated: right, nearly right, or garbage, in every part of it.
+// One generated request: each part is valid, nearly valid, or garbage.
 import fc from 'fast-check'
 import { nounOf, type Operation, operations, type Parameter } from '../support/operations.ts'
 import { type Content, contentsOf } from './contents.ts'
@@ -13,19 +13,19 @@ type Pair = [name: string, value: string]
 export interface CallStep {
   kind: 'call'
   method: string
-  /** As the document has it; what stands in its braces is in `params`. */
+  /** The path template of the document; `params` has the values of its parameters. */
   path: string
   params: Record<string, string>
   query: Pair[]
   headers: Pair[]
   content: Content | null
-  /** The body comes in chunks, without its length. */
+  /** Sends the body in chunks, without Content-Length. */
   isChunked: boolean
-  /** The share of the request after which the client hangs up; null for one that stays. */
+  /** The share of the request after which the client disconnects, or null. */
   leavesAfter: number | null
 }
 
-/** Bytes that may be no HTTP at all. */
+/** Arbitrary bytes, which may not be HTTP. */
 export interface RawStep {
   kind: 'raw'
   bytes: Buffer
@@ -41,7 +41,7 @@ const session: Pair[] = [
   ['Cookie', named('session')],
   ['Sec-Fetch-Site', 'same-origin'],
 ]
-/** Of the kind that the operation takes, mostly; else the other one, none, or none that is right. */
+/** Mostly the kind of credential that the operation requires, otherwise another, none, or an invalid one. */
 const credentialsFor = ({ isForSession }: Operation) =>
   rarely<Pair[]>(
     isForSession ? fc.constant(session) : rarely(fc.constant([bearer]), fc.constant(session), 6),
@@ -60,7 +60,7 @@ const hosts = rarely<Pair[]>(
   fc.constantFrom<Pair[]>([['Host', 'evil.invalid']], [], [['Host', 'localhost:1']], [['Host', '']]),
   40,
 )
-/** uWS waits for the rest of a header with a control character, and hangs up after 12 s. */
+/** uWS waits for the rest of a header with a control character, and disconnects after 12 s. */
 const headerTexts = oddTexts.filter((text) => !/(?!\t)\p{Cc}/u.test(text) && text.length < 1000)
 const oddHeaders = fc.tuple(
   fc.constantFrom(
@@ -78,7 +78,7 @@ const oddHeaders = fc.tuple(
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'get']
 
-/** A plain GET of that path, as anybody would send it. */
+/** A plain GET of that path. */
 export function readingOf(path: string): CallStep {
   const headers: Pair[] = [['Host', 'localhost'], bearer]
   const bare = { params: {}, query: [], content: null, isChunked: false, leavesAfter: null }
@@ -92,7 +92,7 @@ function paramsOf({ path, parameters }: Operation): fc.Arbitrary<Record<string, 
   )
 }
 
-/** Something that was made, of the right kind or, seldom, of another. */
+/** A created object, of the right kind or, rarely, of another. */
 function things(noun: string): fc.Arbitrary<string> {
   const index = fc.nat({ max: 9 })
   return rarely(
@@ -126,7 +126,7 @@ function headersOf(operation: Operation): fc.Arbitrary<Pair[]> {
   return fc.tuple(hosts, credentialsFor(operation), some, odd).map((lists) => lists.flat())
 }
 
-/** Few values, so that they come again. */
+/** A small set, so that values repeat. */
 function declaredHeader({ name }: Parameter): fc.Arbitrary<Pair> {
   return fc.tuple(fc.constant(name), fc.constantFrom('1', '2', '7', 'once', '999999999999999999', '-1'))
 }
@@ -149,7 +149,7 @@ function callsOf(operation: Operation): fc.Arbitrary<CallStep> {
   })
 }
 
-/** Services are what all else is about; the routes of datastores need some that are there. */
+/** Starts with services, because everything else depends on them, and with datastores for their routes. */
 const weights: Record<string, number> = { '/api/v1/services': 4, '/api/v1/datastores': 3 }
 const weightOf = ({ method, path }: Operation) => (method === 'POST' ? (weights[path] ?? 1) : 1)
 
@@ -158,7 +158,7 @@ const calls = fc.oneof(
 )
 const raws: fc.Arbitrary<Step> = malformedBytes.map((bytes) => ({ kind: 'raw', bytes }))
 
-/** Requests that go on from what the ones before them made. */
+/** Requests that build on the results of earlier ones. */
 export const sequences: fc.Arbitrary<Step[]> = fc.array(rarely<Step>(calls, raws), {
   minLength: 1,
   maxLength: 30,

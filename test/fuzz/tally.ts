@@ -1,10 +1,10 @@
-// What a run has asked and been answered, by operation and status.
+// Counts of the responses by operation and status.
 import type { Sent } from './player.ts'
 
 export interface Tally {
   count(sent: Sent): void
   readonly requests: number
-  /** `GET /api/v1/services/{id} 200`, how often. */
+  /** The count of each `GET /api/v1/services/{id} 200`. */
   readonly answers: ReadonlyMap<string, number>
 }
 
@@ -25,7 +25,7 @@ export function createTally(): Tally {
   }
 }
 
-/** The path with its parameters left out. */
+/** The path without its parameters. */
 function shapeOf(target: string): string {
   const path = target.split('?')[0]!
   const nouns = 'services|deploys|registries|sessions|tokens|certificates|datastores|auth/cli'

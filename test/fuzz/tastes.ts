@@ -1,6 +1,6 @@
-// What some fields should hold, so that requests get further than the first check and a run stays quick: a
-// repository that is here, few instances, a start command that may run.
-// This is about valid requests only; everything else is tried in these fields too.
+// Preferred values of some fields, so that valid requests pass the first checks and runs stay fast: local
+// repositories, few instances, a working start command.
+// Invalid requests also use other values in these fields.
 import fc from 'fast-check'
 import { named, nth, secret } from './tokens.ts'
 import type { Json, Taste } from './values.ts'
@@ -26,7 +26,7 @@ const values = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('${{service.nobody.host}}', '$${{literal}}', '') },
 )
 
-/** Few, so that services want the same; some are the host that a service has by its name. */
+/** A small set, so that services conflict; some are the default host of a service. */
 const domains = fc.constantFrom(
   'a.example',
   'B.example.',

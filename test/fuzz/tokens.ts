@@ -1,17 +1,17 @@
-// Words in what is generated that stand for something only a run knows: a service it made, a secret, the
-// address of a repository. So a sequence means the same in every run, and a shrunk one can be read.
+// Placeholders in generated requests for values that only a run knows: a created service, a secret, a
+// repository's address. Sequences are thus reproducible, and readable after shrinking.
 
-/** The nth of the things of a noun, as paths name them: `services`, `deploys`, `jobs`, `datastores`. */
+/** The nth object of a noun in paths: `services`, `deploys`, `jobs`, `datastores`. */
 export function nth(noun: string, index: number): string {
   return `⟦${noun} ${index}⟧`
 }
 
-/** A secret of this place; `encoded` for within a URL. */
+/** The secret of this place; `encoded` for use in a URL. */
 export function secret(place: string, form: 'plain' | 'encoded' = 'plain'): string {
   return `⟦secret-${form} ${place}⟧`
 }
 
-/** A thing of the world by its name, such as a repository. */
+/** A named object of the environment, such as a repository. */
 export function named(name: string): string {
   return `⟦named ${name}⟧`
 }
@@ -22,7 +22,7 @@ export interface Meaning {
   named(name: string): string
 }
 
-/** The text with its words replaced; `escaped` fits what they stand for into what is around them. */
+/** Replaces the placeholders in the text; `escaped` encodes the values for the surrounding format. */
 export function spellOut(
   text: string,
   meaning: Meaning,

@@ -1,16 +1,16 @@
-// Values that a JSON Schema allows, as fast-check makes and shrinks them.
-// A schema of the document says less than the server asks for; what is refused all the same is fine.
+// Values that a JSON Schema allows, generated and shrunk by fast-check.
+// The schemas are weaker than the server's rules, so the server may still refuse a value.
 import fc from 'fast-check'
 import { branchesOf, type Schema } from '../support/operations.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** What a field should hold by its name, where any text would be refused; null for one like any other. */
+/** The preferred values of a field by its name, or null. */
 export type Taste = (field: string) => fc.Arbitrary<Json> | null
 
 const noTaste: Taste = () => null
 
-/** At most: a request with all of them breaks one rule or another. */
+/** The maximum: a request with all optional fields violates some rule. */
 const optionalFields = 6
 
 export function valuesOf(schema: Schema, taste: Taste = noTaste, field = ''): fc.Arbitrary<Json> {

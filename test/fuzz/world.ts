@@ -1,5 +1,5 @@
-// What the requests of a run are about: a real daemon, repositories of every kind, a service that is live,
-// and the things that the requests themselves made.
+// The environment of a run: a real daemon, repositories of every kind, a live service, and the objects
+// that requests created.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,25 +18,27 @@ export interface World {
   readonly port: number
   readonly secrets: Secrets
   readonly archive: Buffer
-  /** What the change feed told, from the beginning on. */
+  /** All events of the change feed. */
   readonly feed: string[]
   readonly meaning: Meaning
-  /** By noun, the newest first: what the current sequence made, then what stays over all of them. */
+  /** By noun, the newest first: the objects of the current sequence, then the permanent ones. */
   readonly pools: Map<string, string[]>
-  /** The ids of services by their names, also of those that are gone. */
+  /** The ids of services by name, including deleted ones. */
   readonly ids: Map<string, string>
-  /** The ids of services whose disk was to be kept. */
+  /** The ids of services whose disk must be retained. */
   readonly keptDisks: Set<string>
-  /** The ids of datastores whose passwords are among the secrets. */
+  /** The ids of datastores whose passwords are registered as secrets. */
   readonly passwords: Set<string>
-  /** Forgets what a sequence made; a datastore, and a service that is live or will be, are there again. */
+  /** Forgets the objects of a sequence and ensures that there is a datastore and a live service. */
   renew(): Promise<void>
 }
 
 const limits = ['--fetch-timeout=5', '--build-timeout=120', '--start-timeout=120', '--keep-images=3']
-/** Where nothing listens: a datastore fails at once, with a reason, and is tried again and again. */
+/** Nothing listens there: a datastore fails at once with a reason, and is retried. */
 const images = ['postgres', 'redis'].map((kind) => `--${kind}-image=127.0.0.1:9/${kind}:{version}`)
-/** So many sequences share one live service before it is replaced: they change it, and break it. */
+/**
+ * The number of sequences that share a live service before it is replaced, because they modify and break it.
+ */
 const sequencesPerService = 20
 
 export async function openWorld(scope: Scope): Promise<World> {
@@ -69,7 +71,7 @@ export async function openWorld(scope: Scope): Promise<World> {
   return { daemon, port, secrets, archive, feed, meaning, pools, ...known, renew }
 }
 
-/** Ends when the daemon does. */
+/** Ends with the daemon. */
 function followFeed({ api }: TestDaemon): string[] {
   const feed: string[] = []
   const follow = async () => {
@@ -83,7 +85,7 @@ function nthOf(pool: string[], noun: string, index: number): string {
   return pool.length === 0 ? `${noun}-${index}.invalid` : pool[index % pool.length]!
 }
 
-/** Repositories that can be deployed, that ask for a password, that hang, and one without a Dockerfile. */
+/** Repositories that are deployable, need a password, hang, or have no Dockerfile. */
 async function prepareThings(scope: Scope, secrets: Secrets) {
   const page = await pageApp('fuzz')
   const inFolder = Object.entries(page).map(([path, text]) => [`app/${path}`, text])
@@ -107,7 +109,7 @@ async function prepareThings(scope: Scope, secrets: Secrets) {
   return { things, archive }
 }
 
-/** The service and the datastore that stay: names, ids and deploys are in the pools. */
+/** The permanent service and datastore: names, ids and deploys are in the pools. */
 function createSteady({ api }: TestDaemon, repoUrl: string) {
   let age = 0
   let name = ''
@@ -137,7 +139,7 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
     },
   }
 
-  /** So that there is one to roll back to. It may be suspended by now. */
+  /** A second deploy, as a target for rollbacks. The service may be suspended by now. */
   async function deployAgain(): Promise<void> {
     await api.call('POST', `/services/${name}/deploys`)
   }
@@ -147,7 +149,7 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
     return status === 200 && body.state !== 'deleting'
   }
 
-  /** One that is there, for the requests that want one. */
+  /** A datastore for the requests that need one. */
   async function keepDatastore(): Promise<string[]> {
     const { status, body } = await api.call('GET', `/datastores/${datastore}`)
     if (status === 200 && body.status !== 'deleting') return [datastore, body.id]

@@ -1,5 +1,5 @@
-// One life of the daemon: a supervisor whose commits take their time, that can be refused one, and can die.
-// Death takes all that was not yet on disk, says nothing to anybody, and runs nothing any more.
+// A simulated daemon: a supervisor with slow commits, which can fail or be killed at any point.
+// A kill discards everything not yet on disk and stops all further work.
 import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -9,13 +9,13 @@ import { instant, silentLogger } from '../support/supervision.ts'
 import { never, type Stage } from './stage.ts'
 
 export interface Disk {
-  /** How many turns of the event loop a commit takes. */
+  /** The number of event loop turns that a commit takes. */
   commitTurns: number
-  /** So many commits succeed, then one is refused. */
+  /** The number of commits that succeed before one fails. */
   commitsUntilRefusal: number | null
 }
 
-/** Nobody asks for these: they are there because every kind of the catalogue has its effects. */
+/** Unused, but the supervisor requires effects for every kind of the catalogue. */
 const idle = Object.fromEntries(
   Object.entries(catalogue).map(([name, { machine }]) => [
     name,
@@ -56,7 +56,7 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
 
   return {
     supervisor,
-    /** Resolves with null when it was killed. */
+    /** Resolves with null if the daemon was killed. */
     death,
     stop: () => supervisor.stop(),
     async kill(): Promise<void> {
@@ -69,7 +69,7 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
   }
 }
 
-/** Lets everything go on that is ready, so many times. */
+/** Runs this many event loop turns. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

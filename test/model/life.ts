@@ -1,9 +1,8 @@
-// The life of a deploy in the plainest words there are, to hold the real one against.
-// It follows the decisions and knows nothing of the chart; where the two differ, one of them is wrong.
+// An independent model of a deploy, to compare the real chart with. If they differ, one of them is wrong.
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 
-/** What is known of a deploy before it begins. */
+/** What is known before a deploy starts. */
 export interface Plan {
   id: string
   serviceId: string
@@ -26,7 +25,7 @@ export interface Shown {
 
 export const ends = ['deactivated', 'failed', 'canceled']
 
-/** The slot that each state waits for. */
+/** The slot that each state invokes. */
 export const slotOf: Record<string, string> = {
   queued: 'awaitTurn',
   'running.fetching': 'fetchSource',
@@ -49,7 +48,7 @@ const howImagesCome: Record<Plan['source'], string[]> = {
   reuse: [],
 }
 
-/** The states of a deploy that goes well. */
+/** The states of a successful deploy. */
 export function happyPath({ source, preDeploy }: Plan): string[] {
   const prepared = preDeploy && source !== 'reuse' ? ['preparing'] : []
   const phases = [...howImagesCome[source], ...prepared, 'starting', 'checking', 'switching']
@@ -61,7 +60,7 @@ export function isOpen(state: string): boolean {
   return state === 'queued' || state.startsWith('running.')
 }
 
-/** Where an event leads; undefined when it may not happen in that state. */
+/** The target of an event; undefined if the state does not allow it. */
 export function nextState(plan: Plan, state: string, event: string): string | undefined {
   if (event === 'cancel') return isOpen(state) ? 'canceling' : undefined
   if (event === 'instances.reported') return state === 'live' ? 'live' : undefined
@@ -74,7 +73,7 @@ export function nextState(plan: Plan, state: string, event: string): string | un
   return path[path.indexOf(state) + 1]
 }
 
-/** What the API shows after these steps. */
+/** The expected record after these steps. */
 export function shownAfter(steps: Step[]): Shown {
   const { state } = steps.at(-1)!
   if (state === 'queued' || state === 'live') return { status: state, phase: null }
@@ -85,7 +84,7 @@ export function shownAfter(steps: Step[]): Shown {
   return { status: state.startsWith('fail') ? 'failed' : 'canceled', phase }
 }
 
-/** What the service says of the deploy that is live and of the one that is wanted, after these steps. */
+/** The expected live and desired deploy of the service after these steps. */
 export function serviceAfter(plan: Plan, steps: Step[]) {
   const lived = steps.findIndex(({ state }) => state === 'live')
   const isDegraded = steps.slice(lived).some(({ event }) => event === 'instances.reported')
@@ -101,7 +100,7 @@ function serviceOf(live: string | null, desired: string | null, degraded: boolea
   } satisfies Partial<ServiceRow>
 }
 
-/** A service is claimed for the switch; with a disk from the start on, and until the cleanup is done. */
+/** A service is claimed for the switch; with a disk, from the start until the cleanup is complete. */
 function claims({ exclusive }: Plan, steps: Step[]): boolean {
   const { state } = steps.at(-1)!
   if (!exclusive) return state === 'running.switching'

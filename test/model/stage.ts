@@ -1,5 +1,5 @@
-// The effects of one deploy, each of which runs until the story ends it, or until the daemon dies.
-// Every start is judged at once, against what is on disk at that moment.
+// The effects of one deploy, each of which runs until the story ends it or the daemon dies.
+// Every start is checked at once against the data on disk.
 import { catalogue } from '../../machines/index.ts'
 import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
@@ -22,14 +22,14 @@ export interface Late {
   succeeds: boolean
 }
 
-/** Slots that leave something in the world, and those that remove it. */
+/** Slots that create an external resource, and those that remove it. */
 const makers = ['fetchSource', 'buildImage', 'pullImage', 'runPreDeploy', 'startInstances']
 const removers = ['removeTraces', 'drainInstances']
 
 export class Stage {
-  /** What began wrongly, and how. */
+  /** Illegal starts of effects. */
   readonly wrongs: string[] = []
-  /** What is left in the world. */
+  /** The external resources that remain. */
   readonly traces = new Set<string>()
   begun = 0
   readonly #actors: Storage['actors']
@@ -63,12 +63,12 @@ export class Stage {
     this.#current?.succeed()
   }
 
-  /** Only where the chart has an answer: what a bug does to an actor is another story. */
+  /** Only where the chart handles it: bugs of effects are tested elsewhere. */
   fail(): void {
     if (isOpen(this.stateOnDisk)) this.#current?.fail()
   }
 
-  /** The effects of one daemon: when it is dead it begins nothing. */
+  /** The effects of one daemon, which start nothing after its death. */
   effects(isDead: () => boolean) {
     const effectOf = (slot: string) => async (input: SlotInput, signal: AbortSignal) => {
       if (isDead()) return never()
@@ -79,7 +79,7 @@ export class Stage {
     return Object.fromEntries(slots.map((slot) => [slot, effectOf(slot)]))
   }
 
-  /** What ran died with its daemon: whatever becomes of it, nobody hears of it. */
+  /** Running effects died with their daemon; nothing receives their result. */
   abandon(): void {
     this.#running = new Set()
   }
@@ -110,7 +110,7 @@ export class Stage {
         if (alive.delete(attempt)) outcome()
       }
       const succeed = end(() => {
-        // A dead one changes nothing in the world.
+        // Effects of a dead daemon change nothing.
         if (alive === this.#running) this.#leaveTraces(slot)
         if (alive === this.#running && removers.includes(slot)) this.traces.clear()
         resolve({ at: instant, ...this.#outputs[slot] })

@@ -1,4 +1,4 @@
-// Stories of deploys by chance: what kind it is, how the disk behaves, and what happens to it, in any order.
+// Random stories of deploys: the kind of deploy, the behaviour of the disk, and events in any order.
 import fc from 'fast-check'
 import type { Storage } from '../../storage/index.ts'
 import { turns } from './daemon.ts'
@@ -8,10 +8,10 @@ import { type Conditions, openWorld, type World } from './world.ts'
 
 type Deed =
   | { do: 'succeed' | 'fail' | 'restart' | 'crash' }
-  /** Two of one key are one request, sent twice. */
+  /** Events with the same key are one repeated request. */
   | { do: 'cancel' | 'report'; key: number }
 
-/** `turns`: how long until the next one comes; null is until everything is at rest. */
+/** `turns` is the delay before the next event; null waits until nothing runs. */
 type Happening = Deed & { turns: number | null }
 
 const deed: fc.Arbitrary<Deed> = fc.oneof(
@@ -39,11 +39,11 @@ export const story = fc.record({
     late: fc.record({ lingerMs: fc.constantFrom(0, 1, 5, 20), succeeds: fc.boolean() }),
     disk: fc.record({
       commitTurns: fc.nat(4),
-      // Seldom, because the actor comes back only after a pause.
+      // Rare, because the actor restarts only after a pause.
       commitsUntilRefusal: fc.tuple(seldom(9), fc.nat(12)).map(([is, after]) => (is ? after : null)),
     }),
   }) satisfies fc.Arbitrary<Conditions>,
-  /** So many effects go well first: chance alone seldom comes to `live`. */
+  /** The number of effects that succeed first; random outcomes alone rarely reach `live`. */
   lead: fc.nat(8),
   happenings: fc.array(happening, { maxLength: 16 }),
 })
@@ -58,7 +58,7 @@ export interface Chance {
   seed: number
 }
 
-/** Plays that many stories; throws what fast-check says of the first that goes wrong, made short. */
+/** Plays that many stories; throws fast-check's report of the first failure, shrunk. */
 export async function tryStories(storage: Storage, { sequences, seed }: Chance): Promise<Tally> {
   const tally: Tally = { stories: 0 }
   const property = fc.asyncProperty(story, async ({ plan: chosen, conditions, lead, happenings }) => {
@@ -78,7 +78,7 @@ export async function tryStories(storage: Storage, { sequences, seed }: Chance):
   return tally
 }
 
-/** Lets it all happen, then lets everything succeed until the end; the keys of the commands applied. */
+/** Plays the story, then lets everything succeed to the end; returns the keys of the applied commands. */
 async function play(world: World, happenings: Happening[]): Promise<Set<string>> {
   const applied = new Set<string>()
   const clients = new Map<string, Promise<void>>()
@@ -99,7 +99,10 @@ async function play(world: World, happenings: Happening[]): Promise<Set<string>>
 
 const events = { cancel: { type: 'cancel' }, report: { type: 'instances.reported' } }
 
-/** Sends a command; one whose first sending has no answer yet waits, because its server tells them apart. */
+/**
+ * Sends a command. A repetition waits for the first response, because the server runs one request per key
+ * at a time.
+ */
 function ask(
   world: World,
   { do: what, key }: { do: 'cancel' | 'report'; key: number },

@@ -1,10 +1,10 @@
-// What must be true of a deploy when its story is over, whatever happened in between.
+// What must be true of a deploy at the end of its story.
 import assert from 'node:assert/strict'
 import type { Storage } from '../../storage/index.ts'
 import { ends, happyPath, nextState, type Plan, serviceAfter, shownAfter } from './life.ts'
 import type { Stage } from './stage.ts'
 
-/** Throws an AssertionError. `applied`: the requests that were told that they changed something. */
+/** Throws an AssertionError. `applied` has the requests whose response reported a change. */
 export function judge(storage: Storage, plan: Plan, stage: Stage, applied: Set<string>): void {
   const history = storage.actors.history(plan.id)
   assert.deepEqual(stage.wrongs, [])
@@ -15,7 +15,7 @@ export function judge(storage: Storage, plan: Plan, stage: Stage, applied: Set<s
   assert.deepEqual([...stage.traces], [], 'nothing is left behind')
 }
 
-/** Each step follows from the one before, and shows what it should. */
+/** Each transition is legal and has the expected record. */
 function requireTale({ actors }: Storage, plan: Plan): void {
   const history = actors.history(plan.id)
   const { revision, final, restarts, parked } = actors.get(plan.id)!
@@ -30,7 +30,7 @@ function requireTale({ actors }: Storage, plan: Plan): void {
   }
 }
 
-/** There is one end, its record tells it, its service agrees, and no restart would bring it back. */
+/** There is one end, its record and service agree, and a restart would not resume the deploy. */
 function requireEnd({ actors, services }: Storage, plan: Plan): void {
   const history = actors.history(plan.id)
   const found = history.filter(({ state }) => ends.includes(state))

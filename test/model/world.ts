@@ -1,4 +1,4 @@
-// One deploy, daemon after daemon, and clients who ask again until they have an answer.
+// One deploy across restarts of the daemon, with clients that retry until they get a response.
 
 import { codeOf } from '../../src/errors.ts'
 import type { Receipt } from '../../src/supervisor/receipts.ts'
@@ -41,7 +41,7 @@ export async function openWorld(storage: Storage, plan: Plan, conditions: Condit
     stage,
     restart: () => succeedWith((old) => old.stop()),
     crash: () => succeedWith((old) => old.kill()),
-    /** As a client does: the same request again after a daemon that died, stopped, or could not write. */
+    /** Repeats the same request after a daemon that died, stopped, or failed to write. */
     async send(event: { type: string }, eventId: string): Promise<Receipt> {
       for (;;) {
         const { supervisor, death } = daemon
@@ -52,7 +52,7 @@ export async function openWorld(storage: Storage, plan: Plan, conditions: Condit
         await ready
       }
     },
-    /** Waits until the effect of the state on disk runs, or until the end. */
+    /** Waits until the effect of the stored state runs, or until the end. */
     async rest(): Promise<void> {
       const deadline = performance.now() + 30_000
       while (!stage.isFinal && stage.slot !== slotOf[stage.stateOnDisk]) {
@@ -67,7 +67,7 @@ export async function openWorld(storage: Storage, plan: Plan, conditions: Condit
   }
 }
 
-/** Holds the service against the model after every commit of the deploy. */
+/** Compares the service with the model after every commit of the deploy. */
 function watchService(storage: Storage, plan: Plan, wrongs: string[]): () => void {
   return storage.changes.subscribe(({ id }) => {
     if (id !== plan.id) return

@@ -1,4 +1,4 @@
-// What a mutation run found, in words: the changes that no test noticed, and how many were noticed.
+// The report of a mutation run: the undetected changes, and the detection rates.
 
 type Status = 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'RuntimeError' | 'CompileError' | 'Ignored'
 
@@ -9,7 +9,7 @@ interface Mutant {
   location: { start: Place; end: Place }
 }
 
-/** Both count from 1. */
+/** Both are 1-based. */
 interface Place {
   line: number
   column: number
@@ -22,7 +22,7 @@ export interface Report {
 const isSurvivor = ({ status }: Mutant) => status === 'Survived' || status === 'NoCoverage'
 const isNoticed = ({ status }: Mutant) => status === 'Killed' || status === 'Timeout'
 
-/** A line for each change that no test noticed: where, what was there, what stood there instead. */
+/** A line per undetected change: its place, the original and the replacement. */
 export function describeSurvivors(files: Report['files']): string[] {
   return Object.entries(files).flatMap(([path, { source, mutants }]) =>
     mutants.filter(isSurvivor).map(({ location, replacement, status }) => {
@@ -34,7 +34,7 @@ export function describeSurvivors(files: Report['files']): string[] {
   )
 }
 
-/** A line for each file, each folder, and all. */
+/** A line per file and folder, and a total. */
 export function scores(files: Report['files']): string[] {
   const folders = foldersOf(files)
   const paths = Object.keys(files).sort()
@@ -46,7 +46,7 @@ export function scores(files: Report['files']): string[] {
   })
 }
 
-/** Whether the tests of every folder notice 80 % of the changes. */
+/** Whether the tests of every folder detect 80 % of the changes. */
 export function isEnough(files: Report['files']): boolean {
   return foldersOf(files).every((folder) => scoreOf(files, folder).score >= 80)
 }

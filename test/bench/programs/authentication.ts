@@ -1,5 +1,4 @@
-// What it costs to find out who asks, by each kind of credential. Says `{ token, session, server }`, the
-// microseconds of one look each.
+// The cost of authentication by each kind of credential. Prints `{ token, session, server }` in microseconds.
 // Usage: authentication DATA_DIRECTORY
 import { openAccountPorts } from '../../../src/account/ports.ts'
 import { authenticate } from '../../../src/http/pipeline/auth.ts'

@@ -1,15 +1,15 @@
-// When which follower had which lines. Each chunk is looked at for the last line that it ends; only the first
-// follower reads the lines themselves, for the moments at which they were appended.
-// A number that is torn apart by the end of a chunk counts with the next one, a little too late.
+// When each follower had each line. Only the last complete line of each chunk is examined; the first follower
+// also reads the lines for the times at which they were appended.
+// A number split by the end of a chunk counts with the next one, slightly too late.
 
 export interface Arrivals {
   take(reader: number, chunk: Buffer, at: number): void
-  /** Of the lines appended in that time, over all readers. Throws when a reader lacks one of them. */
+  /** Delays of the lines appended in that time, over all readers. Throws if a reader misses a line. */
   ages(from: number, to: number): { p50Ms: number; p99Ms: number; worstMs: number }
 }
 
 interface Reader {
-  /** The last line that it has whole, and the last one that began. */
+  /** Its last complete line, and the last one that has started. */
   has: number
   began: number
 }
@@ -33,7 +33,7 @@ export function openArrivals(count: number): Arrivals {
     if (index === 0) appended.read(chunk)
     const ended = lastEnded(chunk, reader.began)
     if (ended > reader.has) {
-      // The first chunk of all says where this reader began.
+      // The first chunk shows where this reader started.
       if (reader.has > 0) arrivals.push({ after: reader.has, upTo: ended, at })
       reader.has = ended
     }
@@ -56,7 +56,7 @@ export function openArrivals(count: number): Arrivals {
   return { take, ages }
 }
 
-/** The number of the last line whose event ends in this chunk; 0 for none. */
+/** The number of the last line that is complete in this chunk; 0 for none. */
 function lastEnded(chunk: Buffer, began: number): number {
   const end = chunk.lastIndexOf('\n\n')
   if (end < 0) return 0
@@ -64,13 +64,13 @@ function lastEnded(chunk: Buffer, began: number): number {
   return start < 0 ? began : numberAt(chunk, start + 1)
 }
 
-/** 0 where the end of the chunk has cut it off. */
+/** 0 if the end of the chunk has split it. */
 function numberAt(chunk: Buffer, start: number): number {
   const digits = start <= 0 ? '' : chunk.toString('latin1', start + 'id: '.length, start + 16)
   return Number.parseInt(digits, 10) || 0
 }
 
-/** Where so many of the counted have been seen, in milliseconds. */
+/** The delay in ms at which this many of the counted lines have arrived. */
 function below(bins: Uint32Array, wanted: number): number {
   let seen = 0
   const bin = bins.findIndex((lines) => {
@@ -80,7 +80,7 @@ function below(bins: Uint32Array, wanted: number): number {
   return (bin + 1) / binsPerMs
 }
 
-/** When each line was appended, as the lines themselves say. */
+/** When each line was appended, from its text. */
 function createAppended() {
   const moments = new Map<number, number>()
   let rest = ''

@@ -1,5 +1,5 @@
-// Follows one log many times over, and says how old each line was when each follower had it whole.
-// Plain sockets, because a thousand clients that parse what they get would measure themselves.
+// Follows one log with many readers and prints the delays of lines. Uses plain sockets, because parsing in a
+// thousand clients would dominate the measurement.
 // Usage: log-followers PORT PATH TOKEN READERS STALLED SECONDS SERVER_PID
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -13,14 +13,14 @@ export interface Followed {
   worstMs: number
   serverCpuShare: number
   ownCpuShare: number
-  /** Of the stalled ones, those that the server has given up on. */
+  /** The number of stalled readers that the server has dropped. */
   dropped: number
 }
 
 const [port, path, token, ...counts] = process.argv.slice(2)
 const [readers, stalled, seconds, serverPid] = counts.map(Number) as [number, number, number, number]
 const arrivals = openArrivals(readers)
-/** Above any line's number: from now on. */
+/** Above any line's number, so that only new lines are sent. */
 const newest = 'Last-Event-ID: 999999999\r\n'
 let dropped = 0
 
@@ -32,9 +32,9 @@ await sleep(seconds * 1000)
 const to = now()
 const used = process.cpuUsage(own)
 const serverCpuShare = (cpuSeconds(serverPid) - server) / seconds
-// A socket that is not read does not hear of its end.
+// An unread socket does not notice its end.
 for (const socket of stalledSockets) socket.resume()
-// What was appended last is still on its way.
+// The last lines are still in transit.
 await sleep(1000)
 const result: Followed = {
   ...arrivals.ages(from, to),
@@ -53,10 +53,10 @@ async function read(reader: number): Promise<void> {
   })
 }
 
-/** Asks for all of the log and reads nothing of it. */
+/** Requests the whole log and reads nothing. */
 async function stall(): Promise<Socket> {
   const socket = await ask('')
-  // A reset is the server's good right.
+  // The server may reset the connection.
   socket.on('error', () => undefined)
   socket.on('close', () => dropped++)
   return socket
@@ -69,7 +69,7 @@ async function ask(header: string): Promise<Socket> {
   return socket
 }
 
-/** Milliseconds since 1970, as the server stamps its lines. */
+/** Milliseconds since 1970, like the server's timestamps. */
 function now(): number {
   return performance.timeOrigin + performance.now()
 }

@@ -1,5 +1,5 @@
-// The API over a real store, with one log that has a past and grows by so many lines a second until the end.
-// Each line says when it was appended. Says `{ port, path, token }`.
+// The API over a real store, with one log that has earlier lines and grows at a fixed rate. Each line
+// contains the time of its append. Prints `{ port, path, token }`.
 // Usage: log-server DATA_DIRECTORY LINES_PER_SECOND PAST_LINES
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { createLogger } from '../../../src/logger.ts'

@@ -1,4 +1,4 @@
-// The same answers by Node's own server. Says `{ port }`.
+// Serves the same responses with node:http. Prints `{ port }`.
 // Usage: node-http DATA_DIRECTORY
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,5 @@
-// Loaded into the daemon before its own code: at SIGUSR2 it says `{ usedMegabytes, loopDelayMs }`, what its
-// objects need once all that nobody uses is gone, and how late the event loop was since it was asked last, at
-// the 99th percentile. Needs node's --expose-gc.
+// Preloaded into the daemon. On SIGUSR2 it prints `{ usedMegabytes, loopDelayMs }`: the heap after a garbage
+// collection, and the 99th percentile of the event loop's delay since the last signal. Needs --expose-gc.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const resolutionMs = 1
@@ -9,7 +8,7 @@ const delay = monitorEventLoopDelay({ resolution: resolutionMs })
 delay.enable()
 
 process.on('SIGUSR2', () => {
-  // The histogram counts from one tick of its clock to the next.
+  // The histogram counts the whole interval between its ticks.
   const loopDelayMs = Math.max(0, delay.percentile(99) / nanosecondsPerMs - resolutionMs)
   globalThis.gc!()
   delay.reset()

@@ -1,4 +1,4 @@
-// The least that uWebSockets.js needs to answer as the API does. Says `{ port }`.
+// The minimal uWebSockets.js server with the API's responses. Prints `{ port }`.
 // Usage: raw-uws DATA_DIRECTORY
 import uws from 'uWebSockets.js'
 import { openReads } from './reads.ts'

@@ -1,5 +1,4 @@
-// What the bare servers read for an answer: the same rows by the same code as the product, after the same
-// check of the token.
+// The reads of the bare servers: the same rows and the same token check, by the product's own code.
 import { timingSafeEqual } from 'node:crypto'
 import { openStorage } from '../../../storage/index.ts'
 

@@ -1,4 +1,4 @@
-// Restores what is stored in a data directory, as the daemon does at its start, and says how long that took.
+// Restores the actors of a data directory like the daemon at startup, and prints the duration.
 // Usage: restore DATA_DIRECTORY EXPECTED
 import { catalogue } from '../../../machines/index.ts'
 import { createLogger } from '../../../src/logger.ts'
@@ -8,7 +8,7 @@ import { instantEffects } from '../instant-effects.ts'
 
 export interface Restored {
   openMs: number
-  /** Until the effect of every actor has begun again. */
+  /** Until the effect of every actor has started again. */
   restoreMs: number
   restoreCpuMs: number
   residentMegabytes: number

@@ -1,5 +1,5 @@
-// Many actors of the real chart on the real store, each told something as soon as it has acknowledged the
-// last. Usage: transitions DATA_DIRECTORY SECONDS
+// Many actors of the real chart on the real store, each sent an event as soon as the last one is durable.
+// Usage: transitions DATA_DIRECTORY SECONDS
 import { catalogue } from '../../../machines/index.ts'
 import { createLogger } from '../../../src/logger.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
@@ -36,7 +36,7 @@ console.log(JSON.stringify(result))
 await supervisor.stop()
 await storage.close()
 
-/** Talks to all actors for that long; how long each acknowledgement took. */
+/** Sends events to all actors for that long; returns the latencies. */
 async function talk(forSeconds: number): Promise<number[]> {
   const until = performance.now() + forSeconds * 1000
   const latenciesMs: number[] = []
@@ -44,7 +44,7 @@ async function talk(forSeconds: number): Promise<number[]> {
   return latenciesMs
 }
 
-/** Each report changes the actor and the row of its service. */
+/** Each event changes the actor and the row of its service. */
 async function talkTo(id: string, until: number, latenciesMs: number[]): Promise<void> {
   for (let degraded = true; performance.now() < until; degraded = !degraded) {
     const sentAt = performance.now()

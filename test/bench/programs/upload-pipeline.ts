@@ -1,5 +1,6 @@
-// What Node offers for an upload: a pipeline into a file, which is on the disk before the answer. Says `{
-// port }`. Usage: upload-pipeline DIRECTORY
+// Node's usual way to receive an upload: a pipeline into a file, synced before the response. Prints
+// `{ port }`.
+// Usage: upload-pipeline DIRECTORY
 import { createWriteStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
