@@ -9,7 +9,7 @@ import { toJson, toTable } from './bench/report.ts'
 test('the bench measures, and shows every figure as a row and as JSON', async (t) => {
   const results = await runParts(['restore', 'transitions'], {
     isQuick: true,
-    say: (words) => t.diagnostic(words),
+    log: (words) => t.diagnostic(words),
   })
 
   const figures = results.flatMap((result) => result.figures)

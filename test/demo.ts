@@ -10,11 +10,11 @@ import { type Trouble, toTrouble } from './demo/trouble.ts'
 
 const usage = `usage: npm run demo [-- --once]
 
-Deploys an example app twice with a Berth server of its own, and stays up until
-Ctrl-C. Then everything that it made is removed.
+Deploys an example app twice with a separate Berth server, and stays up until
+Ctrl-C. Then it removes everything that it created.
 
-  --once   end by itself when all is shown
-  --help   say this and exit
+  --once   exit at the end without waiting for Ctrl-C
+  --help   show this help and exit
 
 It needs a Docker engine (DOCKER_HOST, or the default socket) and git. On Debian
 it installs and starts an engine when it runs as root and finds none.
@@ -35,7 +35,7 @@ async function main(args: string[]): Promise<number> {
   }
   const unknown = args.find((arg) => arg !== '--once')
   if (unknown !== undefined) {
-    process.stderr.write(`npm run demo: it does not know ${plain(unknown)}\n\n${usage}`)
+    process.stderr.write(`npm run demo: unknown option ${plain(unknown)}\n\n${usage}`)
     return exitCodes.usage
   }
   return play({ isOnce: args.includes('--once') })

@@ -7,7 +7,7 @@ import { runFuzz } from './fuzz/run.ts'
 const seed = 957260
 
 test('whatever is asked, the daemon keeps to its document, tells no secret, leaves nothing', async (t) => {
-  const outcome = await runFuzz(t, { requests: 1000, seed, say: (line) => t.diagnostic(line) })
+  const outcome = await runFuzz(t, { requests: 1000, seed, log: (line) => t.diagnostic(line) })
 
   assert.deepEqual(outcome.wrongs, [], `npm run fuzz -- --requests 1000 --seed ${seed}`)
   assert.ok(outcome.tally.requests >= 1000)

@@ -1,7 +1,7 @@
 // npm run fuzz -- --requests 10000 --seed 7: sends a real daemon valid and invalid requests, generated from
 // the OpenAPI document, then checks every promise.
-//   --requests N   how many, 10,000 when left out
-//   --seed S       what is asked, a new one when left out; it is printed
+//   --requests N   number of requests, 10,000 by default
+//   --seed S       seed of the requests, random by default; it is printed
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { table } from './fuzz/report.ts'
@@ -20,7 +20,7 @@ if (values.help) {
 }
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const requests = Number(values.requests)
-console.log(`${requests} requests with seed ${seed}`)
+console.log(`${requests} requests, seed ${seed}`)
 const cleanups: (() => unknown)[] = []
 const cleanUp = async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
@@ -30,7 +30,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 try {
   const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
-  const outcome = await runFuzz(scope, { requests, seed, say: (line) => console.log(line) })
+  const outcome = await runFuzz(scope, { requests, seed, log: (line) => console.log(line) })
   for (const wrong of outcome.wrongs) console.log(`\n${wrong}`)
   console.log(table(outcome))
   process.exitCode = outcome.wrongs.length > 0 ? 1 : 0

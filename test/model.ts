@@ -1,7 +1,7 @@
 // npm run model -- --sequences 10000 --seed 7: plays random event sequences of deploys and compares each with
 // the model in test/model/life.ts.
-//   --sequences N   how many, 10,000 when left out
-//   --seed S        what is decided by chance, a new one when left out; it is printed
+//   --sequences N   number of sequences, 10,000 by default
+//   --seed S        seed of random choices, random by default; it is printed
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { openStorage } from '../storage/index.ts'
 import { type Chance, tryStories } from './model/story.ts'
 
 async function main(chance: Chance): Promise<void> {
-  console.log(`${chance.sequences} sequences with seed ${chance.seed}`)
+  console.log(`${chance.sequences} sequences, seed ${chance.seed}`)
   const directory = mkdtempSync(join(tmpdir(), 'berth-model-'))
   const onPanic = (reason: string) => {
     throw new Error(reason)
@@ -22,7 +22,7 @@ async function main(chance: Chance): Promise<void> {
     const tally = await tryStories(storage, chance)
     const rows = [
       ...Object.entries(tally),
-      ['took', `${Math.round((performance.now() - startedAt) / 1000)} s`],
+      ['duration', `${Math.round((performance.now() - startedAt) / 1000)} s`],
     ]
     console.log(rows.map(([name, value]) => `${String(name).padEnd(28)}${value}`).join('\n'))
   } finally {

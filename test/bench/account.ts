@@ -36,7 +36,7 @@ async function measureAuthentication(bench: Bench): Promise<Figure[]> {
   const shares: number[] = []
   const looks: Looks[] = []
   for (let round = 0; round <= bench.size(5, 1); round++) {
-    bench.say(round === 0 ? 'a list of 20, warming up' : `a list of 20, round ${round}`)
+    bench.log(round === 0 ? 'a list of 20, warming up' : `a list of 20, round ${round}`)
     const path = `/api/v1/services/${serviceId}/deploys?limit=20`
     const rate = await requestsPerCpuSecond(berth, path, bench.size(2, 1))
     const look = await runProgram<Looks>(bench, 'authentication', [join(directory, `look-${round}`)])
@@ -47,7 +47,12 @@ async function measureAuthentication(bench: Bench): Promise<Figure[]> {
   await berth.end()
   const middle = (kind: keyof Looks) => median(looks.map((look) => look[kind]))
   return [
-    { name: 'authentication, of a list of 20', value: median(shares), unit: '', goal: { atMost: 0.1 } },
+    {
+      name: 'authentication, share of listing 20 deploys',
+      value: median(shares),
+      unit: '',
+      goal: { atMost: 0.1 },
+    },
     { name: 'authentication by a token', value: middle('token'), unit: 'us' },
     { name: 'authentication by a session', value: middle('session'), unit: 'us' },
   ]
@@ -60,7 +65,7 @@ async function measureLogins(bench: Bench): Promise<Figure[]> {
   await signUp(berth.url, dataDir)
   const durationMs = bench.size(10_000, 1000)
   const idle = await delayWhile(berth, () => askHealth(berth, durationMs))
-  bench.say(`${browsers} browsers sign in`)
+  bench.log(`${browsers} browsers sign in`)
   let logins = 0
   const busy = await delayWhile(berth, async () => {
     const counts = Array.from({ length: browsers }, () => signInFor(berth, durationMs))
@@ -68,8 +73,8 @@ async function measureLogins(bench: Bench): Promise<Figure[]> {
   })
   return [
     { name: 'logins', value: logins / (durationMs / 1000), unit: '/s' },
-    { name: 'event loop late meanwhile, p99', value: busy, unit: 'ms', goal: { atMost: 20 } },
-    { name: 'event loop late without them, p99', value: idle, unit: 'ms' },
+    { name: 'event loop delay during logins, p99', value: busy, unit: 'ms', goal: { atMost: 20 } },
+    { name: 'event loop delay without logins, p99', value: idle, unit: 'ms' },
   ]
 }
 

@@ -21,14 +21,14 @@ export async function measureApi(bench: Bench): Promise<Figure[]> {
   const hello = await measure(bench, targets, '/healthz')
   return [
     {
-      name: '20 deploys with a token, of raw uWS',
+      name: '20 deploys with a token, relative to raw uWS',
       value: ratio(list, 'raw uWS'),
       unit: '',
       goal: { atLeast: 0.8 },
     },
-    { name: '20 deploys with a token, of node:http', value: ratio(list, 'node:http'), unit: '' },
+    { name: '20 deploys with a token, relative to node:http', value: ratio(list, 'node:http'), unit: '' },
     ...rates('20 deploys with a token', list),
-    { name: 'hello, of raw uWS', value: ratio(hello, 'raw uWS'), unit: '' },
+    { name: 'hello, relative to raw uWS', value: ratio(hello, 'raw uWS'), unit: '' },
     ...rates('hello', hello),
   ]
 }
@@ -44,8 +44,8 @@ async function startServers(bench: Bench) {
   await whenHealthy(berth)
   const { headers } = berth
   const bare = async (program: string, copy: string): Promise<Target> => {
-    const { pid, said } = await startProgram<{ port: number }>(bench, program, [copy])
-    return { pid, headers, url: `http://127.0.0.1:${said.port}` }
+    const { pid, report } = await startProgram<{ port: number }>(bench, program, [copy])
+    return { pid, headers, url: `http://127.0.0.1:${report.port}` }
   }
   const targets = {
     berth,
@@ -59,7 +59,7 @@ async function startServers(bench: Bench) {
 async function measure(bench: Bench, targets: Record<Server, Target>, path: string): Promise<Rates[]> {
   const rounds: Rates[] = []
   for (let round = 0; round <= bench.size(7, 1); round++) {
-    bench.say(`${path.split('/').at(-1)}, ${round === 0 ? 'warming up' : `round ${round}`}`)
+    bench.log(`${path.split('/').at(-1)}, ${round === 0 ? 'warming up' : `round ${round}`}`)
     const rates: Partial<Rates> = {}
     for (const server of servers) {
       rates[server] = await requestsPerCpuSecond(targets[server], path, bench.size(2, 1))

@@ -12,7 +12,7 @@ export interface BenchOptions {
   profileDirectory?: string | undefined
   /** The number of job runs; by default it depends on the size. */
   runs?: number | undefined
-  say: (words: string) => void
+  log: (words: string) => void
 }
 
 export interface Bench {
@@ -21,7 +21,7 @@ export interface Bench {
   size(full: number, quick: number): number
   /** The requested number of job runs. */
   runs: number | undefined
-  say(words: string): void
+  log(words: string): void
   /** Cleanups at the end of the part, run in reverse order. */
   after(cleanup: () => unknown): void
 }
@@ -55,14 +55,14 @@ async function runPart(
   part: PartName,
   programs: Programs,
   cleanups: Cleanups,
-  { isQuick, runs, say }: BenchOptions,
+  { isQuick, runs, log }: BenchOptions,
 ): Promise<PartResult> {
   const earlier = cleanups.count
   const bench: Bench = {
     programs,
     size: (full, quick) => (isQuick ? quick : full),
     runs,
-    say: (words) => say(`${part}: ${words}`),
+    log: (words) => log(`${part}: ${words}`),
     after: (cleanup) => cleanups.add(cleanup),
   }
   const startedAt = performance.now()

@@ -68,11 +68,11 @@ export async function startBerthd(
     })
     child.once('exit', (code) => reject(new Error(`berthd ended with ${code}: ${log.join('\n')}`)))
   })
-  const said = createInterface({ input: child.stdout! })
+  const lines = createInterface({ input: child.stdout! })
   const probe = async (): Promise<Probed> => {
     child.kill('SIGUSR2')
     for (;;) {
-      const [line] = await once(said, 'line')
+      const [line] = await once(lines, 'line')
       if (line.startsWith('{')) return JSON.parse(line)
     }
   }

@@ -33,7 +33,7 @@ export async function measureDeploy(bench: Bench): Promise<Figure[]> {
   const setting = await prepare(bench)
   const rounds: Round[] = []
   for (let round = 0; round <= bench.size(11, 1); round++) {
-    bench.say(round === 0 ? 'warming up' : `round ${round}`)
+    bench.log(round === 0 ? 'warming up' : `round ${round}`)
     rounds.push({ ...(await restart(setting)), dockerRunMs: await runAlone(setting, round) })
   }
   return toFigures(rounds.slice(1))
@@ -104,23 +104,23 @@ function toFigures(rounds: Round[]): Figure[] {
   const phases = Object.keys(rounds[0]!.phases)
   return [
     {
-      name: 'a restart, beyond what docker run takes',
+      name: 'restart, in excess of docker run',
       value: middle(({ restartMs, dockerRunMs }) => restartMs - dockerRunMs),
       unit: 'ms',
       goal: { atMost: 300 },
     },
     {
-      name: 'a restart, from the request until live',
+      name: 'restart, from the request until live',
       value: middle(({ restartMs }) => restartMs),
       unit: 'ms',
     },
     {
-      name: 'docker run until the first answer',
+      name: 'docker run until the first response',
       value: middle(({ dockerRunMs }) => dockerRunMs),
       unit: 'ms',
     },
     ...phases.map((phase) => ({
-      name: `of the restart, ${phase}`,
+      name: `restart, ${phase}`,
       value: middle((round) => round.phases[phase] ?? 0),
       unit: 'ms',
     })),

@@ -43,7 +43,7 @@ export async function measureEdge(bench: Bench): Promise<Figure[]> {
   const setting = await prepare(bench)
   const rounds: Record<Which, ProxyRound>[] = []
   for (let round = 0; round <= bench.size(9, 1); round++) {
-    bench.say(round === 0 ? 'requests, warming up' : `requests, round ${round}`)
+    bench.log(round === 0 ? 'requests, warming up' : `requests, round ${round}`)
     const seconds = bench.size(3, 1)
     rounds.push({
       edge: await measureProxy(setting.edge, seconds),
@@ -52,7 +52,7 @@ export async function measureEdge(bench: Bench): Promise<Figure[]> {
   }
   const starts: { edgeMs: number; dockerRunMs: number }[] = []
   for (let round = 0; round <= bench.size(9, 1); round++) {
-    bench.say(round === 0 ? 'versions, warming up' : `version ${round}`)
+    bench.log(round === 0 ? 'versions, warming up' : `version ${round}`)
     starts.push({ edgeMs: await replace(setting), dockerRunMs: await runAlone(setting, round) })
   }
   return [...proxyFigures(rounds.slice(1)), ...startFigures(starts.slice(1))]
@@ -141,35 +141,35 @@ function proxyFigures(rounds: Record<Which, ProxyRound>[]): Figure[] {
     return percentile(latencies, 99)
   }
   return [
-    { name: 'requests per CPU second, of HAProxy alone', value: cost, unit: '', goal: { atLeast: 0.95 } },
+    { name: 'requests per CPU second, relative to HAProxy', value: cost, unit: '', goal: { atLeast: 0.95 } },
     {
-      name: 'p99 of a request at 1,000/s, of HAProxy alone',
+      name: 'request p99 at 1,000/s, relative to HAProxy',
       value: p99Of('edge') / p99Of('plain'),
       unit: '',
       goal: { atMost: 1.05 },
     },
     { name: 'requests per CPU second, edge', value: paceOf('edge'), unit: '/s' },
     { name: 'requests per CPU second, HAProxy alone', value: paceOf('plain'), unit: '/s' },
-    { name: 'p99 of a request at 1,000/s, edge', value: p99Of('edge'), unit: 'ms' },
-    { name: 'p99 of a request at 1,000/s, HAProxy alone', value: p99Of('plain'), unit: 'ms' },
+    { name: 'request p99 at 1,000/s, edge', value: p99Of('edge'), unit: 'ms' },
+    { name: 'request p99 at 1,000/s, HAProxy alone', value: p99Of('plain'), unit: 'ms' },
   ]
 }
 
 function startFigures(rounds: { edgeMs: number; dockerRunMs: number }[]): Figure[] {
   return [
     {
-      name: 'a new version until it answers by the edge, beyond docker run',
+      name: 'new version until it serves, in excess of docker run',
       value: median(rounds.map(({ edgeMs, dockerRunMs }) => edgeMs - dockerRunMs)),
       unit: 'ms',
       goal: { atMost: 300 },
     },
     {
-      name: 'a new version until it answers by the edge',
+      name: 'new version until it serves',
       value: median(rounds.map(({ edgeMs }) => edgeMs)),
       unit: 'ms',
     },
     {
-      name: 'docker run until the first answer',
+      name: 'docker run until the first response',
       value: median(rounds.map(({ dockerRunMs }) => dockerRunMs)),
       unit: 'ms',
     },

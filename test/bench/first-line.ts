@@ -27,7 +27,7 @@ export async function measureFirstLine(bench: Bench, berthd: Berthd, service: Jo
   const engine = await ensureEngine()
   const rounds: Round[] = []
   for (let round = 0; round <= bench.size(15, 1); round++) {
-    bench.say(round === 0 ? 'a run, warming up' : `run ${round}`)
+    bench.log(round === 0 ? 'a run, warming up' : `run ${round}`)
     const { id, jobMs } = await runByApi(berthd, service.id)
     const states = phasesOf(await berthd.api.get(`/jobs/${id}/history`))
     const dockerRunMs = await runByDocker(engine, berthd.prefix, service.image)
@@ -36,15 +36,15 @@ export async function measureFirstLine(bench: Bench, berthd: Berthd, service: Jo
   const middle = (pick: (round: Round) => number) => median(rounds.slice(1).map(pick))
   return [
     {
-      name: 'a run until its first line, beyond docker run',
+      name: 'job run until its first line, in excess of docker run',
       value: middle(({ jobMs, dockerRunMs }) => jobMs - dockerRunMs),
       unit: 'ms',
       goal: { atMost: 300 },
     },
-    { name: 'a run until its first line', value: middle(({ jobMs }) => jobMs), unit: 'ms' },
+    { name: 'job run until its first line', value: middle(({ jobMs }) => jobMs), unit: 'ms' },
     { name: 'docker run until its first line', value: middle(({ dockerRunMs }) => dockerRunMs), unit: 'ms' },
     ...['pending', 'starting', 'following'].map((state) => ({
-      name: `of the run, ${state}`,
+      name: `job run, ${state}`,
       value: middle(({ states }) => states[state] ?? 0),
       unit: 'ms',
     })),

@@ -26,34 +26,34 @@ export async function measureFollowers(bench: Bench): Promise<Figure[]> {
   const middle = (list: Round[], field: keyof Round) => median(list.map((round) => round[field]))
   return [
     {
-      name: `lines reach ${readers} readers, ${stalled} stalled beside them, p99`,
+      name: `line delay, ${readers} readers and ${stalled} stalled, p99`,
       value: middle(rounds.with, 'p99Ms'),
       unit: 'ms',
       goal: { atMost: 150 },
     },
     { name: 'p50', value: middle(rounds.with, 'p50Ms'), unit: 'ms' },
-    { name: 'the latest of all', value: middle(rounds.with, 'worstMs'), unit: 'ms' },
-    { name: 'p99 with none stalled', value: middle(rounds.without, 'p99Ms'), unit: 'ms' },
-    { name: 'the server uses', value: middle(rounds.with, 'serverCpuShare'), unit: 'CPUs' },
+    { name: 'maximum', value: middle(rounds.with, 'worstMs'), unit: 'ms' },
+    { name: 'p99 without stalled readers', value: middle(rounds.without, 'p99Ms'), unit: 'ms' },
+    { name: 'server CPU', value: middle(rounds.with, 'serverCpuShare'), unit: 'CPUs' },
     {
-      name: 'the server uses with none stalled',
+      name: 'server CPU without stalled readers',
       value: middle(rounds.without, 'serverCpuShare'),
       unit: 'CPUs',
     },
-    { name: 'the clients use', value: middle(rounds.with, 'ownCpuShare'), unit: 'CPUs' },
-    { name: 'memory of the server at its peak', value: middle(rounds.with, 'peakMegabytes'), unit: 'MB' },
-    { name: 'stalled ones dropped by then', value: middle(rounds.with, 'dropped'), unit: '' },
+    { name: 'client CPU', value: middle(rounds.with, 'ownCpuShare'), unit: 'CPUs' },
+    { name: 'peak memory of the server', value: middle(rounds.with, 'peakMegabytes'), unit: 'MB' },
+    { name: 'stalled readers dropped', value: middle(rounds.with, 'dropped'), unit: '' },
   ]
 }
 
 /** Starts a new server for each round, so that rounds do not affect each other. */
 async function follow(bench: Bench, readers: number, stalled: number): Promise<Round> {
-  bench.say(`${readers} follow, ${stalled} of more are stalled`)
+  bench.log(`${readers} readers and ${stalled} stalled ones`)
   const directory = temporaryDirectory(bench)
   await storeDeploys(directory, { services: 1, endedDeploys: 0, live: true })
   const serverArgs = [directory, linesPerSecond, pastLines].map(String)
   const server = await startProgram<LogServer>(bench, 'log-server', serverArgs)
-  const { port, path, token } = server.said
+  const { port, path, token } = server.report
   const args = [port, path, token, readers, stalled, bench.size(15, 3), server.pid].map(String)
   const followed = await runProgram<Followed>(bench, 'log-followers', args)
   const round = { ...followed, peakMegabytes: peakMegabytes(server.pid) }

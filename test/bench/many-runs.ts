@@ -49,25 +49,25 @@ export async function measureManyRuns(bench: Bench, runs: ManyRuns): Promise<Fig
   const records = await recordsOf(dataDir, service)
   return [
     { name: `${count} short runs, 8 at a time`, value: perSecond, unit: '/s' },
-    { name: 'the daemon uses', value: (first.cpu + second.cpu) / count, unit: 'ms CPU for a run' },
+    { name: 'daemon CPU', value: (first.cpu + second.cpu) / count, unit: 'ms per run' },
     { name: 'resident before', value: before.resident, unit: 'MB' },
     { name: `resident after ${Math.round(count / 2)}`, value: middle.resident, unit: 'MB' },
     { name: `resident after ${count}`, value: full.resident, unit: 'MB' },
     {
-      name: `in use, grown from the ${Math.round(count / 2)}th to the ${count}th run`,
+      name: `heap growth from run ${Math.round(count / 2)} to ${count}`,
       value: full.used - middle.used,
       unit: 'MB',
       goal: { atMost: meantToGrowMb },
     },
     { name: `data after ${count}`, value: full.dataMb, unit: 'MB' },
-    { name: `data, grown by ${beyond} more`, value: end.dataMb - full.dataMb, unit: 'MB' },
-    { name: `logs kept, ${count + beyond} runs later`, value: end.logs, unit: '', goal: { atMost: kept } },
-    { name: 'records kept', value: records, unit: '', goal: { atMost: kept } },
+    { name: `data growth after ${beyond} more`, value: end.dataMb - full.dataMb, unit: 'MB' },
+    { name: `logs retained after ${count + beyond} runs`, value: end.logs, unit: '', goal: { atMost: kept } },
+    { name: 'records retained', value: records, unit: '', goal: { atMost: kept } },
   ]
 }
 
 async function runMany(bench: Bench, { berthd, service }: ManyRuns, count: number) {
-  bench.say(`${count} runs`)
+  bench.log(`${count} runs`)
   const { api, pid } = berthd
   const [startedAt, cpu] = [performance.now(), cpuSeconds(pid)]
   let asked = 0

@@ -37,16 +37,16 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
   const grown = `deploy ${count} to ${2 * count}`
   return [
     { name: 'idle, resident', value: idle.resident, unit: 'MB', goal: { atMost: 90 } },
-    { name: 'idle, in use', value: idle.used, unit: 'MB' },
+    { name: 'idle, heap', value: idle.used, unit: 'MB' },
     {
-      name: `in use, grown from ${grown}`,
+      name: `heap growth, ${grown}`,
       value: end.used - middle.used,
       unit: 'MB',
       goal: { atMost: meantToGrowMb },
     },
-    { name: `resident, grown from ${grown}`, value: end.resident - middle.resident, unit: 'MB' },
+    { name: `resident growth, ${grown}`, value: end.resident - middle.resident, unit: 'MB' },
     { name: `after ${2 * count} deploys, resident`, value: end.resident, unit: 'MB' },
-    { name: `after ${2 * count} deploys, in use`, value: end.used, unit: 'MB' },
+    { name: `after ${2 * count} deploys, heap`, value: end.used, unit: 'MB' },
   ]
 }
 
@@ -81,7 +81,7 @@ async function createServices(bench: Bench, api: Api): Promise<void> {
 }
 
 async function deployMany(bench: Bench, api: Api, count: number): Promise<void> {
-  bench.say(`${count} deploys`)
+  bench.log(`${count} deploys`)
   let next = 0
   async function work(worker: number): Promise<void> {
     while (next < count) await deployOne(api, kindOf(next++), worker)

@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
 
 /** The smallest value that is at least as large as `percent` of all values. Throws for an empty list. */
 export function percentile(values: readonly number[], percent: number): number {
-  if (values.length === 0) throw new Error('nothing was measured')
+  if (values.length === 0) throw new Error('no measurements')
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)]!
 }

@@ -7,25 +7,29 @@ import { text } from 'node:stream/consumers'
 import type { Bench } from './bench.ts'
 import { endProcess } from './built.ts'
 
-export interface Program<Said> {
+export interface Program<Report> {
   pid: number
-  said: Said
+  report: Report
   end(): Promise<void>
 }
 
 /** Starts it and waits for its line. Stopped at the end of the part unless it has exited. */
-export async function startProgram<Said>(bench: Bench, name: string, args: string[]): Promise<Program<Said>> {
+export async function startProgram<Report>(
+  bench: Bench,
+  name: string,
+  args: string[],
+): Promise<Program<Report>> {
   const child = bench.programs.spawn(`test/bench/programs/${name}.js`, args)
   const end = () => endProcess(child)
   bench.after(end)
-  return { pid: child.pid!, said: JSON.parse(await firstLine(name, child)), end }
+  return { pid: child.pid!, report: JSON.parse(await firstLine(name, child)), end }
 }
 
 /** Runs it to its end and returns its line. */
-export async function runProgram<Said>(bench: Bench, name: string, args: string[]): Promise<Said> {
-  const program = await startProgram<Said>(bench, name, args)
+export async function runProgram<Report>(bench: Bench, name: string, args: string[]): Promise<Report> {
+  const program = await startProgram<Report>(bench, name, args)
   await program.end()
-  return program.said
+  return program.report
 }
 
 async function firstLine(name: string, child: ChildProcess): Promise<string> {

@@ -29,7 +29,7 @@ function crowdingLines(results: PartResult[]): string[] {
   )
   return shares.length === 0
     ? []
-    : [`Of the time of each part, something waited for a CPU: ${shares.join(', ')}`]
+    : [`CPU contention (share of time in which a task waited for a CPU): ${shares.join(', ')}`]
 }
 
 export function toJson(results: PartResult[]): string {

@@ -11,10 +11,10 @@ export async function measureRestore(bench: Bench): Promise<Figure[]> {
   const services = bench.size(1000, 50)
   const endedDeploys = 100
   const directory = temporaryDirectory(bench)
-  bench.say(`storing ${services * endedDeploys} deploys that have ended and ${services} live ones`)
+  bench.log(`storing ${services * endedDeploys} ended deploys and ${services} live ones`)
   await storeDeploys(directory, { services, endedDeploys, live: true })
 
-  bench.say('restoring them')
+  bench.log('restoring them')
   const runs: Restored[] = []
   while (runs.length < bench.size(7, 1)) {
     runs.push(await runProgram<Restored>(bench, 'restore', [directory, String(services)]))
@@ -22,8 +22,8 @@ export async function measureRestore(bench: Bench): Promise<Figure[]> {
   const middle = (field: keyof Restored) => median(runs.map((run) => run[field]))
   return [
     { name: `${services} actors restored`, value: middle('restoreMs'), unit: 'ms', goal: { atMost: 300 } },
-    { name: 'CPU time of that', value: middle('restoreCpuMs'), unit: 'ms' },
-    { name: 'the store opened before that', value: middle('openMs'), unit: 'ms' },
-    { name: 'memory of the process then', value: middle('residentMegabytes'), unit: 'MB' },
+    { name: 'CPU time', value: middle('restoreCpuMs'), unit: 'ms' },
+    { name: 'opening the store', value: middle('openMs'), unit: 'ms' },
+    { name: 'resident memory', value: middle('residentMegabytes'), unit: 'MB' },
   ]
 }

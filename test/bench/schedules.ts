@@ -21,14 +21,14 @@ const leadMs = 15_000
 export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
   const count = bench.size(500, 20)
   const seconds = bench.size(20, 1)
-  bench.say(`${count} schedules of which none is due`)
+  bench.log(`${count} idle schedules`)
   const withNone = await usageOf(bench, await startWith(bench, 0, '0 0 1 1 *'), seconds)
   const withAll = await usageOf(bench, await startWith(bench, count, '0 0 1 1 *'), seconds)
   return [
-    { name: `${count} schedules, of which none is due`, value: withAll.cpuMs, unit: 'ms CPU/s' },
-    { name: 'without any', value: withNone.cpuMs, unit: 'ms CPU/s' },
+    { name: `${count} idle schedules`, value: withAll.cpuMs, unit: 'ms CPU/s' },
+    { name: 'no schedules', value: withNone.cpuMs, unit: 'ms CPU/s' },
     { name: `resident with ${count} schedules`, value: withAll.resident, unit: 'MB' },
-    { name: 'resident without any', value: withNone.resident, unit: 'MB' },
+    { name: 'resident without schedules', value: withNone.resident, unit: 'MB' },
   ]
 }
 
@@ -47,7 +47,7 @@ export async function measureDrift(bench: Bench): Promise<Figure[]> {
   const leftMs = minuteMs - (Date.now() % minuteMs)
   if (leftMs < leadMs) await sleep(leftMs)
   const { api } = await startWith(bench, count, '* * * * *')
-  bench.say(`${count} schedules are due at the next full minute`)
+  bench.log(`${count} schedules are due at the next full minute`)
   const instant = new Date(Math.ceil(Date.now() / minuteMs) * minuteMs).toISOString()
   await sleep(Date.parse(instant) - Date.now())
   const firstRuns = async () => {
@@ -70,14 +70,14 @@ export async function measureDrift(bench: Bench): Promise<Figure[]> {
     )
   return [
     {
-      name: `${count} schedules due at once: on record after, p50`,
+      name: `${count} schedules due at once: delay of the record, p50`,
       value: late('created_at', 50),
       unit: 'ms',
     },
-    { name: 'the last of them', value: late('created_at', 100), unit: 'ms' },
-    { name: 'their containers start after, the first', value: late('started_at', 0), unit: 'ms' },
+    { name: 'maximum', value: late('created_at', 100), unit: 'ms' },
+    { name: 'delay of the container, minimum', value: late('started_at', 0), unit: 'ms' },
     { name: 'p50, 8 at a time', value: late('started_at', 50), unit: 'ms' },
-    { name: 'the last of them', value: late('started_at', 100), unit: 'ms' },
+    { name: 'maximum', value: late('started_at', 100), unit: 'ms' },
   ]
 }
 

@@ -12,10 +12,10 @@ import { storeDeploys } from './stored-deploys.ts'
 export async function measureStart(bench: Bench): Promise<Figure[]> {
   const services = bench.size(100, 5)
   const directory = temporaryDirectory(bench)
-  bench.say(`storing ${services * 100} deploys`)
+  bench.log(`storing ${services * 100} deploys`)
   await storeDeploys(directory, { services, endedDeploys: 100, live: false })
 
-  bench.say('starting')
+  bench.log('starting')
   const startsMs: number[] = []
   const cpuMs: number[] = []
   const bareMs: number[] = []
@@ -30,13 +30,13 @@ export async function measureStart(bench: Bench): Promise<Figure[]> {
   }
   return [
     {
-      name: `first answer with ${services * 100} stored deploys`,
+      name: `first response with ${services * 100} stored deploys`,
       value: median(startsMs.slice(1)),
       unit: 'ms',
       goal: { atMost: 500 },
     },
-    { name: 'CPU time until then', value: median(cpuMs.slice(1)), unit: 'ms' },
-    { name: 'Node alone, from its start to its end', value: median(bareMs.slice(1)), unit: 'ms' },
+    { name: 'CPU time', value: median(cpuMs.slice(1)), unit: 'ms' },
+    { name: 'Node alone, start to exit', value: median(bareMs.slice(1)), unit: 'ms' },
   ]
 }
 
@@ -50,7 +50,7 @@ function startBareNode(): number {
 function firstAnswerAt({ url, headers }: Berthd): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(`${url}/api/v1/services/service-0`, { headers }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`the first answer was ${answer.statusCode}`))
+      if (answer.statusCode !== 200) reject(new Error(`the first response was ${answer.statusCode}`))
       answer.resume().on('end', () => resolve(performance.now()))
     })
     asked.on('error', reject).end()

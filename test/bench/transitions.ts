@@ -11,7 +11,7 @@ export async function measureTransitions(bench: Bench): Promise<Figure[]> {
   const directory = temporaryDirectory(bench)
   await storeDeploys(directory, { services: 100, endedDeploys: 0, live: true })
 
-  bench.say('100 actors are talked to')
+  bench.log('sending events to 100 actors')
   const runs: Transitions[] = []
   while (runs.length < bench.size(5, 1)) {
     const seconds = String(bench.size(4, 0.5))
@@ -26,12 +26,12 @@ export async function measureTransitions(bench: Bench): Promise<Figure[]> {
       goal: { atLeast: 5000 },
     },
     {
-      name: 'the same for each second of its CPU',
+      name: 'per CPU second',
       value: median(runs.map(({ perSecond, cpuShare }) => perSecond / cpuShare)),
       unit: '/s',
     },
-    { name: 'acknowledged after, p50', value: median(latenciesMs), unit: 'ms' },
-    { name: 'acknowledged after, p99', value: percentile(latenciesMs, 99), unit: 'ms' },
-    { name: 'the process uses', value: median(runs.map(({ cpuShare }) => cpuShare)), unit: 'CPUs' },
+    { name: 'latency, p50', value: median(latenciesMs), unit: 'ms' },
+    { name: 'latency, p99', value: percentile(latenciesMs, 99), unit: 'ms' },
+    { name: 'process CPU', value: median(runs.map(({ cpuShare }) => cpuShare)), unit: 'CPUs' },
   ]
 }

@@ -34,11 +34,11 @@ export async function measureUpload(bench: Bench): Promise<Figure[]> {
   await api.post('/services', { name: 'bench', type: 'web_service' })
   const pipeline = await startProgram<{ port: number }>(bench, 'upload-pipeline', [temporaryDirectory(bench)])
   const ours = { url: `${berthd.url}/api/v1/services/bench/deploys/upload`, headers: berthd.headers }
-  const theirs = { url: `http://127.0.0.1:${pipeline.said.port}/`, headers: {} }
+  const theirs = { url: `http://127.0.0.1:${pipeline.report.port}/`, headers: {} }
 
   const rounds: Round[] = []
   for (let round = 0; round <= bench.size(7, 1); round++) {
-    bench.say(round === 0 ? 'warming up' : `round ${round}`)
+    bench.log(round === 0 ? 'warming up' : `round ${round}`)
     const { answer, mebibytesPerSecond } = await upload(ours, sizeBytes)
     await finishedDeploy(api, JSON.parse(answer).id)
     rounds.push({ berth: mebibytesPerSecond, pipeline: (await upload(theirs, sizeBytes)).mebibytesPerSecond })
@@ -47,7 +47,7 @@ export async function measureUpload(bench: Bench): Promise<Figure[]> {
   const size = `${sizeBytes / mebibyte} MiB uploaded`
   return [
     {
-      name: `${size}, of a node:http pipeline`,
+      name: `${size}, relative to a node:http pipeline`,
       value: middle(({ berth, pipeline }) => berth / pipeline),
       unit: '',
       goal: { atLeast: 1 },
@@ -55,12 +55,12 @@ export async function measureUpload(bench: Bench): Promise<Figure[]> {
     { name: `${size}, berth`, value: middle(({ berth }) => berth), unit: 'MiB/s' },
     { name: `${size}, node:http pipeline`, value: middle(({ pipeline }) => pipeline), unit: 'MiB/s' },
     {
-      name: 'memory at its peak, berth',
+      name: 'peak memory, berth',
       value: peakMegabytes(berthd.pid),
       unit: 'MB',
       goal: { atMost: 150 },
     },
-    { name: 'memory at its peak, node:http pipeline', value: peakMegabytes(pipeline.pid), unit: 'MB' },
+    { name: 'peak memory, node:http pipeline', value: peakMegabytes(pipeline.pid), unit: 'MB' },
   ]
 }
 

@@ -1,4 +1,4 @@
-// The account of a real daemon: how it is made, and what of it outlives a kill.
+// The account of a real daemon: its creation, and what survives a kill.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ async function setUp(daemon: TestDaemon): Promise<Browser> {
   return browser
 }
 
-/** The same cookies at the port that the daemon has now. */
+/** Uses the same cookies at the daemon's current port. */
 function again({ jar }: Browser, { api }: TestDaemon): Browser {
   const { port } = new URL(api.url)
   return openBrowser(api.url, new Map([...jar].map(([name, value]) => [name.replace(/\d+$/, port), value])))
@@ -53,7 +53,7 @@ test('without an account the link is printed, and its code is for who is on the 
   assert.deepEqual(daemon.printed.slice(lines), [])
 })
 
-/** Asks, as a terminal does. */
+/** Polls like a terminal. */
 async function begin({ api }: TestDaemon): Promise<{ id: string; secret: string }> {
   const { status, body } = await openBrowser(api.url).call('POST', '/auth/cli', { name: 'laptop' })
   assert.equal(status, 201)

@@ -1,5 +1,4 @@
-// Uploaded archives on a real daemon: from a .tar.gz to a page that answers, and what stays of it on the
-// disk.
+// Uploaded archives on a real daemon: from a .tar.gz to a served page, and what remains on disk.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
@@ -25,7 +24,7 @@ async function createUploaded(settings: object = {}) {
   return { api, name, id, upload, deploy }
 }
 
-/** The app below one folder, as most archives have it. */
+/** The app inside a single top-level folder, as in most archives. */
 async function appArchive(text: string, more: ArchiveEntry[] = []): Promise<Buffer> {
   const files = Object.entries(await pageApp(text)).map(([path, content]) => ({
     name: `app-1/${path}`,
@@ -56,7 +55,7 @@ test('the next upload takes the place of the one before, also on the disk', asyn
 
   const { id } = await upload(await packArchive(await pageApp('two', `RUN sleep 8 # ${randomUUID()}`)))
   await until('the build', async () => (await api.get(`/deploys/${id}`)).phase === 'building')
-  // Behind that build it is queued: nobody unpacks it.
+  // Queued behind that build, so it is not unpacked.
   const third = await upload(await appArchive('three'))
   await api.post(`/deploys/${third.id}/cancel`)
   const second = await finishedDeploy(api, id)

@@ -1,4 +1,4 @@
-// The branch of a service that named none.
+// The default branch of a service without one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRepository } from '../support/repository.ts'

@@ -1,4 +1,4 @@
-// What a build of one service cannot read: pages of the host's servers, and another service's caches.
+// What a build cannot access: servers of the host, and the caches of other services.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// Hostile Dockerfiles against a daemon whose builds are limited. Each bomb ends by itself within 20 seconds.
+// Hostile Dockerfiles against a daemon with build limits. Each bomb ends unattended within 20 s.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'
@@ -6,12 +6,12 @@ import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.t
 import { createService, daemonSuite } from '../support/suite.ts'
 
 const limits = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
-/** Larger than the engine's cache after all tests: no other test may lose its entries. */
+/** Larger than the engine's cache after all tests, so that other tests lose no entries. */
 const args = [...limits, '--build-cache-size=20000']
 const suite = daemonSuite({ args })
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 
-/** Runs the rest only once the limits apply; a second bound on memory in case they fail. */
+/** Runs the rest only when the limits apply; a second memory limit guards against their failure. */
 const safely = [
   'ulimit -v 1000000; n=0',
   'until grep -q -- -builds /proc/self/cgroup; do n=$((n+1)); [ $n -lt 100 ] || exit 99; sleep 0.1; done',
@@ -98,7 +98,7 @@ async function untilLogged(deployId: string, word: string): Promise<void> {
   })
 }
 
-/** The 99th percentile of 600 requests, one after the other, in ms. */
+/** The 99th percentile of 600 sequential requests, in ms. */
 async function measure(url: string): Promise<number> {
   const times: number[] = []
   for (let count = 0; count < 600; count++) {

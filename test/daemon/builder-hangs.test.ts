@@ -1,5 +1,5 @@
-// BuildKit hangs for good under a daemon that runs and is started again: deploys go on by the classic
-// builder, and one that needs BuildKit waits for it without a build slot. It takes a minute to be sure.
+// BuildKit hangs permanently under a running or restarted daemon: deploys continue with the classic builder,
+// and one that needs BuildKit waits without a build slot. Detecting the hang takes a minute.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/berth.ts'
@@ -59,7 +59,7 @@ test('deploys survive a BuildKit that hangs for good', async (t) => {
   assert.equal((await daemon.api.get('/info')).builds.hangs_since, null)
 })
 
-/** Wherever somebody may look for the reason. */
+/** Every place where a user may look for the reason. */
 async function requireReport(t: TestContext, daemon: TestDaemon, deployId: string): Promise<void> {
   const { builds } = await daemon.api.get('/info')
   assert.ok(Date.parse(builds.hangs_since))

@@ -1,4 +1,4 @@
-// Deploys built by the classic builder, under a memory limit; the other tests build with BuildKit.
+// Deploys built by the classic builder with a memory limit; the other tests use BuildKit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dockerfile, fetchPage, pageApp } from '../support/service.ts'

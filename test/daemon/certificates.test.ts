@@ -1,5 +1,5 @@
-// HTTPS of a whole daemon: a domain that is added gets its certificate from a real CA through the edge, over
-// restarts, and berthd needs no more than an e-mail for it.
+// HTTPS with a whole daemon: a new domain gets its certificate from a real CA through the edge, across
+// restarts, and berthd needs only an e-mail address for it.
 import { deepEqual, equal, fail, match } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await beTheNameServer()
 const ask = askAt(80)
 
-/** The daemon asks the name servers of its system: inside, those are ours. */
+/** The daemon queries the system's name servers, which in the namespace belong to the test. */
 async function beTheNameServer(): Promise<void> {
   await ca.freePort()
   const { hosts } = await startNameServer(fileScope(), 53)
@@ -36,7 +36,7 @@ async function beTheNameServer(): Promise<void> {
   await run('mount', ['--bind', file, '/etc/resolv.conf'])
 }
 
-/** What the transition of a deploy writes: no engine starts instances in this network. */
+/** Written as by a deploy's transition, because there is no engine in this network. */
 async function goLive(dataDir: string, id: string): Promise<void> {
   const storage = await openStorage(dataDir, { onPanic: fail })
   await storage.services.update(id, (row) => ({ ...row, live_deploy_id: 'dep-1' }))

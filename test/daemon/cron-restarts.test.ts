@@ -1,4 +1,4 @@
-// Cron jobs whose daemon is away at their instant, and killed when it makes up for that: one run for each.
+// Cron jobs whose daemon is down at the scheduled time, and is killed while it catches up: each gets one run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,9 +10,9 @@ import { daemonSuite } from '../support/suite.ts'
 const docker = await openDocker()
 const suite = daemonSuite({ args: ['--job-concurrency=3'] })
 const count = 6
-/** So long after a start it is killed, */
+/** The time from its start to the kill. */
 const momentsMs = [0, 5, 15, 40]
-/** and when the first container has come as far as this. */
+/** The progress of the first container at the kill. */
 const kills = ['create', 'die']
 
 test('an instant while the daemon is down gets one run, however often it is killed then', async (t) => {
@@ -39,9 +39,9 @@ test('an instant while the daemon is down gets one run, however often it is kill
     await daemon.kill()
   }
   await daemon.start()
-  // A change of the schedule before that would take the instant away.
+  // An earlier change of the schedule would discard the scheduled time.
   for (const { name } of services) await scheduledRuns(daemon.api, name, 1)
-  // Nothing else is due while the test looks.
+  // Nothing else comes due during the test.
   for (const { name } of services) await daemon.api.patch(`/services/${name}`, { schedule: '0 0 1 1 *' })
 
   for (const { name } of services) {

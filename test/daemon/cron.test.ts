@@ -1,6 +1,6 @@
-// Cron jobs on a real engine and by the real clock: what begins at an instant, and what becomes of a run that
-// is not over by then.
-// All wait for the same minute. What is to be there before it is there before the schedule is set.
+// Cron jobs on a real engine with the real clock: what starts at the scheduled time, and what happens to a
+// run that is still active.
+// All wait for the same minute, so preparations are complete before the schedule is set.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'
@@ -112,7 +112,7 @@ async function replaces(t: TestContext): Promise<void> {
   assert.ok(ended.atMs <= begun.atMs)
 }
 
-/** A cron job that is due at the next minute, and whose own command runs already, asked for by hand. */
+/** A cron job that is due at the next minute while a manual run of its own command is active. */
 async function blocked(t: TestContext, overlap: string) {
   const { api, daemon } = suite
   const cron: TestService = await createCron(t, api, { start_command: lasting, overlap })

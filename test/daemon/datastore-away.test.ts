@@ -1,4 +1,4 @@
-// What was asked of a datastore while Docker could not be asked, and the datastore itself went on.
+// Changes to a datastore while Docker is unavailable and the datastore itself keeps running.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatastoreSite } from '../support/datastores.ts'

@@ -1,5 +1,4 @@
-// Backups and restores on real servers: data that are dumped, damaged and brought back are the same, and a
-// file that is not whole changes nothing.
+// Backups and restores on real servers: restored data is identical, and an incomplete file changes nothing.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
@@ -84,7 +83,7 @@ test('Redis has every key of its backup again, its time to live too, and no othe
     assert.ok(Number(await redis(url, 'ttl', 'soon')) > 1000)
   }
   await holds()
-  // Its own log has them, and it takes writes again.
+  // Its append-only log has the data, and it accepts writes again.
   assert.equal(await redis(url, 'set', 'after', 'word'), 'OK')
   await redis(url, 'del', 'after')
   await containerOf('sessions').kill()
@@ -127,7 +126,7 @@ for (const kind of ['postgres', 'redis'] as const) {
 
 test('data that cannot be loaded leave the former ones, and nothing of themselves', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'odd' })
-  // What the file needs is in the server of then, and not in the one of now.
+  // The file needs objects that existed in the old server but not in the new one.
   await psql(url, 'create role helper; create table t (id int); create policy p on t to helper')
   const { file } = await backUp('odd')
   const content = readFileSync(file)

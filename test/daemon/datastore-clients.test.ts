@@ -1,4 +1,4 @@
-// `berth db psql` and `berth db redis-cli` as people use them, with the real servers and their real clients.
+// `berth db psql` and `berth db redis-cli` with real servers and clients.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,13 +18,13 @@ const berth = (t: TestContext, args: string[], options: BerthOptions = {}) =>
 const psql = (t: TestContext, words: string[], options: BerthOptions = {}) =>
   berth(t, ['psql', 'shop', ...words], options)
 
-/** The command lines of what runs in the container, as the host sees them. */
+/** The command lines of the container's processes, from the host. */
 async function commandsIn(name: string): Promise<string[]> {
   const { Processes } = await containerOf(name).top()
   return Processes.map((fields: string[]) => fields.at(-1)!)
 }
 
-/** What only a client brings along. */
+/** Passed only by clients. */
 const clientsIn = async (name: string) =>
   (await commandsIn(name)).filter((command) => /psql|redis-cli|lifeline|pg_sleep|SELECT$/.test(command))
 

@@ -1,4 +1,5 @@
-// Datastores that cannot be had, or are lost: why is said, they are tried again, and no data go with them.
+// Datastores that cannot be created, or are lost: the reason is reported, they are retried, and no
+// data is lost.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
@@ -24,7 +25,7 @@ test('an image that is nowhere fails the creation, which is answered with the re
 test('a server that is killed for its memory limit is told as such, and has it raised', async () => {
   const asked = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
   assert.equal((await site.api.call('POST', '/datastores', asked)).status, 201)
-  // Short of memory it may fight for longer than the creation is waited for.
+  // With too little memory it may run for longer than the creation waits.
   const { error } = await reached('tiny', 'failed')
   assert.match(error, /killed (for using more than its|at the) memory limit of 16 MiB/)
 

@@ -1,4 +1,4 @@
-// Backups and restores that are cut off: by the end of the daemon, and by the end of the datastore itself.
+// Backups and restores that are interrupted by the end of the daemon or of the datastore itself.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ const site = await openDatastoreSite(fileScope())
 const { containerOf, create, psql, redis } = site
 
 interface Store {
-  /** Gives it other data than it had, all of one generation. */
+  /** Replaces its data with a new generation. */
   write(generation: string): Promise<unknown>
-  /** The generation of each of its data, once. */
+  /** The distinct generations of its data. */
   read(): Promise<string>
 }
 

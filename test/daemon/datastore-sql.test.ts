@@ -1,4 +1,4 @@
-// Plain SQL into a real Postgres: what pg_dump writes brings the data, and what fails changes nothing.
+// Plain SQL into a real Postgres: a dump by pg_dump restores the data, and a failed file changes nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,5 @@
-// Datastores as people use them: made, reached from the host and from services, limited, restarted, removed.
+// The use of datastores: creating, connecting from the host and from services,
+// limiting, restarting, removing.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -169,7 +170,7 @@ test('a restart stops in order and comes back on the same port, with the same da
   assert.match(lines, /database system is shut down/)
 })
 
-/** What the kernel holds its processes to, in either version of cgroups. */
+/** The kernel's limits of its processes, for cgroups v1 and v2. */
 function groupOf(pid: number): { memory: number; cpus: number } {
   const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')
   const unified = lines.find((line) => line.startsWith('0::'))

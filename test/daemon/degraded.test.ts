@@ -1,4 +1,4 @@
-// Live services that do not get what they need: they are degraded, and the status says why.
+// Live services that do not get what they need are degraded, and the status has the reason.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Docker from 'dockerode'
@@ -12,7 +12,7 @@ const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://'
 test('a crash loop shows as degraded, with the restarts counted', async (t) => {
   const { api } = suite
   const files = { Dockerfile: await dockerfile() }
-  // The first time it lives until it is live, however long that takes here.
+  // The first time, it runs until it is live, however long that takes here.
   const command = '[ -e /tmp/started ] && exit 7; touch /tmp/started; sleep 20; exit 7'
   const settings = { type: 'background_worker', start_command: command }
   const { name, first } = await createService(t, api, files, settings)
@@ -28,11 +28,11 @@ test('a live service that cannot have its instances back says why, until it has'
   const { api } = suite
   const { name, first, request } = await createService(t, api, await pageApp('page'))
   const { instances } = await api.get(`/services/${name}/status`)
-  // The image first: upkeep could make the container again in between.
+  // The image first: otherwise upkeep could recreate the container in between.
   await docker.getImage(first.image).remove({ force: true })
   await docker.getContainer(instances[0].container_id).remove({ force: true })
 
-  // At first it may be known only that no instance runs.
+  // At first the reason may only be that no instance runs.
   await until('degraded, with the image as the reason', async () => {
     const found = await api.get(`/services/${name}/status`)
     return found.state === 'degraded' && /image/i.test(found.reason)

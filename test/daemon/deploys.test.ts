@@ -1,4 +1,4 @@
-// Deploys of a real daemon: from a git repository to a page that answers, and to the next version of it.
+// Deploys of a real daemon: from a git repository to a served page and to its next version.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -91,7 +91,7 @@ test('the first version answers until the second is live; then it is gone', asyn
   const ask = async () => (await fetch(`http://${instance.address}/`)).text()
   while (!(await isLive())) {
     const page = await ask().catch((error: Error) => error.message)
-    // The switch may have come since it was last looked at.
+    // The switch may have happened since the last check.
     if (page !== 'one') assert.ok(await isLive(), page)
   }
   await until('the first version to be gone', async () => {

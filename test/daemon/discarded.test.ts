@@ -18,7 +18,7 @@ before(async () => {
   api = daemon.api
 })
 
-/** Parks it as the supervisor does, while no daemon runs. */
+/** Parks it like the supervisor, while no daemon runs. */
 async function park(id: string): Promise<void> {
   await daemon.stop()
   const storage = await openStorage(daemon.dataDir, { onPanic: assert.fail })

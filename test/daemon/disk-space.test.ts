@@ -1,6 +1,5 @@
-// A disk that becomes too full while something is written to it: what writes is canceled and says why, what
-// it wrote is gone, and the services go on. The data directory and a Docker engine of the test's own are on
-// small file systems, in a namespace.
+// A disk that fills up during a write: the writer is canceled with a reason, its data is removed, and
+// services continue. The data directory and a private Docker engine are on small file systems in a namespace.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statfsSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -39,7 +38,7 @@ function outside(impossible: string | null): void {
 interface Site {
   daemon: TestDaemon
   worker: TestService
-  /** The data directory of the engine. */
+  /** The engine's data directory. */
   engineDisk: string
   dataDisk: string
 }
@@ -48,7 +47,7 @@ async function open(prepared: string): Promise<Site> {
   await openNetwork('10.99.0.1')
   const [engineDisk, dataDisk] = [smallBlockDisk(scope, 512), smallBlockDisk(scope, 320)]
   const directory = temporaryDirectory(scope)
-  // Its log stays open in this process: on the disk it would keep it from being unmounted.
+  // This process holds its log open, which would prevent unmounting the disk.
   symlinkSync(engineDisk, join(directory, 'data'))
   const engine = await startNamespaceEngine(directory)
   scope.after(() => engine.stop())
@@ -76,7 +75,7 @@ const createIn = ({ daemon }: Site, name: string, settings: object) =>
 const untilPhase = ({ daemon }: Site, id: string, phase: string) =>
   until(`the phase ${phase}`, async () => (await daemon.api.get(`/deploys/${id}`)).phase === phase)
 
-/** The live version of another service is the same process as before. */
+/** The live version of another service is still the same process. */
 async function servingOf({ daemon, worker }: Site) {
   const { state, instances } = await daemon.api.get(`/services/${worker.name}/status`)
   return { state, running: instances.map((one: { started_at: string }) => one.started_at) }
@@ -99,7 +98,7 @@ function tryDocker(site: Site): void {
     const freeBefore = freeMb(engineDisk)
     const repository = createRepository(scope)
     const step = 'RUN for n in $(seq 1000); do dd if=/dev/zero of=/big.$n bs=1M count=8; sleep 0.2; done'
-    // What the first step wrote is in the build cache when the second one is canceled.
+    // The first step's output is in the build cache when the second one is canceled.
     const first = 'RUN dd if=/dev/zero of=/first bs=1M count=64'
     repository.commit('Grows', { Dockerfile: await dockerfile(first, step) })
     const { latest_deploy } = await createIn(site, 'grows', { repo_url: repository.directory })

@@ -1,4 +1,4 @@
-// Services with a disk: their data stays, and two versions never have it at the same time.
+// Services with a disk: their data is retained, and two versions never use it at the same time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/api.ts'

@@ -1,5 +1,5 @@
-// The edge through everything that ends it, its container or its daemon: after each, all answers again within
-// a minute, by one version of each service, and the records say what is so.
+// Faults that end the edge, its container or its daemon: after each, all services respond within a minute, by
+// one version each, and the records are correct.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const names = Object.keys(mishaps) as MishapName[]
 const seed = Number(process.env.BERTH_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const events = Number(process.env.BERTH_MISHAPS ?? 6)
 
-/** Being killed says more than waiting for five seconds. */
+/** Kills the edge instead of waiting 5 s, which is the stronger test. */
 const odds = Object.fromEntries(
   names.map((name) => [name, name.includes('hangs') ? 0.5 : name.includes('daemon') ? 3 : 1]),
 ) as Record<MishapName, number>
@@ -30,13 +30,13 @@ const [shop, wiki] = await Promise.all([
   createService(scope, daemon.api, await edgeApp('shop 1'), settings),
   createService(scope, daemon.api, await edgeApp('wiki 1'), { ...settings, drain_seconds: 1 }),
 ])
-/** What each has to answer. */
+/** The expected response of each service. */
 const wanted = new Map<TestService, string>([
   [shop, 'shop 1'],
   [wiki, 'wiki 1'],
 ])
 
-/** Asks for a deploy of another version, and answers its id. */
+/** Requests a deploy of another version, and returns its id. */
 async function begin(service: TestService, text: string, ...wishes: string[]): Promise<string> {
   service.repository.commit(text, await edgeApp(text, ...wishes))
   return (await daemon.api.post(`/services/${service.name}/deploys`)).id

@@ -1,6 +1,5 @@
-// The end of a version that is replaced: what is open may finish, at most until its deadline, and nothing
-// else holds it up.
-// Durations are compared with the service's own drain_seconds, never with what a machine can do.
+// The end of a replaced version: open requests may finish until its deadline, and nothing else delays it.
+// Durations are compared with the service's drain_seconds, never with the speed of the machine.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { edgeApp } from '../support/edge-app.ts'
@@ -16,7 +15,7 @@ const site = await openEdgeSite(scope)
 const { containersOf, page, placeOf, untilDeactivated } = site
 const { api } = site.daemon
 
-/** How many seconds after a deploy was live its predecessor was gone. */
+/** The seconds between a deploy going live and the end of its predecessor. */
 async function drainSeconds(former: string, next: { finished_at: string }): Promise<number> {
   await untilDeactivated(former)
   const history = await api.get(`/deploys/${former}/history`)
@@ -40,7 +39,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     const answeredAt = Date.now()
     await untilDeactivated(service.first.id)
     const afterwardsMs = Date.now() - answeredAt
-    // Its deadline would have been twelve seconds later.
+    // Its deadline would have been 12 s later.
     assert.ok(afterwardsMs < 10_000, `it was there for ${afterwardsMs} ms more`)
   })
 
@@ -59,7 +58,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
       assert.deepEqual([stream.ending, stream.said.at(-1)], ['goodbye', 'goodbye'])
       const openMs = stream.endedAt! - Date.parse(two.finished_at)
       assert.ok(openMs >= 3_900, `it was open for ${openMs} ms after the swap`)
-      // It had ten seconds from its goodbye on before it was killed.
+      // It had 10 s after its goodbye before it was killed.
       const leftS = took - openMs / 1000
       assert.ok(leftS < 10, `it took ${leftS} s after its goodbye`)
     })

@@ -1,6 +1,6 @@
-// Docker itself is stopped, killed and started: services answer again within a minute, by one version each,
-// and a deploy that was under way comes to an end. The engine is one of the test's own, in a namespace.
-// Stopped in order, Docker ends all containers: then nobody can answer until it is back.
+// Docker is stopped, killed and started: services respond again within a minute, by one version each, and an
+// active deploy ends. Uses a private engine in a namespace.
+// An orderly stop of Docker ends all containers, so nothing responds until it is back.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// Versions that are no good, and instances that crash: nobody meets them through the edge, and what served
-// before serves on.
-// All deploys of this file have to run for five seconds before they replace anything.
+// Broken versions and crashing instances: no client reaches them through the edge, and the old version
+// continues to serve.
+// All deploys of this file must run for 5 s before they replace anything.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { edgeApp } from '../support/edge-app.ts'
@@ -47,7 +47,7 @@ describe('a version', { concurrency: true }, () => {
   for (const { what, wishes, settings, reason } of bad) {
     test(`that ${what} gets no request, and the former one serves on`, async (t) => {
       const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
-      // A short time to pass the check is for the bad one: all good ones start at once.
+      // The short timeout is for the broken version; all good ones start at once.
       await api.call('PATCH', `/services/${service.name}`, { health_check_path: '', ...settings })
       const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
       await load.round()

@@ -1,5 +1,5 @@
-// The edge as a process of the host: it serves like the container, outlives the daemon, and makes way for it.
-// The tests follow one daemon through its lives, in their order.
+// The edge as a host process: it serves like the container, outlives the daemon, and yields to the container.
+// The tests depend on each other and follow one daemon across restarts.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -21,7 +21,7 @@ const site = await openEdgeSite(scope, 'host')
 const { page, placeOf, untilAnswers, untilDeactivated } = site
 const { dataDir, prefix } = site.daemon
 const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 5 })
-/** The API of a daemon is somewhere else in each of its lives. */
+/** The daemon's API changes its port at every start. */
 async function deploy(text: string) {
   service.repository.commit(text, await edgeApp(text))
   const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)

@@ -1,5 +1,5 @@
-// What a server listens on: the edge for everybody, everything else for this host alone.
-// No service and no option may change that, so it is looked at while a service is served.
+// The listening ports of a server: the edge is public, everything else is local.
+// No service or option may change that, so it is checked while a service is served.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasCommand, run } from '../../src/base-images/command.ts'
@@ -20,7 +20,7 @@ interface Listener {
 const scope = fileScope()
 if (!hasCommand('ss')) await installPackages(['iproute2'])
 
-/** What these processes listen on: TCP that takes connections, UDP that takes anything. */
+/** The listening TCP and bound UDP addresses of these processes. */
 async function listenersOf(pids: number[]): Promise<Listener[]> {
   const lines = (await run('ss', ['-Hlntup'])).split('\n')
   const own = lines.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
@@ -33,7 +33,7 @@ async function listenersOf(pids: number[]): Promise<Listener[]> {
 
 const isPublic = ({ address }: Listener) => !/^(127\.|\[::1\]|\[::ffff:127\.)/.test(address)
 
-/** Docker listens for containers whose ports are published. */
+/** Docker listens for containers with published ports. */
 async function publishedPorts(prefix: string): Promise<unknown[]> {
   const docker = await openDocker()
   const { containers } = await findLeftovers(prefix)
@@ -49,7 +49,7 @@ for (const kind of ['container', 'host'] as const) {
     const edge = findEdge(site.daemon.dataDir)!
 
     const edgePids = [edge.master, ...edge.workers]
-    // Which includes those of an edge on the host.
+    // Includes the ports of an edge on the host.
     const others = [site.daemon.pid, ...childrenOf(site.daemon.pid)].filter((pid) => !edgePids.includes(pid))
 
     const daemonListens = await listenersOf(others)

@@ -21,7 +21,7 @@ const site = await openEdgeSite(scope, 'host')
 const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
 await site.untilAnswers(service, 'one')
 
-/** Statuses of requests on connections of their own. */
+/** Statuses of requests on separate connections. */
 async function statuses(): Promise<Set<number>> {
   const answers = await Promise.all(Array.from({ length: 20 }, () => site.page(service)))
   return new Set(answers.map(({ status }) => status))
@@ -47,7 +47,7 @@ for (const kind of ['host', 'container'] as const) {
   })
 }
 
-/** Replaces the edge while the former one still has a connection. */
+/** Replaces the edge while the old one still has a connection. */
 async function upgrade(t: TestContext): Promise<void> {
   const events = await followEvents(t, site.placeOf(service))
   const before = await site.daemon.api.get('/edge')
@@ -76,7 +76,7 @@ test('an edge that dies while a former one finishes connections serves every req
   assert.deepEqual(await statuses(), new Set([200]))
 })
 
-/** Starts the edge as versions before did: with SO_REUSEPORT. */
+/** Starts the edge as earlier versions did, with SO_REUSEPORT. */
 async function startOlderEdge(): Promise<void> {
   const directory = join(site.daemon.dataDir, 'edge')
   const configuration = join(directory, 'haproxy.cfg')

@@ -1,5 +1,5 @@
-// A newer HAProxy takes over from the one that runs: no request fails, what is open goes on, and whatever
-// goes wrong leaves exactly one edge that serves.
+// A newer HAProxy replaces the running one: no request fails, open connections continue, and after any
+// failure exactly one edge serves.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -72,7 +72,7 @@ for (const kind of ['container', 'host'] as const) {
     await load.round()
     await events.more(2)
     const isOpen = [events.ending, socket.ending]
-    // Clients whose connections an older edge has are served by the new version, too.
+    // Clients that are connected to an older edge are served by the new version, too.
     service.repository.commit('two', await edgeApp('two'))
     const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
     const deploy = await finishedDeploy(site.daemon.api, id)

@@ -1,6 +1,6 @@
-// Services through the edge: reached by their names from the first deploy on, and through everything that a
-// person does to them without a failed request.
-// One neighbour has a stream open through the whole file; whatever is done to the others, it lives on.
+// Services through the edge: reachable by name from the first deploy, and without failed requests
+// during every operation.
+// A neighbour has a stream open during the whole file, which no operation on other services may break.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,13 +26,13 @@ const [first, shop] = await Promise.all([
 ])
 const neighbour = await followEvents(scope, placeOf(first))
 
-/** How many instances the service has, and how many of all services get requests. */
+/** The service's number of instances, and the number of all services' ready upstreams. */
 async function counts(service: TestService): Promise<{ instances: number; ready: number }> {
   const { length } = await containersOf(service)
   return { instances: length, ready: (await api.get('/edge')).routes.ready }
 }
 
-/** Where the edge leads its requests, as it is written down for the edge's next start. */
+/** The edge's upstreams in the file for its next start. */
 function poolOf(service: TestService): string | null {
   const lines = readFileSync(join(site.daemon.dataDir, 'edge', 'maps', 'hosts.map'), 'utf8').split('\n')
   const entries = new Map(lines.map((line) => line.split(' ') as [string, string]))

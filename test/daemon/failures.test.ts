@@ -1,5 +1,5 @@
-// Deploys that cannot succeed: each says why where the user looks, leaves nothing, and the old version serves
-// on.
+// Deploys that cannot succeed: each shows its reason to the user and leaves nothing behind, and the old
+// version continues to serve.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Api, Body } from '../support/api.ts'
@@ -11,7 +11,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15', '--build-timeout=20'] })
 
-/** The failed deploy's record and log, after its cleanup; nothing of it may be left. */
+/** The failed deploy's record and log after its cleanup; checks that nothing is left. */
 async function failureOf(api: Api, id: string): Promise<{ deploy: Body; log: string[] }> {
   const deploy = await finishedDeploy(api, id)
   assert.equal(deploy.status, 'failed')

@@ -1,4 +1,4 @@
-// What the daemon forgets by itself, every hour and at its start: what is over and was kept for a while.
+// Old records that the daemon deletes every hour and at startup.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { forgetHourly } from '../../src/daemon/forgetting.ts'

@@ -1,4 +1,4 @@
-// The HEALTHCHECK of an image: it decides whether a deploy goes live, and whether what is live is degraded.
+// The HEALTHCHECK of an image decides whether a deploy goes live and whether a live service is degraded.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logLines, pageApp, until } from '../support/service.ts'

@@ -1,5 +1,5 @@
-// Every hostile text in every field of the API, and what becomes of those that are accepted: git, the builder
-// and Docker get them, and nobody runs them.
+// Every hostile text in every field of the API. Accepted texts are passed to git, the builder and Docker, and
+// none is executed.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,12 +23,12 @@ const suite = daemonSuite()
 const parallelRequests = 8
 const parallelDeploys = 4
 
-/** uWS waits for the rest of a header with a control character, and hangs up after 12 s. */
+/** uWS waits for the rest of a header with a control character, and disconnects after 12 s. */
 const unsendable = /(?![\t\u0080-\u009f])\p{Cc}/u
 
 let count = 0
 
-/** Services that the operations can be about; a deleted one is replaced by a new one. */
+/** Targets of the operations; a deleted service is replaced by a new one. */
 async function createTargets(): Promise<Record<string, string>> {
   const { api } = suite
   const source = { repo_url: '/nowhere/at/all', deploy: false }
@@ -40,7 +40,7 @@ async function createTargets(): Promise<Record<string, string>> {
 
 type Pairs = [name: string, value: string][]
 
-/** What a request of each kind is sent with: a token, or a browser's session where no token will do. */
+/** The credentials of each kind of request: a token, or a browser's session where tokens are not accepted. */
 async function createCredentials(): Promise<(operation: Operation) => Pairs> {
   const { api, daemon } = suite
   const port = new URL(api.url).port
@@ -51,7 +51,7 @@ async function createCredentials(): Promise<(operation: Operation) => Pairs> {
   return ({ method, path }) => (needsSession(method, path) ? session : bearer)
 }
 
-/** Sends the texts in a field; what the field accepted, and what is wrong with the answers. */
+/** Sends the texts in a field; returns the accepted ones and the faults of responses. */
 async function tryField(field: StringField, texts: readonly string[], headers: Pairs) {
   const port = Number(new URL(suite.api.url).port)
   const accepted: string[] = []
@@ -77,7 +77,7 @@ function findWrong(field: StringField, text: string, answer: WireAnswer | null):
   const { status, headers } = answer
   const said = `${JSON.stringify(text)} was answered ${status} ${answer.text.slice(0, 300)}`
   if (status >= 500) return said
-  // Nothing in between two slashes is another path.
+  // An empty path segment is another path.
   if (field.place === 'path' && text === '') return status === 404 ? null : said
   const isJson = headers.get('content-type')?.includes('json') ?? false
   const body: Body = isJson ? JSON.parse(answer.text) : answer.text
@@ -99,7 +99,7 @@ async function inParallel<T>(
   await Promise.all(Array.from({ length: width }, worker))
 }
 
-/** A parameter that many routes have, such as `id`, shares the texts with them: each gets a third. */
+/** The routes of a common parameter, such as `id`, share the texts: each gets a third. */
 function shareOf(field: StringField, fields: readonly StringField[], texts: readonly string[]) {
   if (field.place === 'body') return texts
   const same = fields.filter(({ place, way }) => place === field.place && way[0] === field.way[0])
@@ -130,13 +130,13 @@ test('a hostile text is refused or kept byte for byte, in every field of every r
     daemon.log.filter((line) => !line.includes('"level":"info"')),
     [],
   )
-  // So that refusing everything does not pass.
+  // Ensures that a server that refuses everything does not pass.
   assert.ok(accepted.get('POST /api/v1/services body start_command')! > texts.length - 10)
   assert.ok(accepted.get('POST /api/v1/auth/tokens body name')! > texts.length / 2)
   t.diagnostic(`${accepted.size} fields, ${texts.length} texts`)
 })
 
-/** The texts that a new service takes in this field; each is deployed, and its end is waited for. */
+/** Deploys a service for each accepted text of this field, and waits for the end. */
 async function deployEach(bait: PlacedCanary, field: 'repo_url' | 'branch', source: object): Promise<Body[]> {
   const { api } = suite
   const deploys: Body[] = []
@@ -178,7 +178,7 @@ test('a hostile repository or branch reaches git as one argument, and no shell',
   assert.deepEqual([...new Set(withBait.map(({ program }) => program))].sort(), ['git', 'git-remote-http'])
 })
 
-/** Settings that could do harm in a shell, a repository that has them, and what its one page tells. */
+/** Settings that could do harm in a shell, a repository that has them, and the output of its page. */
 async function createHostileSource(t: TestContext, { directory }: PlacedCanary) {
   const settings = {
     branch: `main;$(touch\${IFS}${directory}/branch)'"`,
@@ -207,7 +207,7 @@ test('hostile settings and values go live as they are, and nothing of them runs 
   const { api } = suite
   const source = await createHostileSource(t, bait)
   const texts = hostileTexts(bait).filter((text) => !text.includes('\0') && !/\p{Surrogate}/u.test(text))
-  // References are asked for by their braces; these are to stay as they are.
+  // Braces would be env references, but these texts must stay as they are.
   const env = texts.map((text, index) => ({
     key: `TEXT_${index}`,
     value: text.replaceAll('${{', () => '$${{'),

@@ -1,4 +1,4 @@
-// Services made from an image: a real registry, a real engine, the whole way.
+// Services from an image, end to end with a real registry and a real engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/api.ts'
@@ -11,7 +11,7 @@ import { daemonSuite } from '../support/suite.ts'
 const suite = daemonSuite()
 let count = 0
 
-/** A service made from an image; the answer is its first deploy, finished. */
+/** Creates a service from an image; returns its first deploy, finished. */
 async function createService(image: string, settings: object = {}): Promise<{ name: string; first: Body }> {
   const name = `image-${process.pid}-${++count}`
   const made = await suite.api.post('/services', { name, image, drain_seconds: 0, ...settings })
@@ -23,7 +23,7 @@ async function deploy(name: string): Promise<Body> {
   return finishedDeploy(suite.api, asked.id)
 }
 
-/** The log of a failed deploy after its cleanup; nothing of it may be left. */
+/** The log of a failed deploy after its cleanup; checks that nothing is left. */
 async function logOfFailure({ id, status, phase }: Body): Promise<string[]> {
   assert.deepEqual([status, phase], ['failed', 'pulling'])
   const { api, daemon } = suite

@@ -1,4 +1,4 @@
-// What happens to live instances is in the change feed at once, and in the log of their service.
+// Events of live instances appear at once in the change feed, and in the log of their service.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Docker from 'dockerode'
@@ -15,7 +15,7 @@ async function createWorker(t: TestContext, command: string, settings: object = 
   return createService(t, suite.api, { Dockerfile: await dockerfile() }, kind)
 }
 
-/** The changes of instances of a service from now on. */
+/** The changes of a service's instances from now on. */
 function followInstances(t: TestContext, api: Api, serviceId: string): Body[] {
   const leaving = new AbortController()
   t.after(() => leaving.abort())
@@ -73,7 +73,7 @@ test('an instance that is killed in Docker is a change and a system line, and it
 
 test('an instance that exceeds its memory limit says so, and when it restarts', async (t) => {
   const { api } = suite
-  // It lives until it is live, however long that takes here.
+  // It runs until it is live, however long that takes here.
   const command = 'while [ ! -e /tmp/now ]; do sleep 0.1; done; rm /tmp/now; tail /dev/zero'
   const { name } = await createWorker(t, command, { memory_limit_mb: 16 })
   const [instance] = await instancesOf(api, name)

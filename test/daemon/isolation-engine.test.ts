@@ -1,6 +1,6 @@
-// What an application reaches beyond the private network, and that services stay isolated after the engine
-// was killed and started again.
-// All of it is in a namespace: the internet, and the addresses where clouds offer metadata, are a second one.
+// What an application can reach beyond the private network, and that services stay isolated after the engine
+// was killed and restarted.
+// Runs in a namespace; a second one stands for the internet and the metadata addresses of clouds.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -100,7 +100,7 @@ async function openAsking(daemon: TestDaemon, name: string): Promise<Ask> {
   const docker = await openDocker()
   let container = await instanceOf(daemon.api, name)
   return async (address) => {
-    // While the daemon is down the last rules apply.
+    // While the daemon is down, the last rules apply.
     container = await instanceOf(daemon.api, name).catch(() => container)
     const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
     const answer = (await runIn(docker, container, 'sh', '-c', script)).trim()
@@ -116,7 +116,7 @@ async function proveMetadata(daemon: TestDaemon, ask: Ask): Promise<void> {
     metadata.map(() => null),
   )
   assert.equal(await ask(`${metadata[0]}:53`), 'there')
-  // Without the rules all of them answer: so the rules refuse them.
+  // Without the rules all of them respond, so the rules are what blocks them.
   await daemon.stop()
   assert.deepEqual(
     await askAll(),

@@ -1,4 +1,5 @@
-// What an application reaches on the private network: itself, what its env refers to, shared services.
+// What an application can reach on the private network: itself, services that its env refers
+// to, shared services.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -27,11 +28,11 @@ scope.after(() => void closedServer.close())
 const portOf = (server: typeof hostServer) => (server.address() as AddressInfo).port
 const site = skip ? null! : await openDatastoreSite(scope, { args: [`--host-ports=${portOf(hostServer)}`] })
 
-/** A page at port 3000, and `wget` to look at others. */
+/** A page at port 3000, and `wget` for requests to others. */
 const aPage = async (text: string, settings: object = {}) =>
   createService(scope, site.api, await pageApp(text), { type: 'private_service', ...settings })
 
-/** The first container of what is live; a former version may still be draining. */
+/** The first container of the live deploy; an old version may still be draining. */
 async function liveInstance(name: string): Promise<string> {
   const { live_deploy_id } = await site.api.get(`/services/${name}`)
   const { instances } = await site.api.get(`/services/${name}/status`)
@@ -39,14 +40,14 @@ async function liveInstance(name: string): Promise<string> {
   return instances.find(({ deploy_id }: Shown) => deploy_id === live_deploy_id).container_id
 }
 
-/** The response that the live instance of a service gets from there; null without a connection. */
+/** The response that the service's live instance receives; null without a connection. */
 async function ask(from: string, address: string): Promise<string | null> {
   const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
   const answer = (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim()
   return answer === 'refused' ? null : answer
 }
 
-/** Whether a TCP connection is established. */
+/** Whether a TCP connection can be established. */
 async function connects(from: string, host: string, port: number): Promise<boolean> {
   const script = `nc -w 5 ${host} ${port} </dev/null >/dev/null 2>&1 && echo yes || echo no`
   return (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim() === 'yes'

@@ -1,4 +1,4 @@
-// Runs that are ended from outside on a real engine: canceled, suspended and deleted with their service.
+// Runs that are ended externally on a real engine: canceled, suspended, and deleted with their service.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ const suite = daemonSuite()
 const scope = fileScope()
 const aWorker = sharedWorker(scope, suite)
 
-/** Ends by SIGTERM with words and a code of its own. */
+/** Exits on SIGTERM with its own output and code. */
 const polite = 'trap "echo good bye; exit 7" TERM; echo begun; while true; do sleep 0.1; done'
 /** Must be killed. */
 const deaf = 'trap "" TERM; echo begun; while true; do sleep 0.1; done'

@@ -1,5 +1,5 @@
-// Docker itself is stopped, killed and started while a run goes on: the run has failed, and says why. The
-// engine is one of the test's own, in a namespace.
+// Docker is stopped, killed and started during a run: the run fails with the reason. Uses a private
+// engine in a namespace.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ function outside(impossible: string | null): void {
   test('runs survive what happens to Docker, or say why not', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(scope)
     const engine = await ensureEngine()
-    // All of them: in the namespace nothing can be made, nor pulled.
+    // All images, because none can be built or pulled in the namespace.
     for (const [name, image] of Object.entries(await baseImages()))
       await saveImage(engine, image, join(directory, `${name}.tar`))
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })

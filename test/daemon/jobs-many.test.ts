@@ -1,4 +1,5 @@
-// Two hundred runs at once on a real engine: no more at a time than the host allows, and each of them whole.
+// Two hundred concurrent runs on a real engine: never more at a time than the host allows, and
+// each one complete.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -17,17 +18,17 @@ import { daemonSuite } from '../support/suite.ts'
 const docker = await openDocker()
 const suite = daemonSuite({ args: ['--job-concurrency=4'] })
 const count = 200
-/** The others are canceled while they wait: a container takes the engine of a small machine half a second. */
+/** The others are canceled while pending: on a small machine each container takes half a second. */
 const runCount = 60
 const lines = 50
-/** Far less than a leak of each log or container would come to. */
+/** Far less than a leak of each log or container would use. */
 const growthMb = 150
 
 function memoryMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
 
-/** The most containers that were made and had not ended at a time. */
+/** The highest number of containers that had been created and had not ended. */
 function mostAtOnce(events: ContainerEvent[]): number {
   let now = 0
   let most = 0

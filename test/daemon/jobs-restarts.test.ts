@@ -1,5 +1,5 @@
-// Runs that outlive their daemon on a real engine: it is killed and stopped at every step of theirs.
-// Between its lives the tests act in containers by Docker alone.
+// Runs that outlive their daemon on a real engine: it is killed and stopped at each of their steps.
+// While it is down, the tests use Docker directly.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchContainers } from '../support/container-events.ts'
@@ -29,7 +29,7 @@ const site = await openJobSite(scope)
 const { daemon, docker, restart } = site
 const aWorker = sharedWorker(scope, daemon, { disk_mount_path: '/data' })
 
-/** Counts up as fast as the shell can, in steps, until it is told to stop. */
+/** Counts as fast as the shell can, in steps, until it is stopped. */
 const counting = [
   'n=0',
   'until [ -e /data/enough ]; do seq $((n + 1)) $((n + 400)); n=$((n + 400)); sleep 0.1; done',
@@ -152,7 +152,7 @@ test('a run that waits for another waits on after a kill of the daemon, and runs
     assert.equal(run.status, 'succeeded')
     assert.deepEqual(await output(daemon.api, id), ['begun', 'over'])
   }
-  // It may also say that the engine does not answer: on a busy machine that takes over a second.
+  // The reason may also be that the engine does not respond, which takes over 1 s on a busy machine.
   const waiting = `waiting for ${first.id}`
   const waited = (await jobLog(daemon.api, second.id)).filter(({ line }) => line.startsWith(waiting))
   assert.equal(waited.length, 1)

@@ -1,4 +1,4 @@
-// Job runs on a real engine: what a command says and how it ends, and what surrounds it while it runs.
+// Job runs on a real engine: the output and exit of a command, and its environment.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'

@@ -1,11 +1,11 @@
-// What the daemon writes to its own log: enough to know what happened while nobody looked.
+// The daemon's own log contains enough to reconstruct what happened.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startDaemon, type TestDaemon } from '../support/daemon.ts'
 import { dockerfile, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
 
-/** The first lines with this message, as many as are wanted; without when they were written and how loud. */
+/** The first lines with this message, up to the wanted number, without time and level. */
 async function lines({ log }: TestDaemon, message: string, count: number): Promise<object[]> {
   return until(`${count} lines: ${message}`, async () => {
     const all = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)

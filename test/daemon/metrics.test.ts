@@ -1,4 +1,4 @@
-// The metrics of a running server: what a service uses, how often it ended, and what the edge counted.
+// The metrics of a running server: a service's resource usage, its restarts, and the edge's counters.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

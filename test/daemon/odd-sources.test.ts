@@ -1,5 +1,5 @@
-// Sources that cannot become a version, seen as a person sees them: the deploy's error, the last line of its
-// log, and nothing left. What fails after the build is in failures.test.ts.
+// Sources that cannot become a version: the user sees the deploy's error and the last line of its log, and
+// nothing is left. Failures after the build are in failures.test.ts.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -14,7 +14,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15'] })
 
-/** The first deploy: it failed in this phase, its log ends with the reason, and nothing of it is left. */
+/** The first deploy failed in this phase, its log ends with the reason, and nothing of it is left. */
 async function failIn(t: TestContext, phase: string, files: Record<string, string>, settings: object = {}) {
   const { api, daemon } = suite
   const { first } = await createService(t, api, files, settings)
@@ -32,7 +32,7 @@ async function failIn(t: TestContext, phase: string, files: Record<string, strin
   return { first: first as Body, log }
 }
 
-/** More than the git server sends before it falls silent. */
+/** More than the git server sends before it stalls. */
 function createLargeRepository(t: TestContext) {
   const repository = createRepository(t)
   const names = Array.from({ length: 300 }, (_, index) => `file-${index}`)

@@ -1,4 +1,5 @@
-// A daemon whose edge and deploy were parked, started again: the edge serves, the deploy goes on when asked.
+// A restarted daemon with a parked edge and a parked deploy: the edge serves, the deploy
+// continues on request.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +27,7 @@ before(async () => {
 const untilEdge = (status: string) =>
   until(`an edge that is ${status}`, async () => (await site.daemon.api.get('/edge')).status === status)
 
-/** Parks them as the supervisor does, while no daemon runs. */
+/** Parks them like the supervisor, while no daemon runs. */
 async function park(...ids: string[]): Promise<void> {
   await site.daemon.stop()
   const storage = await openStorage(site.daemon.dataDir, { onPanic: assert.fail })

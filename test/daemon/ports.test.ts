@@ -1,4 +1,4 @@
-// Where an app listens, when nobody has said so or somebody has said otherwise.
+// The port of an app: undeclared, or declared in different places.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { baseImages } from '../support/images.ts'

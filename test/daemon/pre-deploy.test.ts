@@ -1,5 +1,5 @@
-// The command before a deploy, on a real engine: it runs once, in the new image, and decides whether the new
-// version starts.
+// The pre-deploy command on a real engine: it runs once, in the new image, and decides whether the
+// new version starts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Api, Body } from '../support/api.ts'
@@ -9,7 +9,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite()
 
-/** The containers that run commands before deploys. */
+/** The containers of pre-deploy commands. */
 async function preDeploys(): Promise<string[]> {
   const { containers } = await findLeftovers(suite.daemon.prefix)
   return containers.filter((name) => name.endsWith('-pre-deploy'))

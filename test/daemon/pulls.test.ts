@@ -1,4 +1,4 @@
-// Pulls that are interrupted: by a cancel, by their limit, by a crash. None leaves anything, none is lost.
+// Pulls that are interrupted by a cancel, a timeout or a crash. None leaves anything behind, none is lost.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'
@@ -9,7 +9,7 @@ import { startRegistry } from '../support/registry.ts'
 import { openRegistryProxy } from '../support/registry-proxy.ts'
 import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
 
-/** A daemon with a deploy that has begun to pull an image and cannot go on. */
+/** A daemon with a deploy whose pull has started and cannot continue. */
 async function startPull(t: TestContext, options: DaemonOptions = {}) {
   const registry = await startRegistry(t)
   const door = await openRegistryProxy(t, registry.host)
@@ -23,7 +23,7 @@ async function startPull(t: TestContext, options: DaemonOptions = {}) {
   return { daemon, door, digest, image, id: latest_deploy.id as string, namesOnEngine }
 }
 
-/** Nothing of the deploy is left, once its cleanup is done. */
+/** Nothing of the deploy is left after its cleanup. */
 async function assertNothingLeft(daemon: TestDaemon, deploy: Body): Promise<void> {
   await until('the cleanup', async () => {
     const last = (await daemon.api.get(`/deploys/${deploy.id}/history`)).at(-1)

@@ -1,4 +1,4 @@
-// Reconciling with the real engine: what no deploy cares for goes, what somebody may still need stays.
+// Reconciling with the real engine: orphaned objects are removed, objects that are still needed stay.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) => (
   logger: silentLogger,
 })
 
-/** Everything that a deploy leaves in the data directory. */
+/** All files of a deploy in the data directory. */
 async function leaveTraces({ directory, addresses, releases, logs }: Storage, id: string): Promise<void> {
   const { id: _, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()
   const { created_at, updated_at, revision, ...settings } = rest

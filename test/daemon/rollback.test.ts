@@ -1,4 +1,4 @@
-// Going back on a real engine: the image of then with the settings and env of then.
+// Rollbacks on a real engine: the earlier image with the earlier settings and env.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/api.ts'
@@ -9,7 +9,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite({ args: ['--keep-images=2'] })
 
-/** Shows its version, built in, and one of its variables, given at the start. */
+/** Shows its built-in version, and a variable given at the start. */
 async function shopApp(version: string): Promise<Record<string, string>> {
   const serve = 'echo "$SHOP" > /www/shop; trap "exit 0" TERM; httpd -f -p ${PORT} -h /www & wait'
   return {
@@ -43,7 +43,7 @@ test('a rollback serves the image, the settings and the env of the deploy it goe
   const { instances } = await api.get(`/services/${service.name}/status`)
   const live = instances.find(({ deploy_id }: Body) => deploy_id === back.id)
   assert.equal(live.memory_limit_bytes, 64 * 1024 * 1024)
-  // What is set stays set: the next deploy has it again.
+  // Settings are unchanged: the next deploy uses them again.
   const restarted = await api.post(`/services/${service.name}/restart`)
   await finishedDeploy(api, restarted.id)
   assert.equal(await shown(service.name), 'one blue')

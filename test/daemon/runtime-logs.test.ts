@@ -1,4 +1,5 @@
-// Runtime logs over real deploys: they outlive containers, deploys and daemons, and end with their service.
+// Runtime logs across real deploys: they outlive containers, deploys and daemons, and are deleted
+// with their service.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { startDaemon } from '../support/daemon.ts'
 import { dockerfile, finishedDeploy, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
 
-/** Says who it is and counts, until it is told to stop, then says its last words. */
+/** Prints its name, counts until SIGTERM, then prints a last line. */
 const counting = [
   'echo "$BERTH_DEPLOY_ID begins"',
   'trap "echo $BERTH_DEPLOY_ID ends; exit 0" TERM',

@@ -1,5 +1,4 @@
-// Starting and stopping: who may use a data directory and a prefix, and what the daemon says when it cannot
-// start.
+// Starting and stopping: exclusive use of a data directory and a prefix, and the messages of a failed start.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
@@ -15,7 +14,7 @@ import { programArgs } from '../support/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
 
-/** Runs berthd until it ends by itself. */
+/** Runs berthd until it exits. */
 function berthd(...args: string[]): { code: number | null; said: string } {
   const command = [...programArgs('src/main'), ...args]
   const { status, stderr, stdout } = spawnSync(process.execPath, command, {

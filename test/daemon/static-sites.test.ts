@@ -1,4 +1,4 @@
-// Static sites, from a repository to a page that answers: a folder of the source, or of what its build made.
+// Static sites, from a repository to a served page: a folder of the source, or of a build's output.
 import assert from 'node:assert/strict'
 import { existsSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -17,7 +17,7 @@ const suite = daemonSuite()
 const createSite = (t: TestContext, files: Record<string, string>, settings = {}) =>
   createService(t, suite.api, files, { type: 'static_site', ...settings })
 
-/** The first deploy of a site that cannot be built; nothing of it is left. */
+/** The first deploy of a site that cannot be built; checks that nothing of it is left. */
 async function failureOf(t: TestContext, files: Record<string, string>, settings = {}): Promise<string> {
   const { first } = await createSite(t, files, settings)
   assert.deepEqual([first.status, first.phase], ['failed', 'building'])
@@ -36,7 +36,7 @@ async function imagesOf(id: string): Promise<string[]> {
   return images.filter((name) => name.includes(id))
 }
 
-/** Which of the paths are in the live container. */
+/** Which of the paths exist in the live container. */
 async function filesIn(service: string, paths: string[]): Promise<string[]> {
   const engine = openEngine(await ensureEngine())
   const { instances } = await suite.api.get(`/services/${service}/status`)
@@ -208,7 +208,7 @@ test('a daemon that is killed while it builds a site builds it again and leaves 
   assert.deepEqual(await imagesOf(id), [`${suite.daemon.prefix}/${name}:${id}`])
 })
 
-/** A daemon on a host that has hardly any program, and where nothing was fetched before. */
+/** A daemon on a host with hardly any programs and an empty cache. */
 function withoutPackages(t: TestContext, ...args: string[]) {
   const directory = temporaryDirectory(t)
   for (const program of ['git', 'flock', 'setpriv']) {

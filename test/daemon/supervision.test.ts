@@ -1,4 +1,4 @@
-// What happens to live instances: they die, disappear, are scaled, suspended and removed.
+// Live instances that exit, disappear, are scaled, suspended and removed.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

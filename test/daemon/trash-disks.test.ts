@@ -1,4 +1,4 @@
-// Deleted disks on a real engine: in the trash with every file, restored as they were, or gone.
+// Deleted disks on a real engine: in the trash with every file, restored unchanged, or purged.
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -32,7 +32,7 @@ async function serviceWithDisk(t: Parameters<typeof createService>[0]) {
   return { id, name, disk: `${daemon.prefix}-${id}`, numbers }
 }
 
-/** A file of the volume, as a container reads it that has it mounted. */
+/** A file of the volume, read by a container that mounts it. */
 async function fileOf(volume: string, path: string): Promise<string> {
   const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
   const container = await docker.createContainer({

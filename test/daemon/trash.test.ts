@@ -1,4 +1,4 @@
-// Deleted datastores on a real engine: restored they have every byte, purged or expired they leave nothing.
+// Deleted datastores on a real engine: restored ones have every byte, purged or expired ones leave nothing.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
@@ -127,7 +127,7 @@ test('a Redis is restored beside another one that took its name, under a name of
 test('one that cannot be backed up goes to the trash too, and comes back with its data', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'broken' })
   await redis(url, 'set', 'word', 'kept')
-  // It cannot start any more: its own log is no log.
+  // It cannot start any more: its append-only log is corrupt.
   await site.inside(
     site.containerOf('broken').id,
     'cd /data/appendonlydir && mv *.manifest m && mkdir appendonly.aof.manifest',

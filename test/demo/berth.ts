@@ -43,5 +43,9 @@ export async function typeBerth({ terminal, signal }: Stage, typed: Typed): Prom
   signal.removeEventListener('abort', end)
   signal.throwIfAborted()
   if (code === 0) return
-  throw new Trouble(`berth ${args[0]} did not do it`, `it ended with ${code}`, 'the lines above say why')
+  throw new Trouble(
+    `berth ${args[0]} failed`,
+    `it exited with code ${code}`,
+    'see the lines above for the reason',
+  )
 }

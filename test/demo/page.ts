@@ -32,10 +32,10 @@ function fetchText(url: string): Promise<string> {
     const asking = get({ ...options, timeout: patienceMs }, (answer) => {
       if (answer.statusCode === 200) return text(answer).then(resolve, reject)
       answer.resume()
-      reject(new Error(`${url} answered ${answer.statusCode}`))
+      reject(new Error(`${url} responded with ${answer.statusCode}`))
     })
     asking.on('timeout', () =>
-      asking.destroy(new Error(`${url} did not answer within ${patienceMs / 1000} s`)),
+      asking.destroy(new Error(`${url} did not respond within ${patienceMs / 1000} s`)),
     )
     asking.on('error', reject)
   })

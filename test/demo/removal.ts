@@ -24,9 +24,9 @@ export async function removeMade(stage: Stage): Promise<void> {
 
 /** For a user who has to clean up manually. */
 export function describeMade({ folder }: Made): string {
-  if (folder === null) return 'nothing was made yet'
+  if (folder === null) return 'nothing was created yet'
   const prefix = prefixIn(folder)
-  return prefix ? `${folder}, and what is labelled berth.instance=${prefix} in Docker` : folder
+  return prefix ? `${folder}, and Docker objects with the label berth.instance=${prefix}` : folder
 }
 
 async function remove(made: Made, folder: string): Promise<string> {
@@ -50,7 +50,7 @@ async function removeAll(prefix: string): Promise<void> {
     await removeLeftovers(prefix)
     const left = namesOf(await findLeftovers(prefix))
     quietLooks = left.length === 0 ? quietLooks + 1 : 0
-    if (Date.now() > deadline) throw new Error(`these are still there: ${left.join(', ')}`)
+    if (Date.now() > deadline) throw new Error(`still present: ${left.join(', ')}`)
     if (quietLooks < 2) await delay(lookAgainMs)
   }
 }

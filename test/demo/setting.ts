@@ -23,7 +23,7 @@ export interface Setting {
 
 const again = 'run it again: npm run demo'
 const noGit = () =>
-  new Trouble('there is no repository without git', 'git is not installed', 'apt-get install git')
+  new Trouble('the example repository could not be created', 'git is not installed', 'apt-get install git')
 
 export async function prepareSetting(stage: Stage): Promise<Setting> {
   await findEngine(stage)
@@ -46,7 +46,7 @@ function findEngine(stage: Stage): Promise<{ address: string; version: string }>
       return { address, version: JSON.parse(answer.text).Version }
     },
     detail: ({ address, version }) => `Docker ${version} at ${address}`,
-    trouble: { what: 'there is no Docker engine to run containers on', next: again },
+    trouble: { what: 'no Docker engine is available', next: again },
   })
 }
 
@@ -56,7 +56,7 @@ function findImage(stage: Stage): Promise<string> {
     isTalkative: true,
     work: async () => (await baseImages()).node,
     detail: (image) => image,
-    trouble: { what: 'the base image of the example app could not be made', next: again },
+    trouble: { what: 'the base image of the example app could not be created', next: again },
   })
 }
 
@@ -95,7 +95,7 @@ function awaitEdge(stage: Stage, { api }: TestDaemon): Promise<{ http_port: numb
         return edge.status === 'serving' && edge
       }),
     detail: ({ http_port }) => `http://<service>.localhost:${http_port}`,
-    trouble: { what: 'the edge, which requests come by, did not start', next: again },
+    trouble: { what: 'the edge, which routes requests, did not start', next: again },
   })
 }
 
@@ -108,6 +108,6 @@ function makeRepository(stage: Stage, directory: string, image: string): Promise
       return repository
     },
     detail: () => directory,
-    trouble: { what: 'the example repository could not be made', next: again },
+    trouble: { what: 'the example repository could not be created', next: again },
   })
 }

@@ -23,7 +23,9 @@ const again = 'run it again: npm run demo'
 export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void> {
   const { terminal, signal } = stage
   terminal.print()
-  terminal.print(` ${terminal.paint('bold', 'Berth')}  from a commit to a page, and to the next one`)
+  terminal.print(
+    ` ${terminal.paint('bold', 'Berth')}  from a commit to a served page, and to its next version`,
+  )
   terminal.print()
   const setting = await prepareSetting(stage)
   try {
@@ -34,12 +36,12 @@ export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void
     await showPlaces(stage, setting, second)
   } catch (error) {
     if (await hasEnded(setting.daemon.pid))
-      throw new Trouble('the daemon ended by itself', reasonOf(error), again)
-    throw toTrouble(error, 'the daemon did not do as it was asked', again)
+      throw new Trouble('the daemon exited unexpectedly', reasonOf(error), again)
+    throw toTrouble(error, 'a request to the daemon failed', again)
   }
   if (isOnce) return
   terminal.print()
-  terminal.print(' Running until Ctrl-C, which removes all of it.')
+  terminal.print(' Running until Ctrl-C, which removes everything.')
   await stay(signal)
 }
 
@@ -55,7 +57,7 @@ async function hasEnded(pid: number): Promise<boolean> {
 
 /** Creates the account as the setup link does, and approves a terminal login. */
 async function logIn(stage: Stage, { daemon, configFolder }: Setting): Promise<void> {
-  heading(stage.terminal, 'A terminal is let in')
+  heading(stage.terminal, 'Signing in a terminal')
   const { url } = daemon.api
   const browser = await signUp(url, daemon.dataDir)
   const approve = (line: string) => {
@@ -73,7 +75,7 @@ async function deployFirst(stage: Stage, { daemon: { api }, repository, configFo
 }
 
 async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setting, first: LiveDeploy) {
-  heading(stage.terminal, 'The second version, while somebody keeps asking for the page')
+  heading(stage.terminal, 'The second version, under continuous requests')
   await setting.repository.commit('v2', 'Say v2')
   const visitor = sendVisitor(first.url)
   try {
@@ -88,7 +90,7 @@ async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setti
 }
 
 async function runCommand(stage: Stage, { configFolder }: Setting): Promise<void> {
-  heading(stage.terminal, 'A command in what is live')
+  heading(stage.terminal, 'A command in the live version')
   await typeBerth(stage, { args: ['run', 'hello', '--', 'node', '-p', 'process.version'], configFolder })
 }
 
@@ -102,8 +104,8 @@ async function visitLive({ terminal, signal }: Stage, api: Api, version: string)
   const { live_deploy_id: id, url } = await orLeave(api.get('/services/hello'), signal)
   const page = await orLeave(visitPage(url), signal)
   if (page.version !== version) {
-    const why = `it says ${page.version} instead of ${version}`
-    throw new Trouble(`${url} has the wrong page`, why, 'this is a bug in Berth')
+    const why = `it shows ${page.version} instead of ${version}`
+    throw new Trouble(`${url} serves the wrong page`, why, 'this is a bug in Berth')
   }
   const from = `from commit ${page.commit}, instance ${page.instance}`
   for (const line of factLines(terminal, 'page', [`"${page.title}" ${from}`])) terminal.print(line)
@@ -112,13 +114,13 @@ async function visitLive({ terminal, signal }: Stage, api: Api, version: string)
 
 function visitPage(url: string): Promise<Page> {
   return visit(url).catch((error: unknown) => {
-    const next = 'the edge runs beside the engine: that has to be on this machine'
-    throw toTrouble(error, `the page at ${url} could not be had`, next)
+    const next = 'the edge runs next to the engine, which must be on this machine'
+    throw toTrouble(error, `the page at ${url} could not be loaded`, next)
   })
 }
 
 function showVisits({ terminal }: Stage, { byVersion, failed, reason }: Visits): void {
-  const answers = [...byVersion].map(([version, times]) => `${count(times, 'answer')} from ${version}`)
+  const answers = [...byVersion].map(([version, times]) => `${count(times, 'response')} from ${version}`)
   const words = `${answers.join(', then ')}; ${failed} failed`
   for (const line of factLines(terminal, 'visits', [words])) terminal.print(line)
   if (failed === 0) return
@@ -129,7 +131,7 @@ function showVisits({ terminal }: Stage, { byVersion, failed, reason }: Visits):
 async function showPlaces(stage: Stage, setting: Setting, { id, url }: LiveDeploy): Promise<void> {
   const { terminal } = stage
   const { daemon, configFolder } = setting
-  heading(terminal, 'What happened, as its chart tells it')
+  heading(terminal, 'The history of the deploy')
   await typeBerth(stage, { args: ['history', id], configFolder })
   heading(terminal, 'Where to look')
   const facts: [name: string, values: string[]][] = [

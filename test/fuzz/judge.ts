@@ -34,8 +34,8 @@ async function judgeServer({ daemon, port }: World): Promise<string | null> {
   const health = await exchange(port, Buffer.from('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'))
   if (health?.status === 200 && health.text === 'ok') return null
   const words = daemon.log.slice(-5).join('\n')
-  const said = health ? `${health.status} ${health.text}` : 'nothing'
-  return `afterwards /healthz answers ${said}; the log ends:\n${words}`
+  const report = health ? `${health.status} ${health.text}` : 'nothing'
+  return `afterwards /healthz answers ${report}; the log ends:\n${words}`
 }
 
 /** The fault of a response by itself, or null. */

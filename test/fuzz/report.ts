@@ -6,10 +6,10 @@ export function table({ tally, usage, seconds, wrongs }: FuzzOutcome): string {
   const rows: [string, string][] = [
     ...[...tally.answers].sort().map(([what, count]): [string, string] => [what, String(count)]),
     ['requests', `${tally.requests} in ${Math.round(seconds)} s`],
-    ['never done', neverDone(tally.answers).join(', ') || 'nothing'],
+    ['never successful', neverSuccessful(tally.answers).join(', ') || 'none'],
     ['memory in MiB', change(usage, ({ memoryMib }) => memoryMib)],
     ['handles', change(usage, ({ handles }) => handles)],
-    ['wrong', String(wrongs.length)],
+    ['faults', String(wrongs.length)],
   ]
   const width = Math.max(...rows.map(([what]) => what.length)) + 2
   return rows.map(([what, value]) => what.padEnd(width) + value).join('\n')
@@ -22,7 +22,7 @@ function change(usage: readonly Usage[], figure: (one: Usage) => number): string
 }
 
 /** Operations without a successful response; a meaningful long run has none. */
-function neverDone(answers: ReadonlyMap<string, number>): string[] {
+function neverSuccessful(answers: ReadonlyMap<string, number>): string[] {
   return operations
     .map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
     .filter((what) => ![200, 201, 202, 204].some((status) => answers.has(`${what} ${status}`)))

@@ -12,7 +12,7 @@ import { openWorld, type World } from './world.ts'
 export interface FuzzOptions {
   requests: number
   seed: number
-  say: (line: string) => void
+  log: (line: string) => void
 }
 
 export interface FuzzOutcome {
@@ -35,7 +35,7 @@ const sequencesPerBatch = 10
 /** The limit for shrinking a failure; then it is reported as it is. */
 const batchMs = 30_000
 
-export async function runFuzz(scope: Scope, { requests, seed, say }: FuzzOptions): Promise<FuzzOutcome> {
+export async function runFuzz(scope: Scope, { requests, seed, log }: FuzzOptions): Promise<FuzzOutcome> {
   const world = await openWorld(scope)
   const startedAt = performance.now()
   const tally = createTally()
@@ -47,7 +47,7 @@ export async function runFuzz(scope: Scope, { requests, seed, say }: FuzzOptions
     if (wrong) wrongs.push(wrong)
     if (tally.requests < tenth * (usage.length + 1)) continue
     usage.push(measure(world, tally.requests))
-    say(describeUsage(usage.at(-1)!))
+    log(describeUsage(usage.at(-1)!))
   }
   // After a violation the daemon may be unusable, so it is not checked further.
   if (wrongs.length === 0) wrongs.push(...(await findRemains(world, usage, tally)))

@@ -24,8 +24,8 @@ await storage.logs.flush()
 const startedAt = performance.now()
 setInterval(() => appendUpTo(pastLines! + ((performance.now() - startedAt) / 1000) * linesPerSecond!), 5)
 
-const said: LogServer = { port, path: `/api/v1/deploys/${deployId}/logs?follow=true`, token }
-console.log(JSON.stringify(said))
+const report: LogServer = { port, path: `/api/v1/deploys/${deployId}/logs?follow=true`, token }
+console.log(JSON.stringify(report))
 
 function appendUpTo(count: number): void {
   for (; appended < count; appended++) {
