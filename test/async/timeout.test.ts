@@ -1,4 +1,4 @@
-// Limits of time and linked signals: what ends the work, what a caller gets, and what stays behind.
+// Timeouts and linked signals: what ends the work, what callers get, and that no timer or listener leaks.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'

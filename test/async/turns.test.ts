@@ -1,4 +1,4 @@
-// Turns: never more than there are, first come, first served, and none is lost to a caller that left.
+// Turns: bounded, first come, first served, and none is lost when a waiting caller aborts.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { KeyedMutex } from '../../src/async/keyed-mutex.ts'
 const nobody = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Resolves when the work has its turn, with the function that ends the work. */
+/** Resolves when the work gets its turn, with the function that ends the work. */
 function take(turns: LimitFunction, signal: AbortSignal, onWait?: (running: number) => void) {
   return new Promise<() => void>((resolve, reject) => {
     inTurn(turns, signal, () => new Promise<void>((end) => resolve(end)), onWait).catch(reject)

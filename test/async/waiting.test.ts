@@ -1,4 +1,4 @@
-// Each wait ends with its fact, its time or its signal, and leaves no listener and no timer behind.
+// Every wait ends with its result, its timeout or its signal, and leaks no listener and no timer.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The names of backups' files: readable, sorted by time, and never the same for two of them.
+// Names of backup files: readable, sorted by time, and unique.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backupFileName, backupPath } from '../../src/domain/backup-names.ts'

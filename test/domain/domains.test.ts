@@ -1,4 +1,4 @@
-// Domains in their normal form, what is none, and the addresses that follow for a service.
+// The normal form of domains, invalid domains, and the hosts and URLs of a service.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -27,7 +27,7 @@ for (const [typed, domain] of Object.entries(normal)) {
 
 const longest = `${'a'.repeat(49)}.`.repeat(5)
 
-/** What is no domain, with the hint that it gets. */
+/** Invalid domains, with the expected hint. */
 const refused: Record<string, string> = {
   '': 'such as shop.example.com',
   ' . ': 'such as shop.example.com',
@@ -82,7 +82,7 @@ test('253 characters are a domain, and not one more', () => {
   assert.equal(normalizeDomain(`${longest}abc.`).length, 253)
 })
 
-/** The domain, or null for what is none; any other failure is one of the function. */
+/** The domain, or null for an invalid one. Rethrows any other failure. */
 function normalOrNull(text: string): string | null {
   try {
     return normalizeDomain(text)

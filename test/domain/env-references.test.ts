@@ -1,4 +1,4 @@
-// One grammar of references: what the API calls resolvable is what an instance gets, and nothing else.
+// References in env values: the API accepts exactly what an instance can resolve.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -10,14 +10,14 @@ import {
 import { resolveReferences } from '../../src/effects/deploy/start/environment.ts'
 import { isResolvable } from '../../src/http/rules/references.ts'
 
-/** What a server with one service, `shop`, and one datastore, `db`, has. */
+/** The properties on a server with one service, `shop`, and one datastore, `db`. */
 const has = (noun: string, name: string) => `${noun}.${name}` in propertiesOf
 const propertiesOf: Record<string, readonly string[]> = {
   'service.shop': serviceProperties,
   'datastore.db': datastoreProperties,
 }
 
-/** Whether an instance would start with this value there. */
+/** Whether an instance with this value would start on that server. */
 function starts(value: string): boolean {
   const lookup = (noun: string, name: string, property: string) =>
     propertiesOf[`${noun}.${name}`]?.includes(property) ? 'x' : null

@@ -1,4 +1,4 @@
-// Schedules in time zones: what they make of the days on which clocks are changed.
+// Schedules in time zones on days with clock changes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cron } from 'croner'
@@ -17,7 +17,7 @@ import {
 
 const years: [number, number] = [Date.UTC(2026), Date.UTC(2028)]
 
-// One of each kind of change, and the odd ones: half hours, two hours, midnights, skipped days, Ramadan.
+// One of each kind of change, and unusual ones: half hours, two hours, midnights, skipped days, Ramadan.
 const oddYears = {
   'Europe/Berlin': 2026,
   'America/New_York': 2026,
@@ -37,7 +37,7 @@ const oddYears = {
   'Asia/Kathmandu': 1986,
 }
 
-/** The times from an instant until before another, one after the other. */
+/** The times from an instant until another, in order. */
 function timesBetween(schedule: string, timeZone: string, from: number, to: number): number[] {
   const times: number[] = []
   let time = nextTime(schedule, new Date(from - 1), timeZone)
@@ -46,7 +46,7 @@ function timesBetween(schedule: string, timeZone: string, from: number, to: numb
   return times
 }
 
-/** The same by another library. */
+/** The same, computed by another library. */
 function timesByCroner(schedule: string, timeZone: string, from: number, to: number): number[] {
   const cron = new Cron(schedule, { timezone: timeZone, paused: true })
   const times: number[] = []
@@ -76,7 +76,7 @@ for (const timeZone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_How
   })
 }
 
-// Vixie's rule, which the other library has not for several times in a gap and in an hour that is repeated.
+// Vixie's rule. The other library does not apply it to several times in a gap and for a repeated hour.
 const around = {
   'Europe/Berlin 2026-03-28 */30 2 * * *': ['03-28T01:00', '03-28T01:30', '03-29T01:00', '03-30T00:00'],
   'Europe/Berlin 2026-10-25 */30 2 * * *': ['10-25T00:00', '10-25T00:30', '10-26T01:00', '10-26T01:30'],
@@ -132,14 +132,14 @@ function windowsAround(): Window[] {
   )
 }
 
-/** Instants to ask from: at and beside the change and the times that are nearest to it, and others. */
+/** Sample instants: at and around the change, around the nearest times, and others. */
 function askedIn({ change }: Window, due: number[], drawn: number[]): number[] {
   const near = due.toSorted((a, b) => Math.abs(a - change) - Math.abs(b - change)).slice(0, 6)
   const others = drawn.map((minute) => change + minute * minuteMs)
   return [change, ...near, ...others].flatMap((at) => [at - 1, at, at + 1])
 }
 
-/** The latest and the next time as seen from an instant; none where they are out of the window. */
+/** The latest and the next time as seen from an instant, if they are inside the window. */
 function neighbors(schedule: string, asked: number, { timeZone, minutes }: Window): (number | undefined)[] {
   const isWithin = (time: number) => time >= minutes.at(0)!.instant && time <= minutes.at(-1)!.instant
   const latest = latestTime(schedule, new Date(asked), timeZone)
@@ -166,7 +166,7 @@ test('every schedule has the times that clocks, read minute by minute, say aroun
   fc.assert(property, { numRuns: 150 })
 })
 
-/** The days of the calendar on which clocks show that time of day between the two instants. */
+/** The calendar days on which clocks show that time of day between the two instants. */
 function daysBetween(timeZone: string, timeOfDayMs: number, from: number, to: number): number[] {
   const [first, last] = [from, to].map(wallClock(timeZone)) as [number, number]
   const days: number[] = []

@@ -1,4 +1,4 @@
-// Schedules: which ones there are, and when they come next.
+// Schedules: which are valid, and when they are due.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { latestTime, nextTime, parseSchedule } from '../../src/domain/schedule.ts'

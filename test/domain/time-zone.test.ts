@@ -1,4 +1,4 @@
-// Time zones: which there are, and when clocks there show a time.
+// Time zones: valid names, and the instants of wall times.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../../src/domain/time-zone.ts'

@@ -1,5 +1,5 @@
-// The chart of a backup: good only when it was read back, tried again only where nobody waits, and removed
-// only when it is told to.
+// The chart of a backup: good only after it was read back, retried only if scheduled, removed
+// only on request.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What a schedule tells of itself after everything that can come, and that a restart forgets none of it.
+// The record and history of a schedule after every possible step, also after a restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CronScheduleRecord, machine } from '../../machines/cron-schedule.ts'
@@ -49,7 +49,7 @@ interface Telling {
   record: CronScheduleRecord
 }
 
-/** What it shows after what came. */
+/** The record after these steps. */
 const tellings: Record<string, Telling> = {
   'has seen nothing yet': { effects: () => ({}), state: 'waiting', record: asMade },
   'is made suspended': {

@@ -1,4 +1,4 @@
-// The chart of a schedule: instants that come, plans that change, and failures of each of its effects.
+// The chart of a schedule: due instants, changes of the plan, and failures of each effect.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ import {
   working,
 } from '../support/schedule-chart.ts'
 
-/** The same effect, and what it was asked with. */
+/** The same effect, and the inputs that it got. */
 function listening(effect: TestEffect) {
   const heard: unknown[] = []
   const listen: TestEffect = (input, signal) => {

@@ -1,4 +1,4 @@
-// The chart of a disk's removal: it waits in the trash, unless it is to go at once.
+// The chart of a disk removal: through the trash or immediately.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// Every code that an effect can fail with is listed: the API shows an unlisted one as a fault of the server.
+// Every code that an effect can fail with is listed: the API shows an unlisted one as an internal error.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { errorCodes } from '../../machines/error-codes.ts'
 
 const folders = ['archive', 'base-images', 'docker', 'dns', 'edge/acme', 'effects', 'git']
-/** No record of an actor shows these: they refuse the start of berthd, or are handled by their caller. */
+/** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
 const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable', 'upgrade_failed']
 
 test('every code of a failure in the effects is listed', () => {

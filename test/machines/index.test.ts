@@ -1,4 +1,4 @@
-// The catalogue: what the daemon knows of, under the names that storage and history carry.
+// The catalogue: all kinds, under the names that storage and history use.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catalogue, type Kind } from '../../machines/index.ts'

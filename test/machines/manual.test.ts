@@ -1,4 +1,4 @@
-// The drawing of a deploy in the manual, compared with its chart.
+// The diagram of a deploy in the manual must match its chart.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The chart of a restore: until it switches everything can be undone, and it always says how it ended.
+// The chart of a restore: everything can be undone before the switch, and every restore reports its end.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The chart of a service's removal: one way, in order, from wherever it was interrupted, and never backwards.
+// The chart of a service removal: its steps run in order, also after an interruption at any step.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

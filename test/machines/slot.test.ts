@@ -1,4 +1,4 @@
-// The placeholder of an effect, when nobody put the effect in.
+// The placeholder of a slot without an effect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActor, toPromise } from 'xstate'

@@ -1,4 +1,4 @@
-// A terminal login of an earlier version of its chart.
+// Migration of a terminal login from an earlier version of its chart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migrate, version } from '../../machines/terminal-login.ts'

@@ -1,4 +1,4 @@
-// The chart of a terminal login: what is answered when, once, and that it always comes to an end.
+// The chart of a terminal login: what each event does in each state, and that every login ends.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ const input: TerminalLoginInput = {
 
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
-/** Time stands still, and the token is made at once. */
+/** Time does not pass, and the token is issued immediately. */
 const still = { awaitExpiry: waits, issueToken: succeeds, revokeToken: succeeds }
 
 const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
@@ -36,13 +36,13 @@ const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as TerminalLog
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 interface State {
-  /** What led here. */
+  /** The events that lead to this state. */
   events: string[]
-  /** What must not end, so that it stays here. */
+  /** The effect that must not end, so that the login stays in this state. */
   slot?: string
   status: string
   isCollectable: boolean
-  /** The slot at work here. */
+  /** The slot that runs in this state. */
   invoked: string | null
   next: Record<string, string>
 }
@@ -93,7 +93,7 @@ const states: Record<string, State> = {
 
 const events = ['approve', 'deny', 'collect', 'tell', 'evict']
 
-/** Time that passes when the test says so. */
+/** Time that passes only when the test advances it. */
 function openClock() {
   let pass = () => {}
   const passed = () =>
@@ -104,7 +104,7 @@ function openClock() {
   return { awaitExpiry, expire: () => pass() }
 }
 
-/** Plays until it is in that state and stays there. */
+/** Runs the login until it stays in that state. */
 async function runTo(name: string): Promise<Run> {
   const { events: played, slot } = states[name]!
   const { awaitExpiry, expire } = openClock()
@@ -155,7 +155,7 @@ for (const [name, { invoked }] of Object.entries(states)) {
 
 interface Life {
   answer: 'approve' | 'deny' | null
-  /** The terminal polls after the answer. */
+  /** The terminal polls after the decision. */
   isPolled: boolean
   end: string
 }

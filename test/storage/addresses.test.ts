@@ -1,4 +1,4 @@
-// Addresses of instances: one holder each, the next one rather than the lowest, and given back when it ends.
+// Addresses of instances: one holder each, the next one rather than the lowest, and freed with the instance.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,4 +1,4 @@
-// Archives on the disk: whole or not there, and for their owner only.
+// Stored archives: complete or absent, and readable only by their owner.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Certificates on disk: for their owner's eyes, whole or not there, known again after a restart.
+// Stored certificates: readable only by their owner, complete or absent, and found again after a restart.
 import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Credentials of a repository: sealed, of one service, and gone when they are taken out of its URL.
+// Credentials of a repository: sealed, for one service, and removed when the URL no longer has them.
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCredentials } from '../../storage/credentials.ts'

@@ -1,5 +1,5 @@
-// A flipped bit in one row: what hangs on that row says so, what can be known from elsewhere is, and the rest
-// goes on as ever.
+// A flipped bit in one row: readers of the row report it, redundant data replace it, and the
+// rest is unaffected.
 import { deepEqual, doesNotThrow, equal, ok, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Key } from 'lmdb'
@@ -12,7 +12,7 @@ import { instant } from '../support/supervision.ts'
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 const addressOf = (last: number) => 10 * 2 ** 24 + 201 * 2 ** 16 + last
 
-/** A storage that was filled, closed and damaged in these rows, and what it says about that. */
+/** A storage that was filled, closed and damaged in these rows, with its reports of the damage. */
 async function damagedStorage(
   t: TestContext,
   fill: (storage: Storage) => Promise<unknown>,

@@ -1,4 +1,4 @@
-// What is kept of datastores: names shared with services, sealed passwords, ports that nobody else has.
+// Stored data of datastores: names shared with services, sealed passwords, and exclusive ports.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { filesWith } from '../support/canary.ts'

@@ -1,4 +1,4 @@
-// Custom domains in the store: one service each, whoever asks at once, and free again with the row.
+// Custom domains in the store: exclusive even under concurrent requests, and freed with the service's row.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,4 +1,4 @@
-// Env variables: every byte as it came, none of it to be read on the disk.
+// Env variables: every byte is preserved, and none is readable on disk.
 import { deepEqual, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

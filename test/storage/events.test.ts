@@ -1,5 +1,4 @@
-// Applied events: kept with what they did, in its own commit, and forgotten when nobody repeats them any
-// more.
+// Applied events: stored with their response in the same commit, and deleted after their lifetime.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'

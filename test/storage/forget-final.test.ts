@@ -1,4 +1,4 @@
-// Actors without a service that are over: forgotten after a while, with all that belongs to them.
+// Final actors without a service are deleted after a while, with all their data.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
@@ -10,7 +10,7 @@ import { temporaryStorage } from '../support/supervision.ts'
 const kind = 'terminal-login'
 const timeMs = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** An id that was made so many minutes after the start. */
+/** An id that was created that many minutes after the start. */
 function idAt(minutes: number, prefix: 'cli' | 'dep' = 'cli'): string {
   return createIds(() => timeMs + minutes * 60_000).newId(prefix)
 }

@@ -1,4 +1,4 @@
-// Actors of a service beyond the newest so many: forgotten with all that belongs to them.
+// Actors of a service beyond the newest ones are deleted, with all their data.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'

@@ -1,4 +1,4 @@
-// The data directory as a whole: who may read it, who may open it, and what stays the same over its lives.
+// The data directory as a whole: permissions, the lock, and what stays the same over restarts.
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import {
   chmodSync,
@@ -168,7 +168,7 @@ function modesBelow(directory: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, modeOf(path)]))
 }
 
-/** What this process has open there. */
+/** Descriptors of this process in that directory. */
 function openFilesBelow(directory: string): string[] {
   const targets = readdirSync('/proc/self/fd').map((name) => {
     try {

@@ -15,7 +15,7 @@ import { silentLogger, stopBeforeClose, temporaryStorage } from '../support/supe
 const folder = join(import.meta.dirname, '../fixtures/data')
 const versions = readdirSync(folder).flatMap((name) => /^(.+)\.tar\.gz$/.exec(name)?.[1] ?? [])
 
-/** The storage of that version, and what the version itself found in it. */
+/** The storage of that version, and the contents that the version itself read. */
 async function openData(
   t: TestContext,
   version: string,
@@ -61,7 +61,7 @@ for (const version of versions) {
   })
 }
 
-/** What of a value an earlier version knew as well: later ones add fields. */
+/** Drops the fields that an earlier version did not have. */
 function within(value: unknown, known: unknown): unknown {
   if (Array.isArray(value) && Array.isArray(known)) return value.map((one, i) => within(one, known[i]))
   if (!isObject(value) || !isObject(known)) return value

@@ -1,4 +1,4 @@
-// Credentials of registries: sealed, each under its own host, and gone when they are removed.
+// Credentials of registries: sealed, stored per host, and gone after their removal.
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRegistries } from '../../storage/registries.ts'

@@ -1,4 +1,4 @@
-// Releases: what a deploy runs with is what was frozen at its turn, whatever is saved later.
+// Releases: a deploy runs with the settings frozen at its turn, regardless of later changes.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Release } from '../../storage/releases.ts'

@@ -1,10 +1,10 @@
-// Which archive a service deploys: the last one that was uploaded, until it proves broken.
+// Which archive a service deploys: the last uploaded one, unless it is damaged.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervision.ts'
 
-/** A service, uploads to it, and what it would deploy: the archive, and the one to go back to. */
+/** A service, uploads to it, and the archives that it would deploy: the newest and the fallback. */
 async function openService(t: TestContext) {
   const { services, actors } = await temporaryStorage(t)
   await services.create(serviceRow())

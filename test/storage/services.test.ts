@@ -1,4 +1,4 @@
-// Services: rows that many change at once, names that belong to one, and the part that deploys write.
+// Services: rows under concurrent changes, unique names, and the fields that deploys write.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceRow } from '../../storage/services.ts'

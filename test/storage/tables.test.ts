@@ -1,4 +1,4 @@
-// The names and keys of everything on disk: a later version finds by them what an earlier one wrote.
+// The names and keys of all tables: later versions rely on them to find the data.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'

@@ -1,4 +1,4 @@
-// Pools and slots of the edge in the store: each service its own, the lowest free, and kept until given back.
+// Pools and slots of the edge in the store: one pool per service, lowest free number, reserved until freed.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamRow } from '../../storage/upstreams.ts'

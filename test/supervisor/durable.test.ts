@@ -1,4 +1,4 @@
-// Write ahead, then act, seen from the journal: what runs before the commit, what after it, what never.
+// The write-ahead journal: what runs before the commit, what after it, and what never.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AnyActorRef, createActor, fromPromise } from 'xstate'
@@ -10,7 +10,7 @@ import { eventually, instant } from '../support/supervision.ts'
 
 const at = instant
 
-/** A sample whose journal writes down what it is told; nothing acts before the test says so. */
+/** A sample whose journal records its calls. No effect runs before the test allows it. */
 function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = forever) {
   const told: string[] = []
   const acts: (() => void)[] = []

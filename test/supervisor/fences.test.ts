@@ -1,4 +1,4 @@
-// Fences: what an actor does next waits for what it has aborted, but not for ever, and for no other actor.
+// Fences: an effect waits for aborted effects of its own actor, within a limit, and for no other actor.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ function guarded(fences: Fences, actorId: string) {
   return { abort: () => controller.abort(), end, fail, result }
 }
 
-/** Notes when a promise is through, without waiting for it. */
+/** Records when a promise settles, without waiting for it. */
 function watch(order: string[], name: string, promise: Promise<unknown>): Promise<void> {
   return promise.then(() => void order.push(name))
 }

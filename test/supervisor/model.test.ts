@@ -1,5 +1,5 @@
-// Chance against a deploy: commands, failures, repetitions, crashes and restarts in any order leave one end
-// and one tale. `npm run model` tries it as often, and with the seed, that it is told.
+// Random commands, failures, repetitions, crashes and restarts of a deploy lead to one end and a consistent
+// history. `npm run model` sets the number of runs and the seed.
 import { test } from 'node:test'
 import { tryStories } from '../model/story.ts'
 import { temporaryStorage } from '../support/supervision.ts'

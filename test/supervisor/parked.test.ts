@@ -1,5 +1,5 @@
-// Every kind of actor is parked in every state in which its chart can rest, and is recovered: it goes on, is
-// made anew, or is discarded. Each time over a restart as well.
+// Every kind of actor is parked in every resting state of its chart and recovered, also after a restart: it
+// is resumed, recreated or discarded.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
@@ -13,7 +13,7 @@ import { instant as at, silentLogger, temporaryStorage } from '../support/superv
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue) as KindName[]
-/** Those whose record is enough for a new actor. */
+/** Kinds whose record is enough to recreate the actor. */
 const rebuilt = ['certificate', 'cron-schedule', 'datastore', 'disk-removal', 'edge', 'service-removal']
 
 function supervise(t: TestContext, storage: Storage): Supervisor {
@@ -138,7 +138,7 @@ test('one that was discarded is made anew for whoever asks for its id', async (t
   assert.equal(storage.actors.history(one.id).at(-2)?.event, 'discarded')
 })
 
-/** Retried where that is enough, else discarded. */
+/** Retries where possible, otherwise discards. */
 async function recover(supervisor: Supervisor, storage: Storage, { id, kind, state }: RestingActor) {
   const isGoing = kind === 'datastore' && /trashed|trashing|reclaiming|deleting/.test(state)
   if (rebuilt.includes(kind) && !isGoing) {

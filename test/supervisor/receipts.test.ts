@@ -1,4 +1,4 @@
-// Receipts: one answer for each event, found by the event itself.
+// Receipts: one per event, found by the event object.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createReceipts } from '../../src/supervisor/receipts.ts'

@@ -1,4 +1,4 @@
-// What the supervisor makes of bugs, of a store that cannot write, and of a stop in the middle of things.
+// How the supervisor handles bugs, a store that cannot write, and a stop during a transition.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
@@ -18,7 +18,7 @@ import {
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')
 
-/** Fails with no answer in the chart, as often as asked, and then waits. */
+/** Fails a given number of times with an error that the chart does not handle, then waits. */
 function failing(error: Error, times: number) {
   const hold = heldEffect()
   const run = { attempts: 0 }

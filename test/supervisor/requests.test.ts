@@ -1,4 +1,4 @@
-// What the supervisor answers to requests that come too late, too often, or that no chart can take.
+// Requests to the supervisor that come too late, too often, or that the chart does not handle.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'

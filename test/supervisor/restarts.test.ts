@@ -1,11 +1,11 @@
-// The restart policy in figures.
+// The delays and limits of the restart policy.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRestarts } from '../../src/supervisor/restarts.ts'
 
 const minuteMs = 60_000
 
-/** A policy under a clock of the test. */
+/** A policy with a clock that the test controls. */
 function policyAt(startMs: number) {
   const clock = { ms: startMs }
   return { clock, restarts: createRestarts(() => clock.ms) }

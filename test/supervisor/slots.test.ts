@@ -1,4 +1,4 @@
-// Effects as the supervisor runs them: filled in, fenced, bounded, and with failures that storage can keep.
+// Effects in slots: fenced, bounded by deadlines, and with failures that can be stored.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type AnyActorLogic, type AnyActorRef, createActor, toPromise } from 'xstate'
@@ -16,7 +16,7 @@ const day = 24 * 60 * 60 * 1000
 
 type Effect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 
-/** The slot `work` of a sample, filled with that effect, and every bug it reported. */
+/** The slot `work` of a sample, filled with that effect, and every reported bug. */
 function fillWork(t: TestContext, work: Effect, changes: Partial<SlotOptions> = {}) {
   const bugs: unknown[] = []
   const onBug = (...bug: unknown[]) => void bugs.push(bug)

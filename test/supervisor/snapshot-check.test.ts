@@ -1,4 +1,4 @@
-// What is stored may not fit the chart of today: its actor is parked, says why, and may be asked for again.
+// A snapshot that does not fit the current chart parks its actor with a reason. It can be requested again.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ActorRow } from '../../storage/actors/actors.ts'
@@ -21,7 +21,7 @@ interface Stored {
   children: Record<string, object>
 }
 
-/** A sample that an earlier daemon left at work, with its snapshot changed since. */
+/** A sample that an earlier daemon left running, with a modified snapshot. */
 async function leftSample(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
   const storage = await temporaryStorage(t)
   const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })

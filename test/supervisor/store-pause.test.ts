@@ -1,4 +1,4 @@
-// Effects that a store which cannot write has failed: they begin again, and their chart hears nothing of it.
+// Effects that fail because the store cannot write: they are retried, and the chart is not involved.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
@@ -12,7 +12,7 @@ import {
 
 const full = new StorageError('commit_failed', 'no space left')
 
-/** Is refused by the store so often, then succeeds. */
+/** Fails with a refused commit that many times, then succeeds. */
 function refusedEffect(times: number) {
   const run = { attempts: 0 }
   const work: SampleEffect = async () => {

@@ -1,4 +1,4 @@
-// The supervisor against real LMDB: write ahead, restore, fences, restarts, parking.
+// The supervisor with a real LMDB store: write-ahead, restore, fences, restarts, parking.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'

@@ -1,4 +1,4 @@
-// What a transition writes, of real charts: plain JSON, in the words of the API.
+// What the transitions of real charts write: plain JSON with the field names of the API.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

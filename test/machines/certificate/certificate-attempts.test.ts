@@ -1,4 +1,4 @@
-// The chart of a certificate over its attempts: how long it waits for what, and what holds while it fails.
+// The attempts of a certificate: the backoff per failure, and what stays valid while attempts fail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -1,4 +1,4 @@
-// The chart of a certificate: what leads where, what each effect gets, and that a restart changes nothing.
+// The chart of a certificate: its transitions, the input of each effect, and a restart at every step.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

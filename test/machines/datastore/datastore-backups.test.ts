@@ -1,4 +1,4 @@
-// The region of a datastore in which its backups begin: at their times, each once, also over a restart.
+// Scheduled backups of a datastore: started when due, once each, also after a restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from '../../../machines/datastore/datastore.ts'

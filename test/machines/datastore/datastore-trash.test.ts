@@ -1,4 +1,4 @@
-// The trash of a datastore: a final backup, a wait, and either its way back or its end.
+// The trash of a datastore: a final backup, a wait, and either the restore or the removal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine, migrate } from '../../../machines/datastore/datastore.ts'

@@ -1,5 +1,5 @@
-// The chart of a datastore: made, kept, brought back, and removed only when it is told to; its limits change
-// whatever else it does.
+// The chart of a datastore: created, supervised, restarted, removed only on request; limits change
+// in any state.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What each effect of a deploy is told, because after a restart that is all it knows.
+// The input of each effect of a deploy, because after a restart an effect has nothing else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from '../../../machines/deploy/deploy.ts'
@@ -16,7 +16,10 @@ import { forever, runMachine, type TestEffect } from '../../support/machine-run.
 const owner = { id: 'dep-1', serviceId: 'svc-1' }
 const minuteMs = 60_000
 
-/** Effects that keep what they were told; the first to end does so a minute after the request, and so on. */
+/**
+ * Effects that record their inputs. The first ends one minute after the request, the next after two,
+ * and so on.
+ */
 function listeningEffects(changes: Record<string, TestEffect> = {}) {
   const told: Record<string, unknown> = {}
   let atMs = Date.parse(deployInput().at)
@@ -33,7 +36,7 @@ function listeningEffects(changes: Record<string, TestEffect> = {}) {
   return { told, effects: Object.fromEntries(effects.map(([name, effect]) => [name, listen(name, effect)])) }
 }
 
-/** So many minutes after the request. */
+/** The instant `minutes` after the request. */
 const inMinutes = (count: number) => Date.parse(deployInput().at) + count * minuteMs
 
 test('every effect is told whose it is, what came before, and until when it has time', async () => {

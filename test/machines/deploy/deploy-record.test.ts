@@ -1,4 +1,4 @@
-// What a deploy shows outside in each state, and what it writes of a service with a disk when it fails.
+// The record of a deploy in each state, and its patch of a service with a disk when it fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
@@ -9,7 +9,7 @@ import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../su
 
 const waits: TestEffect = (_, signal) => forever(signal)
 
-/** Every state with what is shown in it. */
+/** Every state with its record. */
 function watch(run: Run) {
   const shown: Record<string, unknown[]> = {}
   run.actor.subscribe((snapshot) => {

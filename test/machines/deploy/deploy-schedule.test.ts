@@ -1,4 +1,4 @@
-// The deploy of a cron job: live as soon as its parts are ready, because nothing of it runs by itself.
+// The deploy of a cron job: live as soon as its parts are ready, because only its schedule starts runs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'

@@ -1,5 +1,5 @@
-// The ways into a deploy: an image that is pulled, one that ran before, a command before the start, and a
-// snapshot of an earlier version.
+// Variants of a deploy: a pulled image, a reused image, a pre-deploy command, and snapshots
+// of earlier versions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeploySnapshot, machine, migrate, version } from '../../../machines/deploy/deploy.ts'
@@ -36,7 +36,7 @@ test('a built image has its command run as well', async () => {
   assert.deepEqual(run.states.slice(2, 5), ['running.building', 'running.preparing', 'running.starting'])
 })
 
-/** What the context of a deploy did not hold in each earlier version. */
+/** The context fields that each earlier version did not have. */
 const unknown: [version: number, fields: string[]][] = [
   [1, ['preDeploy', 'settleMs', 'onSchedule']],
   [2, ['settleMs', 'onSchedule']],

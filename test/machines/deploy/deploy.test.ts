@@ -21,7 +21,7 @@ import { toMermaid } from '../../support/mermaid.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
 
-/** A run that stands still in that state. */
+/** A run that stops in that state. */
 async function runUntil(state: string, changes: Record<string, TestEffect> = {}) {
   const blocked = state === 'failing' ? { buildImage: () => Promise.reject(failure) } : {}
   const effects = happyEffects({ ...blocked, ...changes, [slotOf[state]!]: waits })
@@ -33,7 +33,7 @@ async function runUntil(state: string, changes: Record<string, TestEffect> = {})
   return run
 }
 
-/** A deploy of an image with a command before the start. */
+/** A deploy of an image with a pre-deploy command. */
 function runImage(effects: Record<string, TestEffect>) {
   const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })
   return runMachine(machine, { ...effects, awaitTurn }, { input: imageInput() })
@@ -128,7 +128,7 @@ const commands = [
   { type: 'instances.reported', at: instant, degraded: true },
 ] as const
 
-/** What each command does in each state; null: not handled, the supervisor says so. */
+/** The next state for each command in each state; null if the command is not handled, which is reported. */
 const answers: Record<string, [cancel: string | null, reported: string | null]> = {
   queued: ['canceling', null],
   'running.fetching': ['canceling', null],
@@ -188,7 +188,7 @@ test('from every snapshot of its life a fresh actor reaches the same end', async
   }
 })
 
-/** What each transition from now on writes of the service. */
+/** Records the service patch of each later transition. */
 function listenForService(run: Run): unknown[] {
   const told: unknown[] = []
   let before: DeploySnapshot | null = null

@@ -1,4 +1,4 @@
-// The chart of the edge: started, kept, started again whatever happens, and stopped only when it is told to.
+// The chart of the edge: started, reconciled, restarted after every failure, stopped only on request.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The ends of a job run: each way to them, what the record and the log say then, and a restart at every step.
+// The ends of a job run: each path to them, the record and the log, and a restart at every step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from '../../../machines/job-run/job-run.ts'
@@ -30,7 +30,7 @@ interface End {
   path: string[]
   record: JobRunRecord
   outcome: string
-  /** Ended by a cancel in that state. */
+  /** Canceled in that state. */
   cancelIn?: string
 }
 
@@ -108,7 +108,7 @@ const ends: Record<string, End> = {
     },
     outcome: 'canceled by Ada',
   },
-  // Docker started it all the same, a moment after the cancel.
+  // Docker started the container anyway, shortly after the cancel.
   'that is canceled while it starts': {
     effects: {
       startRun: waits,
@@ -142,7 +142,7 @@ async function runTo(end: End): Promise<Run> {
   return run
 }
 
-/** Also of one that is brought back; not of one that had its cancel. */
+/** Also for a restored run; not for one that was already canceled. */
 async function cancelInTime(run: Run, { cancelIn, path }: End): Promise<void> {
   if (!cancelIn || path.indexOf(stateOf(run)) > path.indexOf(cancelIn)) return
   await run.reached(cancelIn)

@@ -1,5 +1,5 @@
 // The chart of a job run: its paths, its failures, a cancel in every state, and a restart at every step.
-// Whatever becomes of it, it is over only when its container and its place are given back.
+// Every run ends only after its container is removed and its turn is free.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -56,12 +56,12 @@ test('a run has its turn, starts, is followed to its end, and succeeds with what
   ])
 })
 
-/** What the API shows of a run that is in that state. */
+/** The record of a run in that state. */
 const shown: Record<string, JobRunRecord> = {
   pending: asAsked,
   'running.starting': starting,
   'running.following': following,
-  // It has failed, and is not over.
+  // The run has failed, but it is not over.
   'running.stopping': following,
   'canceling.stopping': canceled,
   'canceling.clearing': { ...canceled, exit_code: 143 },
@@ -77,7 +77,7 @@ for (const [state, record] of Object.entries(shown)) {
   })
 }
 
-/** The paths of all states that have none within. */
+/** The paths of all leaf states. */
 function leavesOf(node: AnyStateNode): string[] {
   const inner = Object.values(node.states)
   return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leavesOf)

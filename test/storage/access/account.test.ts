@@ -1,4 +1,4 @@
-// The account on disk: one, kept over restarts, and readable with one of its two rows damaged.
+// The stored account: one, persistent, and readable with one of its two rows damaged.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../support/directory.ts'

@@ -1,4 +1,4 @@
-// Attempts on disk: told apart, in order, kept over restarts and forgotten when they no longer count.
+// Stored attempts: distinct, ordered, persistent, and deleted once they are expired.
 import { deepEqual, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptRow, GuessTarget } from '../../../storage/access/attempts.ts'

@@ -1,4 +1,4 @@
-// Rows that are found by a secret: it leads to them, and nothing on disk leads back to it.
+// Rows that are found by a secret. The secret cannot be recovered from the stored data.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../../storage/access/hashed-tokens.ts'

@@ -1,4 +1,4 @@
-// The server token: made once, for its owner's eyes, and never replaced by what is no token.
+// The server token: created once, readable only by its owner, and never replaced by an invalid one.
 import { equal, match, throws } from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

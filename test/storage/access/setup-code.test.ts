@@ -1,4 +1,4 @@
-// The setup code: for its owner's eyes, the same over restarts, and no code at all rather than half of one.
+// The setup code: readable only by its owner, stable over restarts, and null if the file is truncated.
 import { equal, match, notEqual } from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// Actors on disk: rows, records, lists, the active index and a bounded history, each transition in one
-// commit.
+// Stored actors: rows, records, lists, the active index and a bounded history. One commit per transition.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActorRecord, HistoryEntry } from '../../../storage/actors/actors.ts'

@@ -1,4 +1,4 @@
-// The pool of open files: how many at once, which stay open, and when each is really closed.
+// The pool of open files: its limit, which files stay open, and when each is closed.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { FilePool } from '../../../storage/log/file-pool.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { eventually } from '../../support/supervision.ts'
 
-/** A pool over files of these names, and the last handle of each that was used. */
+/** A pool over files of these names, and the last handle of each file. */
 function openPool(t: TestContext, limit: number, names: string[]) {
   const directory = temporaryDirectory(t)
   const pool = new FilePool(limit)
@@ -25,7 +25,7 @@ function openPool(t: TestContext, limit: number, names: string[]) {
   return { pool, directory, handles, use, isOpen, openOnes: () => names.filter((name) => isOpen(name)) }
 }
 
-/** Something that goes on until it is told to end. */
+/** Work that runs until the test ends it. */
 function held() {
   let [begin, end] = [() => {}, () => {}]
   const begun = new Promise<void>((resolve) => {

@@ -112,7 +112,7 @@ test('a line that somebody saw is still there after a SIGKILL', async (t) => {
   )
 })
 
-/** A log with one line whose file then becomes /dev/full, until the disk is emptied. */
+/** A log with one line whose file is then replaced by /dev/full, until the disk has space again. */
 async function openOnFullDisk(t: TestContext, limits: { pendingBytes?: number; segmentBytes?: number } = {}) {
   const directory = temporaryDirectory(t)
   const codes: string[] = []

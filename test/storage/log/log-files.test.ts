@@ -10,7 +10,7 @@ import { openTestLogs, readLog } from '../../support/logs.ts'
 const ts = '2026-01-02T03:04:05.678Z'
 const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
 
-/** What a crash may leave behind the last whole line. */
+/** What a crash may leave after the last complete line. */
 const tornEnds = {
   'half a line': '[4,"2026-01-02T03:04:05.678Z","stdout","ha',
   'a line that is not JSON': '[4,"2026"\n',
@@ -168,7 +168,7 @@ async function writeLines(logs: Logs, from: number, to: number): Promise<void> {
   await logs.flush()
 }
 
-/** Lines by number; fails when the numbers do not rise. */
+/** Lines by number. Fails when the numbers do not rise. */
 async function readTexts(logs: Logs): Promise<Record<number, string>> {
   const lines = await readLog(logs, 'svc-1')
   const numbers = lines.map(({ number }) => number)

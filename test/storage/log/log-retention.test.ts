@@ -1,4 +1,4 @@
-// What is kept of a log of which only the newest lines are wanted, by size and age, and the note beside it.
+// Retention of a log without a head, by size and age, and its note.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'

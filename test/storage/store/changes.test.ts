@@ -1,4 +1,4 @@
-// The change feed: numbers that only rise, and a memory that says when it does not know.
+// The change feed: numbers only rise, and a reader that is too far behind is detected.
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

@@ -101,7 +101,7 @@ function openFilesOf(pid: number): string[] {
     try {
       return [readlinkSync(join(directory, name))]
     } catch {
-      return [] // Closed meanwhile: a program that starts opens its libraries.
+      return [] // Closed after readdir: a starting program opens and closes its libraries.
     }
   })
 }

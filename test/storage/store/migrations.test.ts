@@ -1,4 +1,4 @@
-// The store's schema: steps that run once, in order and whole, and a newer store that is left alone.
+// The store's schema: each step runs once, in order and atomically, and a newer store is left unchanged.
 import { deepEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Migration, migrate } from '../../../storage/store/migrations.ts'

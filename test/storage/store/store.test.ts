@@ -1,4 +1,4 @@
-// One commit is one transaction: whole or not at all, also beside others, and never silent for ever.
+// One commit is one transaction: atomic, also under concurrency, and it always settles.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
