@@ -141,7 +141,7 @@ export class Datastores {
   trashWithin(id: string): void {
     const row = this.#rows.getOrNull(id)
     if (!row || row.trashed) return
-    this.#free(row)
+    this.#releaseNameAndPort(row)
     this.#rows.put(id, { ...row, trashed: true })
   }
 
@@ -167,13 +167,13 @@ export class Datastores {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
       if (!row) return
-      if (!row.trashed) this.#free(row)
+      if (!row.trashed) this.#releaseNameAndPort(row)
       this.#passwords.remove(id)
       this.#rows.remove(id)
     })
   }
 
-  #free({ name, port }: DatastoreRow): void {
+  #releaseNameAndPort({ name, port }: DatastoreRow): void {
     if (port !== null) this.#ports.remove(port)
     this.#names.release(name)
   }

@@ -23,7 +23,7 @@ export interface IssuancePause {
   reason: string
 }
 
-interface Kept {
+interface Ledger {
   issued: IssuedCertificate[]
   pauses: IssuancePause[]
 }
@@ -31,16 +31,16 @@ interface Kept {
 export type IssuedCertificates = ReturnType<typeof openIssuedCertificates>
 
 /** Twice the week over which authorities count: an earlier burst still affects the limit. */
-const keptMs = 14 * 24 * 60 * 60_000
+const retentionMs = 14 * 24 * 60 * 60_000
 
 export function openIssuedCertificates(directory: string) {
   const path = join(directory, 'issued.json')
-  let known: Kept | null = null
-  const all = (): Kept => {
+  let known: Ledger | null = null
+  const all = (): Ledger => {
     known ??= read(path) ?? { issued: [], pauses: [] }
     return known
   }
-  const keep = (next: Kept) => {
+  const save = (next: Ledger) => {
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
     createPrivateFile(path, `${JSON.stringify(next)}\n`)
     known = next
@@ -55,8 +55,8 @@ export function openIssuedCertificates(directory: string) {
     record(added: IssuedCertificate[], nowMs = Date.now()): void {
       const { issued, pauses } = all()
       const orders = new Set(issued.map(({ order }) => order))
-      const young = issued.filter(({ at }) => Date.parse(at) > nowMs - keptMs)
-      keep({ issued: [...young, ...added.filter(({ order }) => !orders.has(order))], pauses })
+      const young = issued.filter(({ at }) => Date.parse(at) > nowMs - retentionMs)
+      save({ issued: [...young, ...added.filter(({ order }) => !orders.has(order))], pauses })
     },
 
     pauses: (directoryUrl: string, nowMs = Date.now()) =>
@@ -68,15 +68,15 @@ export function openIssuedCertificates(directory: string) {
       const isSame = (one: IssuancePause) =>
         one.directoryUrl === added.directoryUrl && one.domain === added.domain
       const others = pauses.filter((one) => !isSame(one) && Date.parse(one.until) > nowMs)
-      keep({ issued, pauses: [...others, added] })
+      save({ issued, pauses: [...others, added] })
     },
   }
 }
 
 /** A damaged file counts as missing: the authority still enforces its own limits. */
-function read(path: string): Kept | null {
+function read(path: string): Ledger | null {
   try {
-    const { issued, pauses } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<Kept>
+    const { issued, pauses } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<Ledger>
     return Array.isArray(issued) && Array.isArray(pauses) ? { issued, pauses } : null
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'

@@ -7,18 +7,18 @@ interface OpenFile {
   path: string
   file: Promise<FileHandle>
   users: number
-  isForgotten: boolean
+  isEvicted: boolean
 }
 
 export class FilePool {
-  #keptFiles: number
+  #maxOpen: number
   readonly #files = new Map<string, OpenFile>()
   readonly #closing = new Set<Promise<void>>()
   readonly #turns: LimitFunction
 
   constructor(limit: number) {
     this.#turns = pLimit(limit)
-    this.#keptFiles = limit
+    this.#maxOpen = limit
   }
 
   /** Runs with the open file; waits while too many are in use. After a failure the file is reopened. */
@@ -28,7 +28,7 @@ export class FilePool {
       try {
         return await run(await used.file)
       } catch (error) {
-        this.#forget(used)
+        this.#evict(used)
         throw error
       } finally {
         this.#leave(used)
@@ -37,20 +37,20 @@ export class FilePool {
   }
 
   /** Closes the file after its last use. */
-  forget(path: string): void {
-    const kept = this.#files.get(path)
-    if (kept !== undefined) this.#forget(kept)
+  evict(path: string): void {
+    const entry = this.#files.get(path)
+    if (entry !== undefined) this.#evict(entry)
   }
 
   /** Closes all files. A file in use is closed after its last use. */
   async close(): Promise<void> {
-    this.#keptFiles = 0
-    for (const kept of this.#files.values()) this.#forget(kept)
+    this.#maxOpen = 0
+    for (const entry of this.#files.values()) this.#evict(entry)
     await Promise.all(this.#closing)
   }
 
   #enter(path: string): OpenFile {
-    const used = this.#files.get(path) ?? { path, file: open(path, 'r+'), users: 0, isForgotten: false }
+    const used = this.#files.get(path) ?? { path, file: open(path, 'r+'), users: 0, isEvicted: false }
     used.users++
     this.#files.delete(path)
     this.#files.set(path, used)
@@ -59,22 +59,22 @@ export class FilePool {
 
   #leave(used: OpenFile): void {
     used.users--
-    if (used.isForgotten && used.users === 0) this.#closeFile(used)
-    for (const kept of this.#files.values()) {
-      if (this.#files.size <= this.#keptFiles) return
-      if (kept.users === 0) this.#forget(kept)
+    if (used.isEvicted && used.users === 0) this.#closeFile(used)
+    for (const entry of this.#files.values()) {
+      if (this.#files.size <= this.#maxOpen) return
+      if (entry.users === 0) this.#evict(entry)
     }
   }
 
-  #forget(kept: OpenFile): void {
-    if (kept.isForgotten) return
-    kept.isForgotten = true
-    this.#files.delete(kept.path)
-    if (kept.users === 0) this.#closeFile(kept)
+  #evict(entry: OpenFile): void {
+    if (entry.isEvicted) return
+    entry.isEvicted = true
+    this.#files.delete(entry.path)
+    if (entry.users === 0) this.#closeFile(entry)
   }
 
-  #closeFile(kept: OpenFile): void {
-    const closed = kept.file.then((file) => file.close()).catch(() => undefined)
+  #closeFile(entry: OpenFile): void {
+    const closed = entry.file.then((file) => file.close()).catch(() => undefined)
     this.#closing.add(closed)
     void closed.then(() => this.#closing.delete(closed))
   }

@@ -115,7 +115,7 @@ export class LogFiles {
   }
 
   async remove(): Promise<void> {
-    for (const segment of this.#segments.splice(0)) this.#pool.forget(segment.path)
+    for (const segment of this.#segments.splice(0)) this.#pool.evict(segment.path)
     await rm(this.#directory, { recursive: true, force: true })
   }
 
@@ -139,7 +139,7 @@ export class LogFiles {
 
   async #drop(segments: Segment[]): Promise<void> {
     for (const segment of segments) {
-      this.#pool.forget(segment.path)
+      this.#pool.evict(segment.path)
       await rm(segment.path, { force: true })
       this.#segments.splice(this.#segments.indexOf(segment), 1)
     }

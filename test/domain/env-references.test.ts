@@ -18,7 +18,7 @@ const propertiesOf: Record<string, readonly string[]> = {
 }
 
 /** Whether an instance with this value would start on that server. */
-function starts(value: string): boolean {
+function canStart(value: string): boolean {
   const lookup = (noun: string, name: string, property: string) =>
     propertiesOf[`${noun}.${name}`]?.includes(property) ? 'x' : null
   try {
@@ -49,7 +49,7 @@ const values = {
 
 for (const [value, leads] of Object.entries(values)) {
   test(`${value} ${leads ? 'is resolvable, and an instance starts with it' : 'is neither'}`, () => {
-    assert.deepEqual([isResolvable(value, has), starts(value)], [leads, leads])
+    assert.deepEqual([isResolvable(value, has), canStart(value)], [leads, leads])
   })
 }
 

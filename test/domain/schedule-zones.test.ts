@@ -133,7 +133,7 @@ function windowsAround(): Window[] {
 }
 
 /** Sample instants: at and around the change, around the nearest times, and others. */
-function askedIn({ change }: Window, due: number[], drawn: number[]): number[] {
+function sampleInstants({ change }: Window, due: number[], drawn: number[]): number[] {
   const near = due.toSorted((a, b) => Math.abs(a - change) - Math.abs(b - change)).slice(0, 6)
   const others = drawn.map((minute) => change + minute * minuteMs)
   return [change, ...near, ...others].flatMap((at) => [at - 1, at, at + 1])
@@ -157,7 +157,7 @@ test('every schedule has the times that clocks, read minute by minute, say aroun
   const property = fc.property(place, anySchedule(), drawn, (index, schedule, others) => {
     const window = windows[index]!
     const due = dueIn(schedule, window.minutes)
-    for (const asked of askedIn(window, due, others)) {
+    for (const asked of sampleInstants(window, due, others)) {
       const expected = [due.findLast((time) => time <= asked), due.find((time) => time > asked)]
       const from = `${schedule.text} in ${window.title}, from ${new Date(asked).toISOString()}`
       assert.deepEqual(neighbors(schedule.text, asked, window), expected, from)

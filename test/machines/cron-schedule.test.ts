@@ -27,7 +27,7 @@ import {
 } from '../support/schedule-chart.ts'
 
 /** The same effect, and the inputs that it got. */
-function listening(effect: TestEffect) {
+function recording(effect: TestEffect) {
   const heard: unknown[] = []
   const listen: TestEffect = (input, signal) => {
     heard.push(input)
@@ -37,8 +37,8 @@ function listening(effect: TestEffect) {
 }
 
 test('an instant that comes gets its run, and the next one is counted from it', async () => {
-  const waiting = listening(inTurn(due(1)))
-  const beginning = listening(working.beginRun!)
+  const waiting = recording(inTurn(due(1)))
+  const beginning = recording(working.beginRun!)
   const run = startSchedule({ awaitInstant: waiting.effect, beginRun: beginning.effect })
   while (waiting.heard.length < 2) await tick()
   assert.deepEqual(run.states, ['waiting', 'due', 'waiting'])
@@ -54,7 +54,7 @@ test('the run of an instant is begun again after a restart under the id that was
   const first = startSchedule({ awaitInstant: inTurn(due(1)), beginRun: waits })
   await first.reached('due')
   first.actor.stop()
-  const beginning = listening(working.beginRun!)
+  const beginning = recording(working.beginRun!)
   const effects = { ...working, beginRun: beginning.effect }
   const run = runMachine(machine, effects, { snapshot: first.snapshots.at(-1)! })
   await run.reached('waiting')
@@ -65,7 +65,7 @@ test('the run of an instant is begun again after a restart under the id that was
 
 test('a plan that is changed is waited by at once, and instants from before it are forgotten', async () => {
   const next = { ...plan, schedule: '*/5 * * * *' }
-  const waiting = listening(inTurn(due(1), planned(next)))
+  const waiting = recording(inTurn(due(1), planned(next)))
   const run = startSchedule({ awaitInstant: waiting.effect })
   while (waiting.heard.length < 3) await tick()
   assert.deepEqual(waiting.heard.at(-1), { ...own, plan: next, since: noticed, used: [hour(1)] })

@@ -27,7 +27,7 @@ const input: TerminalLoginInput = {
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 /** Time does not pass, and the token is issued immediately. */
-const still = { awaitExpiry: waits, issueToken: succeeds, revokeToken: succeeds }
+const idleEffects = { awaitExpiry: waits, issueToken: succeeds, revokeToken: succeeds }
 
 const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
 const send = ({ actor }: Run, type: string) => actor.send({ type, at: instant, by: 'Ada', grant })
@@ -109,7 +109,7 @@ async function runTo(name: string): Promise<Run> {
   const { events: played, slot } = states[name]!
   const { awaitExpiry, expire } = openClock()
   const held = slot === undefined ? {} : { [slot]: waits }
-  const run = runMachine(machine, { ...still, awaitExpiry, ...held }, { input })
+  const run = runMachine(machine, { ...idleEffects, awaitExpiry, ...held }, { input })
   for (const event of played) {
     if (event === 'expire') expire()
     else send(run, event)
@@ -145,7 +145,7 @@ for (const [name, { invoked }] of Object.entries(states)) {
   test(`${invoked} that fails while ${name} has no answer in the chart: it is the supervisor’s`, async () => {
     const { actor, snapshots } = await runTo(name)
     actor.stop()
-    const failing = { ...still, [invoked]: () => Promise.reject(failure) }
+    const failing = { ...idleEffects, [invoked]: () => Promise.reject(failure) }
     const run = runMachine(machine, failing, { snapshot: snapshots.at(-1)! })
     await turn()
     assert.equal(run.actor.getSnapshot().status, 'error')
@@ -170,7 +170,7 @@ const lives: Record<string, Life> = {
 
 async function live({ answer, isPolled }: Life, from: Parameters<typeof runMachine>[2]): Promise<Run> {
   const { awaitExpiry, expire } = openClock()
-  const run = runMachine(machine, { ...still, awaitExpiry }, from)
+  const run = runMachine(machine, { ...idleEffects, awaitExpiry }, from)
   const taken = { pending: answer, 'approved.waiting': isPolled && 'collect', denied: isPolled && 'tell' }
   while (run.actor.getSnapshot().status === 'active') {
     const event = taken[stateOf(run) as keyof typeof taken]
@@ -195,14 +195,14 @@ for (const [name, life] of Object.entries(lives)) {
 
 test('one that is begun again issues no second token when it has issued one', async () => {
   const waiting = await runTo('approved.waiting')
-  const run = runMachine(machine, still, { snapshot: waiting.snapshots.at(-1)! })
+  const run = runMachine(machine, idleEffects, { snapshot: waiting.snapshots.at(-1)! })
   send(run, 'collect')
   assert.deepEqual([run.started, stateOf(run)], [['awaitExpiry'], 'collected'])
 })
 
 test('each effect gets what it needs and no more, and the token is none of it', async () => {
   const given: [string, unknown][] = []
-  const noting = Object.entries({ ...still, awaitExpiry: waits }).map(([name, effect]) => {
+  const noting = Object.entries({ ...idleEffects, awaitExpiry: waits }).map(([name, effect]) => {
     const noted: TestEffect = (effectInput, signal) => {
       given.push([name, effectInput])
       return effect(effectInput, signal)

@@ -21,7 +21,7 @@ interface Made {
   of?: { kind: string; service_id: string | null; prefix: 'cli' | 'dep' }
 }
 
-async function make(storage: Storage, { minutes, final, of }: Made): Promise<string> {
+async function createActor(storage: Storage, { minutes, final, of }: Made): Promise<string> {
   const id = idAt(minutes, of?.prefix)
   const row = { id, kind: of?.kind ?? kind, service_id: of?.service_id ?? null, final }
   await storage.actors.create(transitionOf(row, { status: final ? 'collected' : 'pending' }))
@@ -33,8 +33,8 @@ const cutoff = timeMs + 10 * 60_000
 test('those that are final and old enough are gone, with record and history', async (t) => {
   const storage = await temporaryStorage(t)
   const { actors } = storage
-  const old = await make(storage, { minutes: 1, final: true })
-  const young = await make(storage, { minutes: 10, final: true })
+  const old = await createActor(storage, { minutes: 1, final: true })
+  const young = await createActor(storage, { minutes: 10, final: true })
 
   await actors.removeFinal(kind, cutoff)
 
@@ -45,8 +45,8 @@ test('those that are final and old enough are gone, with record and history', as
 
 test('one that is not over stays however old it is, and so does one that is parked', async (t) => {
   const storage = await temporaryStorage(t)
-  const open = await make(storage, { minutes: 1, final: false })
-  const parked = await make(storage, { minutes: 2, final: false })
+  const open = await createActor(storage, { minutes: 1, final: false })
+  const parked = await createActor(storage, { minutes: 2, final: false })
   await storage.actors.park(parked, 'a bug', '2026-01-01T00:03:00.000Z')
 
   await storage.actors.removeFinal(kind, cutoff)
@@ -58,8 +58,8 @@ test('one that is not over stays however old it is, and so does one that is park
 test('actors of other kinds and of services are left alone', async (t) => {
   const storage = await temporaryStorage(t)
   const deploy = { kind: 'deploy', service_id: 'svc-1', prefix: 'dep' } as const
-  const kept = await make(storage, { minutes: 1, final: true, of: deploy })
-  const stray = await make(storage, { minutes: 1, final: true, of: { ...deploy, service_id: null } })
+  const kept = await createActor(storage, { minutes: 1, final: true, of: deploy })
+  const stray = await createActor(storage, { minutes: 1, final: true, of: { ...deploy, service_id: null } })
 
   await storage.actors.removeFinal(kind, cutoff)
 
@@ -69,7 +69,7 @@ test('actors of other kinds and of services are left alone', async (t) => {
 test('nothing of them is left on the disk', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
-  const old = await make(storage, { minutes: 1, final: true })
+  const old = await createActor(storage, { minutes: 1, final: true })
 
   await storage.actors.removeFinal(kind, cutoff)
   await storage.close()

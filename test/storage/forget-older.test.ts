@@ -8,7 +8,7 @@ import { temporaryStorage } from '../support/supervision.ts'
 
 const kind = 'job-run'
 
-async function make(storage: Storage, { final = true, service_id = 'svc-1' } = {}): Promise<string> {
+async function createActor(storage: Storage, { final = true, service_id = 'svc-1' } = {}): Promise<string> {
   const id = storage.ids.newId('job')
   await storage.actors.create(transitionOf({ id, kind, final, service_id }, { status: 'pending' }))
   return id
@@ -18,7 +18,7 @@ test('the newest stay, the others are gone with record, index and history, and a
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const made: string[] = []
-  for (let count = 0; count < 5; count++) made.unshift(await make(storage))
+  for (let count = 0; count < 5; count++) made.unshift(await createActor(storage))
 
   const gone = await storage.actors.removeOlder(kind, 'svc-1', 2)
   const again = await storage.actors.removeOlder(kind, 'svc-1', 2)
@@ -40,11 +40,11 @@ test('the newest stay, the others are gone with record, index and history, and a
 
 test('one that is not over stays however old it is, and so do those of other services', async (t) => {
   const storage = await temporaryStorage(t)
-  const elsewhere = await make(storage, { service_id: 'svc-0' })
-  const later = await make(storage, { service_id: 'svc-2' })
-  const open = await make(storage, { final: false })
-  const over = await make(storage)
-  const newest = await make(storage)
+  const elsewhere = await createActor(storage, { service_id: 'svc-0' })
+  const later = await createActor(storage, { service_id: 'svc-2' })
+  const open = await createActor(storage, { final: false })
+  const over = await createActor(storage)
+  const newest = await createActor(storage)
 
   deepEqual(await storage.actors.removeOlder(kind, 'svc-1', 1), [over])
 

@@ -18,7 +18,7 @@ function guarded(fences: Fences, actorId: string) {
 }
 
 /** Records when a promise settles, without waiting for it. */
-function watch(order: string[], name: string, promise: Promise<unknown>): Promise<void> {
+function recordSettled(order: string[], name: string, promise: Promise<unknown>): Promise<void> {
   return promise.then(() => void order.push(name))
 }
 
@@ -44,11 +44,11 @@ test('the fence opens when every aborted effect of that actor has ended, however
   const order: string[] = []
   one.abort()
   two.abort()
-  const passing = watch(order, 'passed', fences.pass('dep-1'))
+  const passing = recordSettled(order, 'passed', fences.pass('dep-1'))
   one.end()
-  await watch(order, 'one ended', one.result)
+  await recordSettled(order, 'one ended', one.result)
   two.fail(new Error('aborted'))
-  await watch(
+  await recordSettled(
     order,
     'two ended',
     two.result.catch(() => undefined),
@@ -87,7 +87,7 @@ test('after its bound the fence opens all the same, and says when the late effec
   effect.abort()
   const { late } = await fences.pass('dep-1')
   const order: string[] = []
-  const told = watch(order, 'late ended', late!)
+  const told = recordSettled(order, 'late ended', late!)
   await new Promise((resolve) => setImmediate(resolve))
   order.push('passed')
   effect.end()
@@ -116,11 +116,11 @@ test('settled waits for every effect of every actor, aborted or not', async () =
   const [one, two] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-2')]
   const order: string[] = []
   one.abort()
-  const settling = watch(order, 'settled', fences.settled(30_000))
+  const settling = recordSettled(order, 'settled', fences.settled(30_000))
   one.end()
-  await watch(order, 'one ended', one.result)
+  await recordSettled(order, 'one ended', one.result)
   two.end()
-  await watch(order, 'two ended', two.result)
+  await recordSettled(order, 'two ended', two.result)
   await settling
   assert.deepEqual(order, ['one ended', 'two ended', 'settled'])
 })

@@ -78,7 +78,7 @@ for (const kind of kinds) {
       await recover(first, storage, one)
 
       await first.stop()
-      await leaveNothingParked(t, storage, one)
+      await assertNothingParked(t, storage, one)
     }
   })
 }
@@ -153,7 +153,7 @@ async function recover(supervisor: Supervisor, storage: Storage, { id, kind, sta
   await assert.rejects(supervisor.discard(id), { code: 'not_parked' })
 }
 
-async function leaveNothingParked(t: TestContext, storage: Storage, { id, state }: RestingActor) {
+async function assertNothingParked(t: TestContext, storage: Storage, { id, state }: RestingActor) {
   const { restored, parked } = await supervise(t, storage).restore()
   const isOver = storage.actors.get(id)?.final
   assert.deepEqual([restored, parked, parkedIn(storage)], [isOver ? 0 : 1, 0, []], state)

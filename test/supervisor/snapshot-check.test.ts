@@ -22,7 +22,7 @@ interface Stored {
 }
 
 /** A sample that an earlier daemon left running, with a modified snapshot. */
-async function leftSample(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
+async function storedSample(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
   const storage = await temporaryStorage(t)
   const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
@@ -34,14 +34,14 @@ async function leftSample(t: TestContext, change: (snapshot: Stored) => object):
 }
 
 test('a stored state that the chart does not know parks its actor', async (t) => {
-  const storage = await leftSample(t, () => ({ value: 'resting' }))
+  const storage = await storedSample(t, () => ({ value: 'resting' }))
   const outcome = await superviseSamples(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 0, parked: 1 })
   assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit: .*resting/)
 })
 
 test('asked for again, an actor that still does not fit is refused each time and stays parked', async (t) => {
-  const storage = await leftSample(t, () => ({ value: 'resting' }))
+  const storage = await storedSample(t, () => ({ value: 'resting' }))
   const supervisor = superviseSamples(t, { storage })
   await supervisor.restore()
   for (let times = 0; times < 3; times++) {
@@ -51,7 +51,7 @@ test('asked for again, an actor that still does not fit is refused each time and
 })
 
 test('an effect that was under way and that the chart does not have any more parks its actor', async (t) => {
-  const storage = await leftSample(t, ({ children }) => ({
+  const storage = await storedSample(t, ({ children }) => ({
     children: { ...children, fetch: { ...children.work, src: 'fetch' } },
   }))
   await superviseSamples(t, { storage }).restore()
@@ -59,7 +59,7 @@ test('an effect that was under way and that the chart does not have any more par
 })
 
 test('an actor of a kind that nobody knows is parked, and the others go on', async (t) => {
-  const storage = await leftSample(t, () => ({}))
+  const storage = await storedSample(t, () => ({}))
   await storage.actors.create(transitionOf({ id: 'old-1', kind: 'sample-of-old' }))
   const outcome = await superviseSamples(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 1, parked: 1 })
@@ -79,7 +79,7 @@ test('an actor whose row is damaged when it is to come back is parked for that',
 })
 
 test('an actor that cannot be marked as parked is marked as soon as the store can write', async (t) => {
-  const storage = await leftSample(t, () => ({ value: 'resting' }))
+  const storage = await storedSample(t, () => ({ value: 'resting' }))
   const full = new Error('no space left')
   let refusals = 0
   const park: typeof storage.actors.park = async (...wanted) => {
@@ -95,7 +95,7 @@ test('an actor that cannot be marked as parked is marked as soon as the store ca
 })
 
 test('a parked actor that is asked for again goes on once, however many ask', async (t) => {
-  const storage = await leftSample(t, () => ({}))
+  const storage = await storedSample(t, () => ({}))
   await storage.actors.park('err-1', 'it kept failing', at)
   let begun = 0
   const work: SampleEffect = (input, signal) => {

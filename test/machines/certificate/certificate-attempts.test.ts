@@ -163,7 +163,7 @@ test('one whose file is lost is nobody’s any more, and is asked for again', as
   assert.deepEqual([status, not_after], ['ordering', null])
 })
 
-const cannot = (code: string, failures: number, host = '*.apps.example.com') => {
+const problemWith = (code: string, failures: number, host = '*.apps.example.com') => {
   const due = inTurn(...Array(failures - 1).fill(news('due')))
   const effects = { ...happy, obtainCertificate: troubled(code), keepWatch: due }
   return runMachine(machine, effects, { input: { ...input, host, serviceId: null } })
@@ -179,7 +179,7 @@ test('after three failures of its own a wildcard leaves its hosts to single cert
     ['acme_rate_limited', 5, undefined, false],
     ['acme_challenge_failed', 5, 'shop.example.com', false],
   ] as const) {
-    const run = cannot(code, failures, host)
+    const run = problemWith(code, failures, host)
     t.after(() => run.actor.stop())
     await eventLoopTurns(100)
     const { attempts, error, fallback } = recordOf(run)

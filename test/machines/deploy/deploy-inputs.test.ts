@@ -20,7 +20,7 @@ const minuteMs = 60_000
  * Effects that record their inputs. The first ends one minute after the request, the next after two,
  * and so on.
  */
-function listeningEffects(changes: Record<string, TestEffect> = {}) {
+function recordingEffects(changes: Record<string, TestEffect> = {}) {
   const told: Record<string, unknown> = {}
   let atMs = Date.parse(deployInput().at)
   const listen =
@@ -41,7 +41,7 @@ const inMinutes = (count: number) => Date.parse(deployInput().at) + count * minu
 
 test('every effect is told whose it is, what came before, and until when it has time', async () => {
   const input = deployInput({ clearCache: true })
-  const { told, effects } = listeningEffects()
+  const { told, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('deactivated')
   const image = 'berth/shop:dep-1'
   const expected = { port: 3000, portSource: 'default' }
@@ -60,15 +60,15 @@ test('every effect is told whose it is, what came before, and until when it has 
 
 test('a pull is told which image, and has the time of a fetch', async () => {
   const input: DeployInput = imageInput()
-  const { told, effects } = listeningEffects()
+  const { told, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('live')
   assert.deepEqual(told.pullImage, { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) })
 })
 
 test('the cleanup is told who was live before, and why there is something to clean', async () => {
-  const failing = listeningEffects({ fetchSource: () => Promise.reject(failure) })
+  const failing = recordingEffects({ fetchSource: () => Promise.reject(failure) })
   await runMachine(machine, failing.effects, { input: deployInput() }).reached('failed')
-  const canceling = listeningEffects({ fetchSource: (_, signal) => forever(signal) })
+  const canceling = recordingEffects({ fetchSource: (_, signal) => forever(signal) })
   const run = runMachine(machine, canceling.effects, { input: deployInput() })
   await run.reached('running.fetching')
   run.actor.send({ type: 'cancel', at: deployInput().at, by: 'Ada' })

@@ -10,7 +10,7 @@ import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../su
 const waits: TestEffect = (_, signal) => forever(signal)
 
 /** Every state with its record. */
-function watch(run: Run) {
+function recordStates(run: Run) {
   const shown: Record<string, unknown[]> = {}
   run.actor.subscribe((snapshot) => {
     const { status, phase, error, error_code } = toRecord(snapshot as DeploySnapshot)
@@ -23,7 +23,7 @@ function watch(run: Run) {
 test('a deploy that goes well shows its phases while it runs, and none before and after', async () => {
   const run = runMachine(machine, happyEffects(), { input: deployInput() })
   const queued = toRecord(run.actor.getSnapshot() as DeploySnapshot)
-  const shown = watch(run)
+  const shown = recordStates(run)
   await run.reached('deactivated')
   assert.deepEqual(
     [queued.status, queued.phase, queued.started_at, queued.finished_at],
@@ -45,10 +45,10 @@ test('a deploy that fails or is canceled shows so at once, and still when it is 
   const failing = runMachine(machine, happyEffects({ buildImage: () => Promise.reject(failure) }), {
     input: deployInput(),
   })
-  const shown = watch(failing)
+  const shown = recordStates(failing)
   await failing.reached('failed')
   const canceling = runMachine(machine, happyEffects({ buildImage: waits }), { input: deployInput() })
-  const shownToo = watch(canceling)
+  const shownToo = recordStates(canceling)
   await canceling.reached('running.building')
   canceling.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
   await canceling.reached('canceled')

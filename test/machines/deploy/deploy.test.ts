@@ -129,7 +129,7 @@ const commands = [
 ] as const
 
 /** The next state for each command in each state; null if the command is not handled, which is reported. */
-const answers: Record<string, [cancel: string | null, reported: string | null]> = {
+const commandTargets: Record<string, [cancel: string | null, reported: string | null]> = {
   queued: ['canceling', null],
   'running.fetching': ['canceling', null],
   'running.building': ['canceling', null],
@@ -144,7 +144,7 @@ const answers: Record<string, [cancel: string | null, reported: string | null]> 
   canceling: [null, null],
 }
 
-for (const [state, expected] of Object.entries(answers)) {
+for (const [state, expected] of Object.entries(commandTargets)) {
   for (const [index, command] of commands.entries()) {
     const outcome = expected[index]
     test(`${command.type} in ${state} ${outcome ? `leads to ${outcome}` : 'is not handled'}`, async () => {
@@ -189,7 +189,7 @@ test('from every snapshot of its life a fresh actor reaches the same end', async
 })
 
 /** Records the service patch of each later transition. */
-function listenForService(run: Run): unknown[] {
+function recordServicePatches(run: Run): unknown[] {
   const told: unknown[] = []
   let before: DeploySnapshot | null = null
   run.actor.subscribe((snapshot) => {
@@ -202,7 +202,7 @@ function listenForService(run: Run): unknown[] {
 
 test('the service is told who is desired before the switch, and who is live with `live`', async () => {
   const run = runMachine(machine, happyEffects({ keepInstances: waits }), { input: deployInput() })
-  const told = listenForService(run)
+  const told = recordServicePatches(run)
   await run.reached('live')
   run.actor.send({ type: 'instances.reported', at: instant, degraded: true })
   assert.deepEqual(told, [
@@ -221,7 +221,7 @@ for (const [exclusive, claims] of [
     const run = runMachine(machine, happyEffects({ awaitTurn: turn, switchTraffic: waits }), {
       input: deployInput(),
     })
-    const told = listenForService(run)
+    const told = recordServicePatches(run)
     await run.reached('running.switching')
     run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
     await run.reached('canceled')

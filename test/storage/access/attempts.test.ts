@@ -12,7 +12,7 @@ function instants({ attempts }: Storage, guessed: GuessTarget): number[] {
   return attempts.list(guessed).map(({ atMs }) => atMs)
 }
 
-async function keep(storage: Storage, guessed: GuessTarget, atMs: number): Promise<AttemptRow> {
+async function recordAttempts(storage: Storage, guessed: GuessTarget, atMs: number): Promise<AttemptRow> {
   const attempt = storage.attempts.create(guessed, atMs)
   await storage.attempts.record(attempt, never)
   return attempt
@@ -21,8 +21,8 @@ async function keep(storage: Storage, guessed: GuessTarget, atMs: number): Promi
 test('they are listed by what was guessed at, the oldest first, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
-  for (const atMs of [30, 1_900_000_000_000, 7]) await keep(first, 'sign_in', atMs)
-  await keep(first, 'setup_code', 8)
+  for (const atMs of [30, 1_900_000_000_000, 7]) await recordAttempts(first, 'sign_in', atMs)
+  await recordAttempts(first, 'setup_code', 8)
   await first.close()
 
   const again = await temporaryStorage(t, directory)
@@ -35,7 +35,10 @@ test('they are listed by what was guessed at, the oldest first, also after a res
 test('two of the same instant are two', async (t) => {
   const storage = await temporaryStorage(t)
 
-  const [one, other] = [await keep(storage, 'sign_in', 7), await keep(storage, 'sign_in', 7)]
+  const [one, other] = [
+    await recordAttempts(storage, 'sign_in', 7),
+    await recordAttempts(storage, 'sign_in', 7),
+  ]
 
   notEqual(one.mark, other.mark)
   deepEqual(instants(storage, 'sign_in'), [7, 7])
@@ -43,7 +46,10 @@ test('two of the same instant are two', async (t) => {
 
 test('one that is taken back takes no other with it', async (t) => {
   const storage = await temporaryStorage(t)
-  const [one, other] = [await keep(storage, 'sign_in', 7), await keep(storage, 'sign_in', 7)]
+  const [one, other] = [
+    await recordAttempts(storage, 'sign_in', 7),
+    await recordAttempts(storage, 'sign_in', 7),
+  ]
 
   await storage.attempts.withdraw(one)
   await storage.attempts.withdraw(one)
@@ -53,8 +59,8 @@ test('one that is taken back takes no other with it', async (t) => {
 
 test('with one that is kept, those of all sorts that no longer count are forgotten', async (t) => {
   const storage = await temporaryStorage(t)
-  for (const atMs of [1, 2, 3]) await keep(storage, 'sign_in', atMs)
-  for (const atMs of [1, 3]) await keep(storage, 'setup_code', atMs)
+  for (const atMs of [1, 2, 3]) await recordAttempts(storage, 'sign_in', atMs)
+  for (const atMs of [1, 3]) await recordAttempts(storage, 'setup_code', atMs)
 
   await storage.attempts.record(storage.attempts.create('sign_in', 4), ({ atMs }) => atMs < 3)
 
@@ -65,7 +71,7 @@ test('with one that is kept, those of all sorts that no longer count are forgott
 test('a new password on the server clears them all', async (t) => {
   const storage = await temporaryStorage(t)
   const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
-  for (const guessed of sorts) await keep(storage, guessed, 7)
+  for (const guessed of sorts) await recordAttempts(storage, guessed, 7)
 
   await storage.commit(() => storage.attempts.clear())
 

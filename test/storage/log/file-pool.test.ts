@@ -41,7 +41,7 @@ function held() {
   return { begun, end, during }
 }
 
-async function aMoment(): Promise<void> {
+async function shortPause(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }
 
@@ -56,12 +56,12 @@ test('no more files are in use at once than allowed, and who waits comes in orde
     }),
   )
   await eventually('the first two', () => begun.length === 2)
-  await aMoment()
+  await shortPause()
   equal(begun.length, 2)
 
   holds[0]!.end()
   await eventually('the third', () => begun.length === 3)
-  await aMoment()
+  await shortPause()
   deepEqual(begun.slice(2), ['c'])
   for (const { end } of holds) end()
   await Promise.all(uses)
@@ -84,7 +84,7 @@ test('a file stays open for its next use; the one used longest ago is closed for
   await use('c')
 
   await eventually('b is closed', () => !isOpen('b'))
-  await aMoment()
+  await shortPause()
   deepEqual(openOnes(), ['a', 'c'])
 })
 
@@ -96,12 +96,12 @@ test('a file that is in use is never the one that is closed for another', async 
   await use('b')
   await use('c')
   await eventually('b is closed', () => !isOpen('b'))
-  await aMoment()
+  await shortPause()
   deepEqual(openOnes(), ['a', 'c'])
 
   hold.end()
   await using
-  await aMoment()
+  await shortPause()
   deepEqual(openOnes(), ['a', 'c'])
 })
 
@@ -113,13 +113,13 @@ test('a file that is forgotten is closed as soon as nobody uses it, and then ope
   await use('b')
   const first = handles.a!
 
-  pool.forget(join(directory, 'a'))
-  pool.forget(join(directory, 'b'))
-  pool.forget(join(directory, 'nobody'))
+  pool.evict(join(directory, 'a'))
+  pool.evict(join(directory, 'b'))
+  pool.evict(join(directory, 'nobody'))
   one.end()
   await using[0]
   await eventually('b is closed', () => !isOpen('b'))
-  await aMoment()
+  await shortPause()
   equal(first.fd >= 0, true, 'the second one still uses it')
   two.end()
   await using[1]

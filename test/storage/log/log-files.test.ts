@@ -129,14 +129,18 @@ const steps = fc.array(
 
 test('whatever is appended, reopened and torn: flushed lines are there, once, in order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(steps, (run) => keepsLines(t, run, { segmentBytes: 700, ringLines: 5 })),
+    fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700, ringLines: 5 })),
     {
       numRuns: 60,
     },
   )
 })
 
-async function keepsLines(t: Parameters<typeof openTestLogs>[0], run: Step[], limits: object): Promise<void> {
+async function assertLinesSurvive(
+  t: Parameters<typeof openTestLogs>[0],
+  run: Step[],
+  limits: object,
+): Promise<void> {
   const directory = temporaryDirectory(t)
   const expected: Record<number, string> = {}
   let logs = openTestLogs(t, directory, limits)
