@@ -19,7 +19,7 @@ test('the demo shows both versions, loses no request and leaves nothing', async 
   assert.match(demo.output(), /page +"Hello, v1" from commit [0-9a-f]{7}/)
   assert.match(demo.output(), /page +"Hello, v2" from commit [0-9a-f]{7}/)
   assert.match(demo.output(), /page +http:\/\/hello\.localhost:\d+/)
-  assert.match(demo.output(), /visits +[1-9]\d* answers from v1, then [1-9]\d* answers from v2; 0 failed/)
+  assert.match(demo.output(), /visits +[1-9]\d* responses from v1, then [1-9]\d* responses from v2; 0 failed/)
   assert.match(demo.output(), /\$ berth login .+\$ berth create hello .+\$ berth deploy hello/s)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes begin with one
   assert.doesNotMatch(demo.output(), /[\x1b\r]/)

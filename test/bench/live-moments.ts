@@ -32,9 +32,9 @@ export function watchLiveMoments(t: Scope, api: Api): LiveMoments {
     async liveAt(id) {
       const known = moments.get(id)
       if (known !== undefined) return known
-      const told = new Promise<number>((resolve) => waiting.set(id, resolve))
+      const wentLive = new Promise<number>((resolve) => waiting.set(id, resolve))
       const ended = listening.then(() => Promise.reject(new Error('the change feed has ended')))
-      return Promise.race([told, ended])
+      return Promise.race([wentLive, ended])
     },
   }
 }

@@ -36,7 +36,7 @@ async function park(...ids: string[]): Promise<void> {
   await site.daemon.start()
 }
 
-const heard = (words: string, from: number) =>
+const countLines = (words: string, from: number) =>
   site.daemon.log.slice(from).filter((line) => line.includes(words)).length
 
 test('a parked edge is woken by a start, and its services are served', async () => {
@@ -60,10 +60,10 @@ test('each start says that a live deploy is parked; berth retry has it go on', a
   const { id } = service.first
   await park(id as string)
   for (let starts = 0; starts < 2; starts++) {
-    const told = site.daemon.log.length
+    const linesBefore = site.daemon.log.length
     await site.daemon.stop()
     await site.daemon.start()
-    assert.equal(heard('an actor is still parked', told), 1)
+    assert.equal(countLines('an actor is still parked', linesBefore), 1)
   }
   const { state, reason: why } = await site.daemon.api.get(`/services/${service.name}/status`)
   assert.deepEqual([state, why], ['degraded', `the deploy ${id} is parked: ${reason}; berth retry ${id}`])

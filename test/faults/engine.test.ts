@@ -38,27 +38,27 @@ interface Round {
   what: string
   fault: Fault
   /** Whether the deploys continue while the engine is down, or when it is back. */
-  meanwhile: boolean
+  duringFault: boolean
   phases: readonly Phase[]
 }
 
 const few: Round[] = [
-  { what: 'stopped', fault: stop, meanwhile: true, phases },
-  { what: 'hanging', fault: hang, meanwhile: true, phases },
-  { what: 'killed', fault: kill, meanwhile: true, phases },
+  { what: 'stopped', fault: stop, duringFault: true, phases },
+  { what: 'hanging', fault: hang, duringFault: true, phases },
+  { what: 'killed', fault: kill, duringFault: true, phases },
 ]
 const all: Round[] = [
   ...few,
   {
     what: 'hanging for longer than any call waits',
     fault: { ...hang, awayMs: 40_000 },
-    meanwhile: true,
+    duringFault: true,
     phases,
   },
-  ...few.map((round) => ({ ...round, meanwhile: false })),
+  ...few.map((round) => ({ ...round, duringFault: false })),
   ...phases.flatMap((phase) => [
-    { what: 'stopped', fault: stop, meanwhile: true, phases: [phase] },
-    { what: 'killed', fault: kill, meanwhile: false, phases: [phase] },
+    { what: 'stopped', fault: stop, duringFault: true, phases: [phase] },
+    { what: 'killed', fault: kill, duringFault: false, phases: [phase] },
   ]),
 ]
 
@@ -86,7 +86,7 @@ function inside(): void {
 
   for (const [number, round] of chosen(all, few).entries()) {
     const which = round.phases.length === 1 ? `a deploy that is ${round.phases[0]}` : 'deploys in every phase'
-    const when = round.meanwhile ? 'go on meanwhile' : 'go on afterwards'
+    const when = round.duringFault ? 'continue during the fault' : 'continue afterwards'
     test(`${which}: the engine is ${round.what}, they ${when}`, async (t) => {
       const held = services.filter(({ phase }) => round.phases.includes(phase))
       const { pid, log, api } = site.daemon
@@ -108,9 +108,9 @@ function inside(): void {
   test('nothing half-made is left on disk', () => requireTidyDisk(site))
 }
 
-async function goThrough({ engine, holds }: EngineSite, { fault, meanwhile }: Round): Promise<void> {
+async function goThrough({ engine, holds }: EngineSite, { fault, duringFault }: Round): Promise<void> {
   await fault.begin(engine)
-  if (meanwhile) resumeDeploys(holds)
+  if (duringFault) resumeDeploys(holds)
   await delay(fault.awayMs)
   await fault.end(engine)
   resumeDeploys(holds)

@@ -69,17 +69,17 @@ async function playBatch(world: World, tally: Tally, seed: number): Promise<stri
 
 async function findRemains(world: World, usage: Usage[], tally: Tally): Promise<string[]> {
   const { daemon } = world
-  const told = (what: string) => (text: string) => `${what}: ${text}`
+  const labelled = (what: string) => (text: string) => `${what}: ${text}`
   await settle(world)
-  const leaks = (await findLeaks(world)).map(told('a secret is shown'))
-  const left = (await removeServices(world)).map(told('left in Docker'))
+  const leaks = (await findLeaks(world)).map(labelled('a secret is shown'))
+  const left = (await removeServices(world)).map(labelled('left in Docker'))
   usage.push(measure(world, tally.requests))
-  const faults = daemon.log.filter((line) => /"level":"(error|fatal)"/.test(line)).map(told('logged'))
+  const faults = daemon.log.filter((line) => /"level":"(error|fatal)"/.test(line)).map(labelled('logged'))
   const code = await daemon.stop()
   const ended = code === 0 ? [] : [`the daemon ended with ${code}`]
-  const orphans = (await findOrphans(daemon.dataDir)).map(told('left in the data directory'))
+  const orphans = (await findOrphans(daemon.dataDir)).map(labelled('left in the data directory'))
   const files = world.secrets.filesBelow(daemon.dataDir).filter((found) => !found.endsWith('/api_token'))
-  return [...leaks, ...left, ...faults, ...ended, ...orphans, ...files.map(told('a secret is on disk'))]
+  return [...leaks, ...left, ...faults, ...ended, ...orphans, ...files.map(labelled('a secret is on disk'))]
 }
 
 function measure({ daemon: { pid } }: World, requests: number): Usage {

@@ -3,16 +3,16 @@ import type { Body } from '../../support/api.ts'
 import type { HistoryLine } from '../settled.ts'
 
 const begin = 'starting.pulling'
-const anew = ['failed', 'starting.stopping', 'deleting']
+const fromAny = ['failed', 'starting.stopping', 'deleting']
 
 /** A copy of the chart, written by hand so that a change of the chart must be repeated here deliberately. */
 const follows: Record<string, string[]> = {
-  'starting.stopping': [begin, ...anew],
-  'starting.pulling': ['starting.starting', ...anew],
-  'starting.starting': ['starting.probing', ...anew],
-  'starting.probing': ['available', ...anew],
-  available: [begin, ...anew],
-  failed: [begin, ...anew],
+  'starting.stopping': [begin, ...fromAny],
+  'starting.pulling': ['starting.starting', ...fromAny],
+  'starting.starting': ['starting.probing', ...fromAny],
+  'starting.probing': ['available', ...fromAny],
+  available: [begin, ...fromAny],
+  failed: [begin, ...fromAny],
   deleting: ['deleted'],
 }
 const statusOf: Record<string, string[]> = {
@@ -21,9 +21,9 @@ const statusOf: Record<string, string[]> = {
   deleting: ['deleting'],
   deleted: ['deleted'],
 }
-const meanwhile = ['creating', 'restarting', 'failed']
+const unsettled = ['creating', 'restarting', 'failed']
 /** Its limits change independently of its life, in no fixed order. */
-const beside = /^limits\.set$|^applyLimits\./
+const limitEvent = /^limits\.set$|^applyLimits\./
 
 /** A list of faults. A history of maximum length has lost its middle by design. */
 export function historyFaults(history: HistoryLine[], record: Body): string[] {
@@ -33,11 +33,11 @@ export function historyFaults(history: HistoryLine[], record: Body): string[] {
   let latest = history[0]?.at ?? ''
   for (const [index, { event, status, at }] of history.entries()) {
     const [before, state] = [states[index - 1], states[index]!]
-    if (!(statusOf[state] ?? meanwhile).includes(status)) faults.push(`${state} is reported as ${status}`)
+    if (!(statusOf[state] ?? unsettled).includes(status)) faults.push(`${state} is reported as ${status}`)
     if (before === undefined) continue
-    if (!beside.test(event) && at < latest) faults.push(`${state} is older than ${before} before it`)
-    if (!beside.test(event)) latest = at
-    const isSame = state === before && beside.test(event)
+    if (!limitEvent.test(event) && at < latest) faults.push(`${state} is older than ${before} before it`)
+    if (!limitEvent.test(event)) latest = at
+    const isSame = state === before && limitEvent.test(event)
     if (!isSame && !follows[before]?.includes(state)) faults.push(`${state} follows ${before} by ${event}`)
   }
   const last = history.at(-1)

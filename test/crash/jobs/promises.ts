@@ -64,7 +64,7 @@ function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
 /** Canceled by a request, or by a newer run of a service with `overlap: replace`. */
 function cancelFault({ entry, record, service }: Known, runs: SettledRun[]): string | null {
   if (record.error === 'canceled by the server token')
-    return entry && entry.cancel !== 'none' ? null : 'nobody canceled it'
+    return entry && entry.cancel !== 'none' ? null : 'it was canceled without a request'
   const other = /^canceled by (job-\w+), which replaces it$/.exec(record.error)?.[1]
   const by = runs.find(({ id }) => id === other)
   const isReplaced = by?.service === service && service.overlap === 'replace' && by.id > record.id
