@@ -24,12 +24,12 @@ async function main(): Promise<void> {
     logger.fatal(reason)
     process.exit(1)
   }
-  // An orderly exit would wait for ever: lmdb's own farewell needs the lock that its stuck writer holds.
+  // An orderly exit would hang: closing lmdb needs the lock that its stuck writer holds.
   const onPanic = (reason: string) => {
     logger.fatal(`${reason}; berthd ends, and goes on from disk when it is started again`)
     process.kill(process.pid, 'SIGKILL')
   }
-  // A bug, or a promise nobody waited for: nothing in memory can be trusted any more, what is on disk can.
+  // A bug, or an unhandled rejection: the state in memory can no longer be trusted, the state on disk can.
   process.on('uncaughtException', (err) => {
     logger.fatal({ err }, 'berthd ends because of a bug; it goes on from disk when it is started again')
     process.exit(1)

@@ -42,7 +42,7 @@ export interface FailureDetail {
   message: string
 }
 
-/** The code of any thrown value; `internal_error` for what nobody foresaw. */
+/** The code of any thrown value; `internal_error` for unexpected errors. */
 export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return 'internal_error'

@@ -1,6 +1,5 @@
-// The daemon's own log on standard error: JSON lines, one object each, `level` and `msg` in words; on a
-// terminal lines for people.
-// Whoever logs an error passes it as `err`; secrets and query strings never come here.
+// The daemon's own log on standard error: JSON lines with `level` and `msg`, or readable lines on a terminal.
+// Errors are logged as `err`. Secrets and query strings must never be logged.
 import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
 import { toText } from './log-text.ts'
@@ -42,7 +41,7 @@ export function createLogger(options: {
   )
 }
 
-/** Lines that nobody takes are kept up to this, then dropped. */
+/** Lines that cannot be written are buffered up to this size, then dropped. */
 const keptBytes = 1024 * 1024
 
 function openDestination(fd: number) {

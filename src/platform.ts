@@ -1,5 +1,5 @@
-// Whether this Node and this host can run Berth: asked before anything else is loaded, told in one line.
-// This file and both main.ts must run on Node 14, and import nothing that is not as old.
+// Whether this Node and this host can run Berth. Checked before anything else is loaded, and reported in one
+// line. This file and both main.ts must run on Node 14, and must not import anything newer.
 
 interface Program {
   name: string

@@ -1,6 +1,5 @@
-// `berthd reset-password`: a new password for who is at the server itself, and lost the old one (section 5 of
-// the API document). It ends all sessions and the wait after failed attempts. Tokens stay, unless
-// --revoke-tokens is given.
+// `berthd reset-password`: sets a new password for an administrator with access to the server itself. It ends
+// all sessions and resets the limit on failed attempts. Tokens stay valid unless --revoke-tokens is given.
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'

@@ -6,7 +6,7 @@ export interface Invitation {
   /** Where the API answers. */
   url: string
   code: string
-  /** Of the daemon: says whether somebody reached this host by ssh, and at which address. */
+  /** The environment of the daemon, which shows whether the user came by ssh, and to which address. */
   env: NodeJS.ProcessEnv
 }
 

@@ -1,5 +1,5 @@
-// The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
-// What is checked first is part of the contract; whoever fails early has used up nothing.
+// The administrator account: setup, sign-in, password change. The order of the checks is part of the API: a
+// request that fails early uses up no attempt.
 import pLimit from 'p-limit'
 import type { AccountRow } from '../../storage/access/account.ts'
 import type { SessionRow } from '../../storage/access/sessions.ts'
@@ -142,7 +142,7 @@ export class Administrator {
     const passwordHash = await this.#passwords.hash(next)
     return this.#storage.commit((commit) => {
       this.#refuseReplaced(former)
-      // Hashing takes its time: somebody may have ended this session meanwhile, because it is not theirs.
+      // Hashing takes time, and the session may have been ended in between because it was stolen.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.removeWithin(commit, id)

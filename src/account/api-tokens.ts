@@ -1,4 +1,4 @@
-// API tokens: made once, shown once (sections 2 and 5 of the API document).
+// API tokens. The token itself is returned once, when it is created.
 
 import type { TokenRole, TokenRow } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -24,7 +24,7 @@ export interface Grant {
 
 export interface MadeToken {
   row: TokenRow
-  /** Shown to whoever asked for it, and kept nowhere. */
+  /** Returned to the client that created it, and not stored. */
   token: string
 }
 

@@ -1,7 +1,6 @@
-// The limit on guessing (section 8 of the API document): after ten failed attempts within five minutes there
-// is no other until the oldest of them is five minutes old.
-// An attempt counts from before the look at what was guessed, so that guesses at the same time do not
-// pass the limit, and a crash in between does not forget it.
+// The limit on failed attempts: after ten within five minutes, further ones are refused until the oldest is
+// five minutes old. An attempt is counted before it is checked, so parallel guesses cannot exceed the limit,
+// and a crash in between does not forget it.
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { TooSoon } from '../errors.ts'
 import { duration } from '../quantities.ts'
@@ -17,7 +16,7 @@ export interface Attempts {
 }
 
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
-  /** Of these nobody knows yet whether they are right; some are on disk already. */
+  /** Attempts that are not checked yet. Some of them are on disk already. */
   const underWay = new Set<AttemptRow>()
   // A clock that was set back far must not lock anybody out for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs

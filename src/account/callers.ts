@@ -1,13 +1,13 @@
-// Who asks: what a secret that came with a request stands for (section 5 of the API document).
-// Synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
-// memory: what ended on disk, by whomever, has ended.
+// The caller that the credential of a request belongs to. Synchronous: a hash and a read from the store,
+// so a GET does not wait. Nothing is cached in memory, so a credential that was revoked on disk is invalid
+// at once.
 
 import type { SessionRow } from '../../storage/access/sessions.ts'
 import type { TokenRole } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { hashOf } from './secrets.ts'
 
-/** `id` tells callers apart without telling a secret. */
+/** `id` identifies a caller and is not a secret. */
 export interface Caller {
   kind: 'session' | 'token'
   id: string
@@ -42,7 +42,7 @@ export function createCallers(
   const serverHash = hashOf(storage.serverToken)
   const noting = new Set<string>()
 
-  /** Not waited for: whoever asks has nothing of it, and a disk that is full must not sign anybody out. */
+  /** Not awaited: the caller does not need it, and a full disk must not sign users out. */
   function noteUse(rows: typeof sessions | typeof tokens, id: string, last: string | null): void {
     if (noting.has(id) || (last !== null && now() - Date.parse(last) < useNotedEveryMs)) return
     noting.add(id)

@@ -1,4 +1,4 @@
-// What a password must be like (decisions "Account"): counted in characters, not in bytes.
+// The rules for a password. Its length is counted in characters, not in bytes.
 
 export const passwordChars = { least: 8, most: 1024 } as const
 

@@ -12,7 +12,7 @@ export interface Passwords {
 export const hashing = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
 const atATime = 2
 
-/** The hash of nobody's password, made like all others. */
+/** The hash of a password that no account has, for constant-time comparison. */
 export const nobodysHash =
   '$argon2id$v=19$m=65536,t=3,p=4$45swb1VvzvnWjSqghpFN2Q$biKKEe7chEe0SofQazzxxhnDu7nxvsHtPIxQb1VbUqM'
 
@@ -21,7 +21,7 @@ export interface Hasher {
   verify(known: string, password: string): Promise<boolean>
 }
 
-/** Loaded when somebody first signs in: until then it would only be in the way. */
+/** Loaded at the first sign-in, to keep the start of the daemon fast. */
 const argon2: Hasher = {
   async hash(password, options) {
     const { argon2id, hash } = await import('argon2')

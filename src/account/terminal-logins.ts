@@ -15,7 +15,7 @@ export interface TerminalLogins {
   readonly starting: Map<string, string>
   /** Runs evictions one at a time: two at once would end the same request. */
   oneAtATime(work: () => Promise<void>): Promise<void>
-  /** Throws `slow_down` for whoever polls without a pause. */
+  /** Throws `slow_down` if the terminal polls too often. */
   notePoll(id: string): void
 }
 

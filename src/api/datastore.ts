@@ -1,5 +1,5 @@
-// A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
-// Answers hold the password, because a person asked for them; nothing else of Berth's may.
+// A managed datastore in responses, and the settings that a client may change. Responses contain the password
+// because clients need it; logs, errors and events must not.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { flag, identifier, optional, purge, timestamp } from './parts/fields.ts'

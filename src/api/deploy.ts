@@ -1,5 +1,4 @@
-// The deploy: what a client may send, and what it gets (decisions "Deploy").
-// This is the record of the deploy's chart, word for word; machines/deploy/deploy.ts makes it.
+// The deploy in requests and responses. It must match the record that machines/deploy/deploy.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'

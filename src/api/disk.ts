@@ -1,4 +1,4 @@
-// Disks: the volumes of services, also of services that are gone (decisions "Service").
+// Disks: the volumes of services, including deleted services.
 import { z } from 'zod'
 import { identifier, purge } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
-// The hosts of a service, one by one, with what HTTPS each has (decisions "Service").
-// How a domain must look is said by src/domain/domains.ts: it brings it into its normal form first.
+// The hosts of a service, each with the state of its HTTPS. Domains are normalized and validated
+// in src/domain/domains.ts.
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
-// Env variables in requests and answers (decisions "Service").
-// Values are byte-exact and secret: no message of this file may ever hold one.
+// Env variables in requests and responses. Values are byte-exact and secret: no message of this file may
+// contain one.
 import { z } from 'zod'
 import { flag, optional } from './parts/fields.ts'
 

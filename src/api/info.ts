@@ -1,4 +1,4 @@
-// The server itself (decisions "Server"). What Docker would tell is null while it does not answer.
+// The server itself. Fields that come from Docker are null while it does not respond.
 import { z } from 'zod'
 
 /** What all builds of the server together may use; null for no limit. */

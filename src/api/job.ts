@@ -1,5 +1,5 @@
-// The job run: what a client may send, and what it gets (section 2, decisions "Job run").
-// This is the record of the run's chart, word for word; machines/job-run/job-run-record.ts makes it.
+// The job run in requests and responses. It must match the record that
+// machines/job-run/job-run-record.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'

@@ -1,5 +1,4 @@
-// Registries: whose images need credentials, and which (decisions "Deploy").
-// A password comes in and never goes out again.
+// Registry credentials. Passwords are accepted and never returned.
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 

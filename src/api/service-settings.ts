@@ -1,5 +1,5 @@
-// What a client may set of a service (decisions "Service"); the record it gets is in service.ts.
-// Checks that need more than one field are in service-rules.ts; they see the whole row.
+// The settings of a service that a client may change. Rules about more than one field are in
+// src/http/rules/service-rules.ts, which sees the whole row.
 import { posix } from 'node:path'
 import { z } from 'zod'
 import type { SettingName } from '../domain/service-setting.ts'

@@ -1,5 +1,4 @@
-// The service as the API shows it, and how one is named (decisions "Service").
-// What a client may set of it is in service-settings.ts.
+// The service in responses, and the ways to name one in a request. Its settings are in service-settings.ts.
 import { z } from 'zod'
 import { Deploy, healthChecks, portSources } from './deploy.ts'
 import { flag, identifier, timestamp } from './parts/fields.ts'

@@ -1,6 +1,5 @@
-// Writes entries into a directory that was empty and belongs to nobody else.
-// Nothing is written through a link. A folder that was made stays one, so that having looked at it once
-// is enough; anything else that is in the way is removed first.
+// Writes archive entries into a new directory. Nothing is written through a link. A folder that was created
+// stays a folder, so each is checked once; anything else in the way is removed first.
 import { constants } from 'node:fs'
 import { chmod, link, lstat, mkdir, open, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -110,7 +109,7 @@ function unlinkable(parts: Parts, target: Parts) {
   )
 }
 
-/** A link to a folder is none. */
+/** A link to a folder does not count. */
 async function isFolder(path: string): Promise<boolean> {
   return (await statusOf(path))?.isDirectory() ?? false
 }

@@ -1,5 +1,5 @@
-// Unpacks an uploaded .tar.gz, entry by entry: each is judged before anything of it is written.
-// Archives come from outside, and whoever made one may mean harm. What is refused is named.
+// Unpacks an uploaded .tar.gz, entry by entry. Each entry is checked before any of it is written, because
+// archives are untrusted. The error names the refused entry.
 import { createReadStream } from 'node:fs'
 import { mkdir, opendir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export interface UnpackRequest {
 
 const gibibyte = 1024 ** 3
 const defaultLimits = { entries: 200_000, unpackedBytes: 4 * gibibyte, metadataBytes: 16 * 1024 * 1024 }
-/** Headers, padding and metadata of a whole archive, beside what it holds. */
+/** Headers, padding and metadata of a whole archive, in addition to its content. */
 const overheadBytes = gibibyte
 const chunkBytes = 256 * 1024
 
@@ -114,7 +114,7 @@ class Unpacking {
     else await this.#placeLink(entry, parts)
   }
 
-  /** A tree with one folder at its top is that folder, unless it shall be kept. */
+  /** If the tree has a single folder at its top, that folder becomes the tree, unless it must be kept. */
   async finish(draft: string, { directory, keepsFolder }: UnpackRequest): Promise<Unpacked> {
     if (this.#entries === 0) throw invalid('is empty')
     const single = await singleFolder(draft)

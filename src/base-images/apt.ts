@@ -18,7 +18,7 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
   return run('apt-get', ['-q', '-y', ...patience, ...args], options)
 }
 
-/** Package lists in a folder of ours, which needs no root: from the sources of this host. */
+/** Package lists in Berth's own folder, from the sources of this host. Needs no root. */
 export interface OwnLists {
   /** Renews them. Rejects when no source answers. */
   update(signal?: AbortSignal): Promise<void>

@@ -79,7 +79,7 @@ async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: Abort
   return files
 }
 
-/** Fetches what the cache lacks. */
+/** Fetches the packages that are missing from the cache. */
 export async function fetchPackages(files: string[], signal?: AbortSignal): Promise<void> {
   const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
   if (missing.length > 0) await askApt(() => downloadFresh(missing, signal), signal)
@@ -135,7 +135,7 @@ async function ageMs(path: string): Promise<number> {
   return Date.now() - (await stat(path)).mtimeMs
 }
 
-/** A choice that cannot be read, as one that was cut when the power went, is none: apt is asked again. */
+/** An unreadable file, for example one truncated by a power loss, counts as missing: apt is asked again. */
 async function readChoice(path: string): Promise<string[] | null> {
   try {
     const choice: unknown = JSON.parse(await readFile(path, 'utf8'))

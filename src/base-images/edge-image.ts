@@ -1,6 +1,6 @@
-// The image of the edge: the official one, or, when its registry does not answer, one with Debian's HAProxy
-// and the libraries that it loads. --edge-image names another one; its `haproxy` needs TLS and a runtime
-// socket.
+// The image of the edge: the official one, or, if its registry does not respond, one with Debian's
+// HAProxy and the libraries that it loads. --edge-image names another one; its `haproxy` needs TLS and a
+// runtime socket.
 import type { Engine } from '../docker/engine/client.ts'
 import { loadImage } from '../docker/images/image-load.ts'
 import { inspectImage } from '../docker/images/images.ts'

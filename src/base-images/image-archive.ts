@@ -43,7 +43,7 @@ export async function createImageArchive(
   return buffer(archive)
 }
 
-// Beside this thread: a layer takes as long as some hundred requests.
+// In a worker thread: a layer takes as long as several hundred requests.
 async function sha256(bytes: Buffer): Promise<string> {
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 }

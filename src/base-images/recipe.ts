@@ -1,5 +1,5 @@
-// An image made from Debian packages and files of ours, where no registry is needed. The tag is the hash of
-// what went in: an image that is there is the right one.
+// An image made from Debian packages and generated files, without a registry. The tag is a hash of the input,
+// so an existing image is current.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import {
@@ -20,7 +20,7 @@ export interface Recipe {
   /** Raised when the recipe or what it is cooked with changes. */
   version: number
   wish: PackageWish
-  /** What goes in beside the packages, by version. */
+  /** Input other than the packages, identified by a version. */
   extra: string
   settings: ImageSettings
   finish(root: RootFilesystem): Promise<void>

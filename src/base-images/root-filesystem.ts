@@ -20,7 +20,7 @@ export interface RootFilesystem {
   has(path: string): boolean
   /** The paths of the files below a folder, in order. */
   paths(folder: string): string[]
-  /** The content of a file; throws when there is none. */
+  /** The content of a file; throws if it does not exist. */
   read(path: string): Buffer
   /** The whole as one tar archive. */
   toTar(): Promise<Buffer>

@@ -1,6 +1,6 @@
-// What the static server is beside its packages: nginx, told how to serve a site. Mind the two owners: the
-// site belongs to one user and the server runs as another, so that `if_not_owner` follows a link within the
-// site and none that leaves it.
+// The files of the static server other than its packages: nginx and its configuration. The site and the
+// server have different owners, so that `if_not_owner` follows links within the site and refuses links that
+// leave it.
 
 /** Whom nginx runs as, and who owns what it serves. */
 export const serverUser = 65_534
@@ -93,9 +93,9 @@ const packable = Object.keys(types).filter((type) => /json|xml|wasm|ttf|otf|font
 const compressed = [...new Set([...texts, ...packable])].join(' ')
 const extensions = Object.entries(types).flatMap(([type, names]) => (type === 'text/html' ? [] : [names]))
 
-// No brotli_static: it counts its path one too long, and disable_symlinks then takes the file for a folder.
-// An answer may be kept for ever only when its name is made of its content. Everything else is asked for
-// again each time, which costs 304s and shows a new version at once.
+// No brotli_static: it computes its path one byte too long, and disable_symlinks then treats the file as a
+// folder. Only responses whose name contains a hash of their content are cached without a limit. Everything
+// else is revalidated, which costs a 304 each time and shows a new version at once.
 const http = `
 types {
 ${Object.entries(types)

@@ -1,7 +1,7 @@
 // Who caused something, in a word or two.
 import type { By } from '../api/parts/recorded.ts'
 
-/** Empty where nobody is known: servers before this field leave it out. */
+/** Empty if the server does not know it: older servers do not send this field. */
 export function byWords(by: By | null | undefined): string {
   if (!by) return ''
   if (by.kind === 'session') return 'administrator'

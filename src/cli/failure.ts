@@ -1,5 +1,5 @@
-// How a command can end: the exit codes, and the failure that carries one.
-// What is thrown as anything else than a CliFailure is a bug of the command line, and is told as one.
+// How a command can fail: the exit codes, and the failure that carries one. Any other thrown error is a bug
+// of the command line, and is reported as a bug.
 
 export const exitCodes = {
   ok: 0,

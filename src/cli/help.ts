@@ -15,7 +15,7 @@ export function styleHelp(program: Command): void {
     .configureHelp({
       formatHelp,
       styleTitle: (text) => styleText('bold', text, { validateStream: false }),
-      // What follows a semicolon is told by the command's own help.
+      // The part after a semicolon is shown only in the command's own help.
       subcommandDescription: (command) => command.description().split(';')[0]!,
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
     })

@@ -1,4 +1,4 @@
-// One line of a log as the server sends it (section 6 of the API document).
+// One log line as the server sends it.
 import type { AccessRecord } from '../api/status.ts'
 import { parseEvent } from './client/event-stream.ts'
 
@@ -9,7 +9,7 @@ export interface LogLine {
   /** Which of the instances wrote it; a deploy's log has none. */
   instance?: string
   deploy_id?: string
-  /** Of an access log: the request that the line tells of. */
+  /** Only in access logs: the request. */
   access?: AccessRecord
   /** Of a `system` line about an instance: what happened to it. */
   event?: Record<string, unknown>

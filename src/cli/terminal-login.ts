@@ -1,6 +1,5 @@
-// The terminal login (sections 3 and 4 of the API document): a page and a code to compare, then polls until
-// somebody who is signed in there has approved it.
-// The token is handed over once; the secret it is asked with never leaves this process.
+// The terminal login: shows a page and a code to compare, then polls until the administrator has approved it.
+// The token is returned once. The secret that polls for it never leaves this process.
 
 import type { PolledTerminalLogin, StartedTerminalLogin } from '../api/access/terminal-login.ts'
 import { sleep } from '../async/sleep.ts'

@@ -20,7 +20,7 @@ import {
   text,
 } from './option-values.ts'
 
-/** A typing error in its braces would be told only when the image is pulled. */
+/** Otherwise a typo in the braces would only show when the image is pulled. */
 const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may stand in it')
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60

@@ -37,7 +37,10 @@ import { openPorts, type Ports } from './ports.ts'
 export interface DaemonOptions {
   config: Config
   logger: Logger
-  /** The daemon cannot go on (somebody else's Docker objects): the process has to end. */
+  /**
+   * The daemon cannot continue, for example because of another server's Docker objects. The process
+   * must exit.
+   */
   onFatal: (reason: string) => void
   /** The store is silent or cannot be trusted: the process has to end without asking it for anything. */
   onPanic: (reason: string) => void
@@ -184,7 +187,7 @@ function tellParked({ actors }: Storage, logger: Logger): number {
   return parked.length
 }
 
-/** Who follows the log of a deploy or of a run that is parked must not wait for ever. */
+/** A client that follows the log of a parked deploy or run must not wait without end. */
 async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
   if (!/^(dep|job)-/.test(id) || logs.isEnded(id)) return
   logs.append(id, 'system', `failed: internal: ${reason}`, undefined, { mark: 'outcome' })

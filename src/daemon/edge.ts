@@ -1,5 +1,5 @@
-// Wires the edge: its files, its driver, and what it is told of the daemon around it.
-// Where the API answers is known only once it is open; until then nothing of the edge is started.
+// Wires the edge: its files, its driver, and the ports to the rest of the daemon. The address of the API is
+// known only once it listens; until then the edge is not started.
 import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
@@ -19,7 +19,7 @@ import type { AccessLog } from '../effects/logs/access-log.ts'
 
 export interface OpenedEdge {
   edge: Edge
-  /** null where there is none. */
+  /** Null with `--edge off`. */
   parts: EdgeParts | null
   /** The API is open there: the edge may start. */
   open(apiPort: number): void

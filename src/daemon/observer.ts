@@ -1,4 +1,4 @@
-// What runs now, as Docker tells it: for the API's live answers. Nothing here changes anything.
+// What runs now, as Docker reports it, for live responses of the API. Read-only.
 import type { InstanceState } from '../docker/containers/instances.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/containers/volumes.ts'
 import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'

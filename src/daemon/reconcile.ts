@@ -1,7 +1,5 @@
-// Removes what no actor will ever come back for. Normally that is nothing: every actor cleans up after
-// itself.
-// Only what carries both our labels, or our image name; volumes are never removed here, whatever they
-// hold.
+// Removes orphaned objects. Normally there are none: every actor cleans up after itself. Only objects with
+// both owner labels, or with one of Berth's image names, are removed; volumes never are.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
@@ -22,7 +20,7 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts,
 /** Compares Docker and the data directory with the actors on record. */
 export async function reconcile(ports: Parts): Promise<void> {
   const { actors } = ports.storage
-  // A parked actor's things are left as they are, for whoever looks into it.
+  // The objects of a parked actor are kept for inspection.
   const isCaredFor = (actorId: string) => ownerState(actors, actorId) !== 'finished'
   const isKnown = (deployId: string) => actors.record(deployId) !== null
   await removeInstances(ports, isCaredFor)

@@ -30,7 +30,7 @@ async function runHook(path: string, args: string[], signal: AbortSignal): Promi
       })
     }
     child.once('error', (error) => resolve(messageOf(error)))
-    // What it left in the background may keep the pipes open for ever.
+    // Background processes of the hook may keep the pipes open.
     child.once('exit', (code, killed) => {
       setTimeout(() => {
         signal.removeEventListener('abort', onAbort)

@@ -11,7 +11,7 @@ export interface AccessMark {
   at: number
 }
 
-/** A request as the log format tells it: pools and slots by their names. */
+/** A request as the log format reports it, with the names of pools and slots. */
 export interface AccessEvent {
   /** Milliseconds since 1970, when the answer was complete. */
   at: number

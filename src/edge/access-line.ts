@@ -1,5 +1,5 @@
-// One request as the edge tells of it: what `berth logs --access` shows and the numbers are made of.
-// The path is without its query, which may hold a token.
+// One request as the edge reports it: the source of `berth logs --access` and of the traffic numbers. The
+// path has no query string, because that may contain a token.
 
 export interface AccessLine {
   /** When the request came: RFC 3339, UTC, milliseconds. */

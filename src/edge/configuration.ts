@@ -66,7 +66,9 @@ ${routing(files)}`,
   ].join('\n\n')
 }
 
-/** One for each family: by a common one IPv4 clients would have addresses that nobody knows them by. */
+/**
+ * One bind per address family: on a common one, IPv4 clients would appear with IPv4-mapped IPv6 addresses.
+ */
 function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
   return [` bind *:${port}${options}`, ...(hasIpv6 ? [` bind :::${port} v6only${options}`] : [])].join('\n')
 }
@@ -94,9 +96,9 @@ ring access
  size 8388608`
 }
 
-// Mozilla's intermediate list without DHE, which costs the server much more than the client. Clients that
-// lack ECDHE with RSA have it with the ECDSA keys of our certificates. OpenSSL before 3.5 refuses a list with
-// X25519MLKEM768.
+// Mozilla's intermediate list without DHE, which costs the server much more than the client. Clients without
+// ECDHE-RSA use ECDHE-ECDSA with the ECDSA keys of Berth's certificates. OpenSSL before 3.5 refuses a list
+// that contains X25519MLKEM768.
 const ciphers = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',

@@ -4,7 +4,7 @@ import { writeWhole } from './files.ts'
 
 const tenYearsMs = 10 * 365 * 24 * 60 * 60 * 1000
 
-/** Loads what makes certificates only when there is none yet. */
+/** Loads the certificate library only if the certificate does not exist yet. */
 export async function ensureDefaultCertificate(path: string): Promise<void> {
   if (existsSync(path)) return
   await import('reflect-metadata')

@@ -10,7 +10,7 @@ import { countOpen, readWorkers } from './workers.ts'
 type Knowledge =
   /** HAProxy may have anything. The next change reads its whole state first. */
   | { mode: 'unknown' }
-  /** Commands are being sent. A failure, or an invalidation meanwhile, leads to `unknown`. */
+  /** Commands are being sent. A failure, or an invalidation during this time, leads to `unknown`. */
   | { mode: 'changing' }
   /** HAProxy has this state. */
   | { mode: 'known'; state: RuntimeState }

@@ -65,7 +65,7 @@ export class Driver {
     try {
       await this.#change(routes)
     } catch (error) {
-      // It may have been told otherwise, or be another one by now: looked at whole, once.
+      // The process may have different state, or may have been replaced: compare its whole state once.
       if (codeOf(error) !== 'edge_refused') throw error
       await this.#change(routes)
     }
@@ -108,9 +108,9 @@ export class Driver {
   }
 
   /**
-   * Pools and slots are made by a reload. There is `add server`, but HAProxy 2.6 is known to crash where
-   * servers come and go like that, and an edge of ours once ended where they did. Doubling keeps reloads
-   * rare: beyond 128 services, or four instances of one.
+   * Pools and slots are created by a reload. There is `add server`, but HAProxy 2.6 is known to crash when
+   * servers are added and removed that way, and an edge of Berth once did. Doubling keeps reloads rare:
+   * beyond 128 services, or four instances of one.
    */
   #makeRoomFor(pools: readonly Pool[]): void {
     if (pools.length > this.#pools) this.invalidate()
@@ -140,7 +140,7 @@ export class Driver {
     throw new Failure('edge_refused', 'HAProxy did not take its new configuration', hint)
   }
 
-  /** The master, too, is away for a moment: it executes itself anew. */
+  /** The master is also unavailable for a moment, because it executes itself again. */
   async #isUpWith(fingerprint: string): Promise<boolean> {
     return (await this.#hasFrame(fingerprint)) && (await this.identify()) > 0
   }

@@ -1,5 +1,5 @@
-// The files of the edge, below the data directory: what HAProxy reads, and the sockets it is spoken to by.
-// Everything is written beside its place and renamed; a start in any moment reads a whole file.
+// The files of the edge, below the data directory: what HAProxy reads, and its control sockets. Files are
+// replaced atomically, so a start at any moment reads complete files.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
@@ -104,7 +104,7 @@ export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string
 export function keepSecret({ directory }: EdgeFiles): string {
   const path = join(directory, 'secret')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  // One that was cut when the power went is none.
+  // A file truncated by a power loss counts as missing.
   if (/^[0-9a-f]{48}$/.test(known)) return known
   const secret = randomBytes(24).toString('hex')
   writeFileSync(`${path}.new`, secret, { mode: 0o600 })

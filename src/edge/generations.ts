@@ -36,7 +36,7 @@ export function environmentOf(files: EdgeFiles): Record<string, string> {
   return { BERTH_ADMIN_SOCKET: files.adminSocket, BERTH_VERIFY_SOCKET: files.verifySocket }
 }
 
-/** All that have files, ascending; the first one where there is none. */
+/** All generations that have files, in ascending order; the first one if there are none. */
 export function listGenerations(files: EdgeFiles): EdgeFiles[] {
   const first = generationOf(files, 1)
   const numbers = readdirSync(join(files.directory, 'run')).filter((name) => /^[1-9]\d*$/.test(name))

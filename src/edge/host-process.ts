@@ -19,7 +19,7 @@ export interface EdgeProcess {
   stop(): Promise<void>
 }
 
-/** Of Debian and others: `nobody`. */
+/** User and group `nobody` of Debian and others. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
 /** The user of the worker when root starts HAProxy: `haproxy`, or `nobody`. */
@@ -47,7 +47,7 @@ export function openHostProcess(files: EdgeFiles): EdgeProcess {
   }
 }
 
-/** The version of the program that a start would run. Throws `edge_unavailable` when there is none. */
+/** The version of the binary that a start would run. Throws `edge_unavailable` if it is missing. */
 export async function hostVersion(signal: AbortSignal): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)('haproxy', ['-v'], { signal })
@@ -117,7 +117,7 @@ export function lastWords(files: Pick<EdgeFiles, 'output'>): string {
   }
 }
 
-/** Why it could not open a port, in words of ours. */
+/** Messages for the reasons why HAProxy cannot open a port. */
 const refusals: Record<string, string> = {
   'Address already in use': 'is taken by another program',
   'Permission denied': 'may not be opened by this user',

@@ -63,7 +63,7 @@ export function htmlOf(name: AnswerName): string {
   )
 }
 
-/** The same for programs, in the shape of the API's own errors (decisions "Errors"). */
+/** The same for programs, in the format of the API's own errors. */
 export function jsonOf(name: AnswerName, status: number): string {
   const { code, title, words } = answers[name]
   const problem = { type: 'about:blank', title, status, code, detail: words, request_id: '%[var(txn.id)]' }

@@ -19,7 +19,7 @@ export interface PortTarget {
   isTls: boolean
 }
 
-/** `none`: nobody answered HTTP or TLS; the connection was refused, cut, or silent. */
+/** `none`: there was no HTTP or TLS response; the connection was refused, cut or silent. */
 export type Answerer = 'this edge' | 'another program' | 'none'
 
 const answerMs = 3_000

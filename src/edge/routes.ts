@@ -15,7 +15,7 @@ export interface Upstream {
   state: 'verifying' | 'ready' | 'leaving'
 }
 
-/** Names of maps, which are files beside the configuration, to what their keys are. */
+/** The maps, which are files next to the configuration, and what their keys are. */
 export const mapNames = ['hosts', 'https', 'hsts', 'challenges', 'body-limits', 'timeouts'] as const
 export type MapName = (typeof mapNames)[number]
 

@@ -1,6 +1,5 @@
-// The rules of the frontends: what is made of a request before it is known whose it is, what is answered
-// here, and what is told of it.
-// Order counts. What a client claims is dropped before what is known is set.
+// The rules of the frontends: how a request is normalized before it is routed, what the edge answers itself,
+// and what is logged. The order matters: claims of a client are dropped before trusted values are set.
 
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
@@ -104,8 +103,8 @@ export function frontendRules(
 }
 
 /**
- * What a client may not say: that is ours, or nobody's. To CGI, WSGI, PHP and Rack names with an underscore
- * are the same as with a dash; nginx drops them too.
+ * Headers that a client must not send: they are Berth's own, or have no legitimate use. In CGI, WSGI, PHP and
+ * Rack, a name with an underscore equals the name with a dash; nginx drops such headers too.
  */
 const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
 const ofTheWay = [
@@ -167,7 +166,7 @@ const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
 const mostBytes = (files: EdgeFiles) =>
   `var(txn.host),map_str_int(${files.map('body-limits')},${defaultBodyBytes})`
 const hasLength = '{ req.hdr(content-length) -m found }'
-/** Of these HAProxy has pages of ours (`http-error`), which it marks. */
+/** For these statuses HAProxy serves Berth's own pages (`http-error`), and marks them. */
 const mayBeOwn = '{ status 502 503 504 }'
 const isOwnAnswer = `${mayBeOwn} { res.hdr(x-berth-answer) -m found }`
 const wantsJson = '{ var(txn.kind) -m found }'

@@ -5,11 +5,13 @@ import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
 
 export interface Runtime {
-  /** Throws `edge_unavailable` when nobody answers. */
+  /** Throws `edge_unavailable` without a response. */
   ask(command: string): Promise<string>
   /** Like `ask`, for what changes something. Throws `edge_refused` for any answer that is not expected. */
   change(command: string, expected?: RegExp): Promise<void>
-  /** An answer that goes on for ever, until the other side ends or `signal` does: lines, many at a time. */
+  /**
+   * A response without an end, until the other side closes or `signal` is aborted. Yields batches of lines.
+   */
   lines(command: string, signal: AbortSignal): AsyncGenerator<string[]>
 }
 
@@ -35,7 +37,7 @@ export function openRuntime(path: string): Runtime {
   async function ask(command: string): Promise<string> {
     const socket = connect(path)
     socket.setTimeout(answerMs, () => socket.destroy(new Error('no answer in time')))
-    // The master waits for more until it is told that there is none.
+    // The master waits for more commands until the sending side is closed.
     socket.end(`${command}\n`)
     try {
       const chunks: Buffer[] = []

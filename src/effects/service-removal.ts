@@ -25,7 +25,7 @@ export interface ServiceRemovalPorts extends SharedPorts, EnginePorts {
   accessLog: AccessLog
 }
 
-/** Actors beside the deploys of a service that end with it. */
+/** Actors of a service, other than its deploys, that end with it. */
 const companions = ['certificate', 'cron-schedule', 'job-run'] as const
 
 export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeof machine> {

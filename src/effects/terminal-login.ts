@@ -1,4 +1,5 @@
-// The effects of a terminal login: it expires, its token is made, and revoked when nobody collects it.
+// The effects of a terminal login: its expiry, the creation of its token, and the revocation of a token that
+// is not collected.
 import type { Effects } from '../../machines/slot.ts'
 import type { machine } from '../../machines/terminal-login.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -19,7 +20,9 @@ export function terminalLoginEffects(ports: TerminalLoginPorts): Effects<typeof 
   const { storage } = ports
   const { bootId: currentBootId, uncollected } = ports.terminalLogins
   return {
-    /** A login of an earlier life of the daemon has expired: nobody could collect its token any more. */
+    /**
+     * A login from before a restart of the daemon has expired: no terminal can collect its token any more.
+     */
     async awaitExpiry({ bootId, expiresAt }, signal) {
       const remainingMs = Date.parse(expiresAt) - Date.now()
       if (bootId === currentBootId && remainingMs > 0) await sleep(remainingMs, signal)

@@ -1,5 +1,5 @@
-// A repository's branch or commit as a plain folder of files; links stay links. `.git` does not stay: an
-// image must not ship a history by accident, and a container is told its commit by its environment.
+// Checks out a branch or commit as a plain folder; links stay links. `.git` is removed: an image must not
+// contain the history by accident, and containers get the commit in their env.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'

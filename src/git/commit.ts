@@ -78,7 +78,7 @@ async function missingBranch({ remote, repository }: Places, branch: string): Pr
   return notFound(`${missing}: it has ${someOf(names)}`)
 }
 
-/** For a remote that cannot be deployed from until somebody names a branch. */
+/** The failure for a remote without a usable default branch: a user must name a branch. */
 export function noDefaultBranch({ url }: RepositoryUrl, advertised: Advertised): Failure {
   const names = namesOf(advertised)
   if (names.length === 0) return notFound(`${url} has no branch: the repository is empty`)

@@ -7,7 +7,7 @@ export interface Credentials {
   password: string
 }
 
-/** Replaces what nobody may read. */
+/** Replaces secrets in a text. */
 export type Mask = (text: string) => string
 
 /** git runs this itself; "store" and "erase", the other words it may say, are answered with silence. */

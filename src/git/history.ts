@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import { readingEnvironment } from './environment.ts'
 
 export interface History {
-  /** The whole id of a commit that is here, by its first digits or a ref; null when there is none. */
+  /** The full id of a commit in this repository, by its first digits or a ref; null if it does not exist. */
   find(commit: string): Promise<string | null | 'ambiguous'>
   /** Whole, in UTF-8, without trailing blanks. */
   message(sha: string): Promise<string>

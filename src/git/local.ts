@@ -19,7 +19,7 @@ interface User {
   gid: number
 }
 
-/** On Debian: user `nobody`, group `nogroup`. No other group, and no capability. */
+/** User `nobody`, group `nogroup` on Debian. No other group, and no capability. */
 const nobody: User = { uid: 65_534, gid: 65_534 }
 
 /** What upload-pack reads of a repository. */

@@ -1,5 +1,5 @@
-// Ends the git processes of a daemon that could not do it itself. They are known by the marker in their
-// environment, which every helper of git inherits; a process id alone may be somebody else's by now.
+// Ends git processes that a killed daemon left behind. They are identified by a marker in their environment,
+// which git's helpers inherit; a process id alone may have been reused.
 import { readdir, readFile } from 'node:fs/promises'
 import { sleep } from '../async/sleep.ts'
 import { markerVariable } from './environment.ts'
@@ -30,7 +30,7 @@ async function findMarked(marker: string): Promise<number[]> {
   return pids.filter((_, index) => marked[index])
 }
 
-/** A dead process that nobody has collected yet has an empty environment: it does not count. */
+/** A zombie process has an empty environment and does not count. */
 async function carries(pid: number, marker: string): Promise<boolean> {
   const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
   return environment.split('\0').includes(`${markerVariable}=${marker}`)

@@ -22,7 +22,7 @@ const localAdvice =
 
 const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
 const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
-/** Then nobody has refused anything. */
+/** The host was not reached, so it did not refuse anything. */
 const isAway = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 

@@ -15,7 +15,7 @@ export interface HostRules {
 
 const lookupMs = 20_000
 const mostAddresses = 8
-/** No connection to it succeeds. A proxy is asked for the name all the same. */
+/** No connection to this address succeeds. A proxy still gets the host name. */
 const nowhere = '255.255.255.255'
 
 const resolveName = async (name: string): Promise<string[]> => {

@@ -7,8 +7,7 @@ export type RepositoryKind = 'https' | 'http' | 'ssh' | 'path'
 
 export interface RepositoryUrl {
   /**
-   * What people see and git gets: never holds credentials. The user name of an ssh address is part of the
-   * address.
+   * What users see and git gets, always without credentials. The user name of an ssh address is part of it.
    */
   url: string
   kind: RepositoryKind

@@ -1,5 +1,5 @@
-// The limit on guessing: ten in five minutes, to the millisecond, whoever asks at the same time, and whatever
-// becomes of the daemon or its clock.
+// The limit on failed attempts: ten in five minutes, exact to the millisecond, with concurrent clients,
+// restarts of the daemon and changes of its clock.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
@@ -23,7 +23,7 @@ async function start(t: TestContext, directory?: string) {
   return { storage, clock, attempts, fail, wait: () => waitOf(() => attempts.check('sign_in')) }
 }
 
-/** The seconds that somebody is told to wait; 0 when nothing is refused. */
+/** The seconds until the next attempt; 0 if it is allowed. */
 function waitOf(look: () => void): number {
   try {
     look()
@@ -99,7 +99,7 @@ test('one that is under way counts before it is on the disk', async (t) => {
 
   const begun = Array.from({ length: 10 }, () => attempts.guess('sign_in', right))
 
-  // They may all be right, and then count no more: nobody is told to wait for minutes.
+  // All of them may be right and then do not count, so the wait must be short.
   equal(wait(), 1)
   deepEqual(await Promise.all(begun), Array(10).fill(true))
   equal(wait(), 0)

@@ -47,7 +47,7 @@ async function start(t: TestContext) {
   })
   const parts = { serverToken, sessions: noting(sessions), tokens: noting(tokens) }
   const callers = createCallers(parts, () => clock.ms)
-  /** Until the last use is on the disk, and whoever noted it knows. */
+  /** Waits until the last use is on disk and its writer knows. */
   const noted = async () => {
     await writing
     await new Promise((resolve) => setImmediate(resolve))

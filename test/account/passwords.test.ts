@@ -1,4 +1,4 @@
-// Passwords: what fits, what it costs, and that nobody waits for it who asks for something else.
+// Passwords: their rules, their cost, and that hashing does not delay other requests.
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { needsRehash } from 'argon2'

@@ -1,10 +1,10 @@
-// Making an image once, whoever asks for it at the same time. The packages are Debian's, the store is a set.
+// An image is made once, also for concurrent callers. The packages are Debian's, the store is a set.
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { ensureImage, type ImageStore, type Recipe } from '../../src/base-images/recipe.ts'
 
-/** A recipe that nobody has cooked yet. */
+/** A recipe whose image does not exist yet. */
 function newRecipe(): Recipe {
   return {
     repository: 'localhost/berth-test',

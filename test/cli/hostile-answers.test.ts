@@ -122,7 +122,7 @@ test('a file of somebody else that cannot be read is a failure and no bug', (t) 
   chmodSync(folder, 0o755)
   chmodSync(path, 0o000)
 
-  // Root would read it all the same.
+  // Root could read it anyway.
   const isRoot = process.getuid?.() === 0
   if (isRoot) process.seteuid!(nobody)
   try {
@@ -132,7 +132,7 @@ test('a file of somebody else that cannot be read is a failure and no bug', (t) 
   }
 })
 
-/** A server that sends the same again and again; to what is not meant by `isMeant` it answers in brief. */
+/** A server that repeats the same chunk without end; requests that `isMeant` rejects get a short response. */
 async function flood(
   t: TestContext,
   headers: Record<string, string>,

@@ -27,7 +27,7 @@ async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promis
   return { adminSocket } as EdgeFiles
 }
 
-/** The ids of what is told first. */
+/** The ids of the first events. */
 async function readFirst(t: TestContext, place: EdgeFiles, id: string | null, at = 0): Promise<string[]> {
   const reading = new AbortController()
   t.after(() => reading.abort())

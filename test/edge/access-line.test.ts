@@ -1,4 +1,4 @@
-// What the edge tells of a request, as a line of its service.
+// What the edge reports about a request, as a line of its service.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessEvent } from '../../src/edge/access-events.ts'

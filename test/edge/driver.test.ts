@@ -1,4 +1,4 @@
-// A real HAProxy under the driver: what it is told it serves, at once, and without a new process.
+// The driver with a real HAProxy: changes take effect at once, and without a new process.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

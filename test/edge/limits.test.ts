@@ -1,4 +1,4 @@
-// What one client may take of the edge, and what others get meanwhile.
+// The limits for one client, and what other clients get while it is at them.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
@@ -125,7 +125,7 @@ test('the last connections of https are for the dashboard', async (t) => {
       })
       t.after(() => socket.destroy())
       socket.once('error', () => resolve(false)).once('close', () => resolve(false))
-      // Whoever is refused is cut off right after the handshake.
+      // A refused client is cut off right after the handshake.
       socket.once('secureConnect', () => socket.write('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n'))
       socket.once('data', () => resolve(true))
     })

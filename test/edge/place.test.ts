@@ -1,4 +1,4 @@
-// The files of the edge: names that fit, and places that HAProxy can be told of.
+// The files of the edge: names of valid length, and paths that HAProxy accepts.
 import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

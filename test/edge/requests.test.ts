@@ -1,5 +1,5 @@
-// Requests through a real HAProxy with our configuration: what is said of the client, https and protocols,
-// and what is told of each.
+// Requests through a real HAProxy with the generated configuration: headers about the client, https and
+// protocols, and what is reported about each request.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -25,7 +25,7 @@ async function startWith(
   await edge.driver.apply(routes)
 }
 
-/** The first requests that the edge tells of. */
+/** The first requests that the edge reports. */
 async function readEvents(t: TestContext, edge: RunningEdge, after: AccessMark | null, count: number) {
   const reading = new AbortController()
   t.after(() => reading.abort())

@@ -1,4 +1,4 @@
-// Waiting for facts: each wait ends with its fact or its signal, and leaves nobody listening behind.
+// Waiting for facts: each wait ends with its fact or its signal, and leaves no listener behind.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnginePorts } from '../../src/effects/engine/ports.ts'

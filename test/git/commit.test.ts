@@ -1,4 +1,4 @@
-// Which commit is found, how little is fetched for it, and what is said when there is none.
+// Which commit is found, how little is fetched for it, and the error if it does not exist.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readTree, startCheckout } from '../support/checkout.ts'

@@ -1,4 +1,4 @@
-// What a git process is told, and what of the daemon's own environment it never sees.
+// The environment of a git process, and what of the daemon's own environment it never sees.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readingEnvironment, remoteEnvironment } from '../../src/git/environment.ts'

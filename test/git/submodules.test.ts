@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
-/** An `app` and a `lib` beside each other on one server; `lib` has an older commit and a newer one. */
+/** The repositories `app` and `lib` on one server; `lib` has an older commit and a newer one. */
 async function createPair(t: TestContext, options: Partial<GitServerOptions> = {}) {
   const root = temporaryDirectory(t)
   const lib = createRepository(t, { root, name: 'lib' })

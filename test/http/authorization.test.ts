@@ -1,4 +1,4 @@
-// What counts as a credential: how a bearer may be written, what decides beside a cookie, and for how long.
+// Credentials: how a bearer token may be written, which credential wins over a cookie, and for how long.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'

@@ -1,6 +1,6 @@
-// Who may call what: every route of the table with every sort of credential, against a list made by hand.
-// A route below /api that is not in the list fails: whoever adds one says here who may call it. Answers
-// are told apart by whether the caller was let in; what became of the request then is for other tests.
+// Who may call what: every route with every kind of credential, against a list written by hand. A new route
+// below /api must be added to the list. Responses are distinguished only by whether the caller was admitted;
+// other tests check the rest.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -175,7 +175,7 @@ const sorts: Record<string, Sort> = {
   },
 }
 
-/** What somebody is told at the door; a stream is left as soon as it opens. */
+/** The refusal, if any; a stream is closed as soon as it opens. */
 function ask(
   { url }: AccountApi,
   { method, path, answer }: Route,

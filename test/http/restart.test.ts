@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'
 
-/** A service that is live with an image which somebody removed. */
+/** A live service whose image was removed. */
 async function serviceWithoutImage(t: TestContext) {
   const api = await startChecked(t)
   await api.create({ name: 'web', repo_url: 'https://git.test/owner/name' })

@@ -1,6 +1,6 @@
-// The administrator and the ways in (section 2 of the API document, User and Auth status).
-// An e-mail or a password that will not do costs no attempt, but a wrong code comes first: hence setup
-// takes any text for them, and says what is wrong with it when the code is right.
+// The administrator account in requests and responses. An invalid e-mail or password uses up no attempt, but
+// a wrong setup code is reported first. So the schema of setup accepts any text, and the handler checks
+// e-mail and password once the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'
 import { optional, timestamp } from '../parts/fields.ts'
@@ -17,7 +17,7 @@ export const Email = z
 
 export const NewPassword = z.string().refine(isPassword, { error: passwordRule })
 
-/** Whatever somebody types: it is compared, not kept. */
+/** Any text that a user typed. It is compared, not stored. */
 export const typed = z.string().max(8192)
 
 export const Setup = z

@@ -1,4 +1,4 @@
-// Sessions of the dashboard (section 2 of the API document, Session).
+// Sessions of the dashboard.
 import { z } from 'zod'
 import { identifier, timestamp } from '../parts/fields.ts'
 

@@ -1,4 +1,4 @@
-// Terminal logins (section 2 of the API document, Terminal login request).
+// Terminal logins in requests and responses.
 import { z } from 'zod'
 import { identifier, optional, timestamp } from '../parts/fields.ts'
 import { typed } from './account.ts'

@@ -1,5 +1,4 @@
-// API tokens (section 2 of the API document, API token record).
-// The token itself is in the answer to its creation, and nowhere else.
+// API tokens. The token itself is in the response to its creation, and nowhere else.
 import { z } from 'zod'
 import { tokenRoles } from '../../account/rights.ts'
 import { identifier, optional, timestamp, withDefault } from '../parts/fields.ts'

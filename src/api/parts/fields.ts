@@ -34,7 +34,7 @@ export function clearableByZero(schema: z.ZodNumber) {
 /** UTC, milliseconds, Z. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 
-/** An id of ours; `{id}` of a service takes its name as well. */
+/** An id that Berth generated. `{id}` of a service also accepts its name. */
 export const identifier = z.string().min(1).max(128)
 
 const yes = ['', '1', 'true', 'yes', 'y', 'on']

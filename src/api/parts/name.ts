@@ -1,4 +1,4 @@
-// The name of a service or a datastore: they share one namespace (decisions "Conventions").
+// The name of a service or a datastore. Both share one namespace.
 import { z } from 'zod'
 
 /** The names that /etc/hosts of a container, or the product itself, already has. */

@@ -1,4 +1,4 @@
-// The problem answer as the OpenAPI document shows it (decisions "Errors"); problem.ts makes it.
+// The problem response in the OpenAPI document.
 import { z } from 'zod'
 import { knownCodes } from './problem-codes.ts'
 

@@ -142,7 +142,7 @@ export function addressOf(url: string, path: string, query: Query = {}): string 
   return `${url}/api/v1${path}${mark}${search}`
 }
 
-/** What an answer that is none means. */
+/** Converts an error response to a failure. */
 export async function toFailure(url: string, response: Response): Promise<CliFailure> {
   const { status } = response
   const location = response.headers.get('location')

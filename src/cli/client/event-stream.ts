@@ -15,11 +15,11 @@ export interface StreamEvent {
 
 export interface FollowOptions {
   query?: Query
-  /** The stream tells what there is now: its plain close is its end. */
+  /** The stream ends with the existing content: its normal close is the end. */
   untilNow?: boolean
   /** Says nothing of losses: another stream to the same server does. */
   quiet?: boolean
-  /** Ends the following, beside Ctrl-C. */
+  /** Stops following, in addition to Ctrl-C. */
   signal?: AbortSignal
 }
 
@@ -107,7 +107,7 @@ async function* readUntilLoss(following: Following, connection: Connection) {
   }
 }
 
-/** What an event tells: an object that has these texts. Throws CliFailure for anything else. */
+/** The data of an event: an object with these text fields. Throws CliFailure for anything else. */
 export function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
   const told = parseJson(data)
   const fields = Object(told) as Record<string, unknown>

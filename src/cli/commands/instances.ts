@@ -78,7 +78,7 @@ async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boo
 
 interface Conclusion {
   isWaiting: boolean
-  /** What is said of a change that nobody waits for. */
+  /** What is printed about a change with `--no-wait`. */
   words: string
   undo: string | null
 }

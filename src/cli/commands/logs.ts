@@ -1,6 +1,5 @@
-// `berth logs`: what a service's instances write, the requests that came, or the log of a deploy or a job
-// run; with -f as it comes.
-// Whoever reads slowly is waited for: a log may be longer than what fits into memory.
+// `berth logs`: the output of a service's instances, its requests, or the log of a deploy or a job run; with
+// -f it follows. Output waits for a slow reader, because a log may be larger than the memory.
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'

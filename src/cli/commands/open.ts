@@ -1,5 +1,5 @@
-// `berth open`: the public address of a service, in the browser of whoever sits here.
-// The address comes from a server: only one of a web page is handed to a program.
+// `berth open`: opens the public address of a service in the user's browser. The address comes from a server,
+// so only http and https addresses are passed to a program.
 import type { Command } from 'commander'
 import type { Service } from '../../api/service.ts'
 import { isPlainUrl, servicePath } from '../client/client.ts'

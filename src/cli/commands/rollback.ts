@@ -57,7 +57,7 @@ async function chooseFormer(cli: Cli, path: string): Promise<string> {
   })
 }
 
-/** `3h ago  4f2a9c1  Mend the cart` */
+/** `3h ago  4f2a9c1  Fix the cart` */
 function labelOf({ id, created_at, commit_sha, commit_message, source, trigger }: Deploy): string {
   const [subject = ''] = (commit_message ?? '').split('\n')
   const what = commit_sha

@@ -58,7 +58,7 @@ function zoneInWords({ timezone, next }: Schedule): string {
   return `${timezone}, now ${clockTime(now, timezone)}; here it is ${clockTime(now, own)} (${own})`
 }
 
-/** Also says why there is none. */
+/** The next run, or why there is no next run. */
 function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {
   if (status === 'suspended')
     return [['next', `none: it is suspended, berth resume ${name} goes on`, 'yellow']]

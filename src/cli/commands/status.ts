@@ -1,4 +1,4 @@
-// What runs of a service, once or for as long as somebody looks.
+// `berth status`: what runs of a service, once or continuously.
 import type { Command } from 'commander'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -81,7 +81,7 @@ async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promis
   }
 }
 
-/** A folder without a Dockerfile gets one offered, where somebody can be asked. */
+/** On a terminal, offers a Dockerfile for a folder without one. */
 async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }: UpOptions) {
   const { guessService, NoDockerfile } = await import('../source/new-service.ts')
   const { inspectSource } = await import('../source/packing.ts')

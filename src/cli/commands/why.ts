@@ -92,7 +92,7 @@ function isUnderWay({ status }: Deploy): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** Null while it works; for an older server and a token of some services, which are not told, too. */
+/** Null while BuildKit works. Older servers and tokens limited to services do not report it. */
 async function builderHangsSince({ client }: Cli): Promise<string | null> {
   try {
     const { builds } = await client.call<Info>('GET', '/info')

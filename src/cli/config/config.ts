@@ -85,7 +85,7 @@ export function findServer(config: Config, nameOrUrl: string): { name: string; s
   return found ? { name: found[0], server: found[1] } : null
 }
 
-/** The same, but throws (not found) when there is none. */
+/** Like `findServer`, but throws (not found) for an unknown server. */
 export function knownServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } {
   const found = findServer(config, nameOrUrl)
   if (found) return found

@@ -1,4 +1,4 @@
-// Small files that come with a folder somebody else may have made: read only where they are what they seem.
+// Small files of a folder that may come from a stranger. They are read only if they are regular files.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
@@ -10,8 +10,8 @@ interface Found {
 }
 
 /**
- * Null when there is no such file, or a folder in its place. Throws CliFailure for a link, a pipe or a
- * device, and beyond the limit: reading one could go on for ever.
+ * Null if the file does not exist or is a folder. Throws CliFailure for a link, a pipe or a device, and above
+ * the limit: reading such a file might never end.
  */
 export function readForeignFile(path: string, limitBytes: number): Found | null {
   const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))

@@ -1,4 +1,4 @@
-// Small JSON files of a person's own: written whole or not at all, readable by nobody else.
+// Small JSON files of the user: written atomically, and readable by the user only.
 import {
   closeSync,
   fsyncSync,
@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { CliFailure } from '../failure.ts'
 
-/** What the file holds; undefined when there is none. Throws when it is not JSON. */
+/** The content of the file; undefined if it does not exist. Throws if it is not JSON. */
 export function readJsonFile(path: string): unknown {
   const text = readIfThere(path)
   return text === undefined ? undefined : parseJsonOf(path, text)

@@ -1,5 +1,5 @@
-// A word, at most once a day, that the server is newer than this command line. Nobody else is asked for it:
-// the version comes with every answer of the person's own server.
+// A notice, at most once a day, that the server is newer than this command line. It needs no request: every
+// response of the user's own server contains its version.
 import { join } from 'node:path'
 import { version } from '../../version.ts'
 import type { Cli } from '../client/session.ts'
@@ -9,7 +9,7 @@ import { readJsonFile, writeJsonFile } from './json-file.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** After a command, on a terminal only. What goes wrong here is nobody's concern. */
+/** Runs after a command, on a terminal only. Its errors are ignored. */
 export function noticeUpdate({ env, out, serverVersion }: Cli, now = Date.now()): void {
   if (!out.isLive || serverVersion === undefined || !isNewer(serverVersion, version)) return
   try {

@@ -1,5 +1,5 @@
-// Following a deploy to its outcome, and what is said at its end.
-// A deploy belongs to the server. Whoever stops following it stops nothing.
+// Follows a deploy to its outcome, and prints the result. The deploy runs on the server: to stop following
+// does not stop it.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'

@@ -22,15 +22,15 @@ export type Moment = { at: string; line: LogLine } | { at: string; state: Deploy
 export interface Watch {
   /** Ends when the deploy is live, failed or canceled, or with the signal. */
   moments: AsyncGenerator<Moment>
-  /** The server's clock, as of the newest moment that came; where it tells moments apart, it is late. */
+  /** The server's clock as of the newest event, delayed by the time that events are held back. */
   now(): number
 }
 
-/** So much later than it happened is it told. */
+/** Events are shown with this delay, to put log lines and states in order. */
 const holdMs = 200
 const stepMs = 40
 const askAgainMs = 500
-/** The log is closed when the cleanup begins: nobody has to wait for that. */
+/** The log is closed when the cleanup starts, so these states end the wait. */
 const ends = ['live', 'draining', 'deactivated', 'failing', 'failed', 'canceling', 'canceled']
 
 export function watchDeploy(cli: Cli, deployId: string): Watch {
@@ -103,7 +103,10 @@ async function followStates(cli: Cli, deployId: string, keep: Keep, signal: Abor
   }
 }
 
-/** Asks again while the server cannot be reached. The log, followed beside it, says so and gives up. */
+/**
+ * Repeats the request while the server is unreachable. The log stream, followed in parallel, reports the loss
+ * and gives up.
+ */
 async function throughLosses<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -130,7 +133,7 @@ interface ServerClock {
   now(): number
 }
 
-/** What came soonest after it happened tells best how far the clocks are apart. */
+/** The event with the smallest delay gives the best estimate of the clock difference. */
 function createServerClock(): ServerClock {
   let behindMs = Number.POSITIVE_INFINITY
   return {

@@ -29,12 +29,12 @@ const windowLines = 6
 /** As many of them stay when it fails. */
 const keptLines = 10
 const setbacks = ['failing', 'canceling']
-/** These have no line of their own: they are told when all is over. */
+/** States without a line: they are reported at the end. */
 const silent = [...setbacks, 'live', 'draining', 'deactivated', 'failed', 'canceled']
 /** Waiting for the turn is worth a line only when there was something to wait for. */
 const shortWaitMs = 1000
 
-/** `now` is the clock by which the states are told. */
+/** `now` is the clock of the shown durations. */
 export function createDeployView(out: Output, now: () => number): DeployView {
   let running = enterState('queued', now())
   let isFirst = true

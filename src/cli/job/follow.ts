@@ -1,5 +1,5 @@
-// Following a job run: what it writes as it comes, and the exit code that it ends with.
-// A run belongs to the server. Whoever stops following it stops nothing.
+// Follows a job run: its output, and the exit code of its command. The run belongs to the server: to stop
+// following does not stop it.
 import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -43,7 +43,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
   }
 }
 
-/** Whoever reads slowly is waited for. */
+/** Waits for a slow reader. */
 async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
   if (out.isJson) out.json(line)
   else if (line.stream === 'stdout') out.print(shown(process.stdout, out.isColoured, line.line))

@@ -1,4 +1,5 @@
-// Variables as arguments: `KEY=value`, and `KEY=-` for a value that is piped in and so seen by nobody.
+// Variables as arguments: `KEY=value`, or `KEY=-` to read the value from standard input, where it stays out
+// of the process list and the shell history.
 import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
 import { readStandardInput } from '../terminal/standard-input.ts'

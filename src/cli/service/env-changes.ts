@@ -37,7 +37,7 @@ export function showDifference(out: Output, { added, changed, removed }: EnvDiff
   for (const key of removed) line('red', '-', key, '')
 }
 
-/** The value as it is shown where nobody asked to see it. */
+/** The value as it is shown by default. */
 export function masked(value: string | null): string {
   return value === '' ? '' : mask
 }

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
 
-/** The variables of such a file, each key once. Throws (usage) for a line that is none of them. */
+/** The variables of an env file, each key once. Throws (usage) for a line that is not an assignment. */
 export function parseEnvFile(text: string): EnvVar[] {
   refuseOther(text)
   const parsed = Object.entries(parseEnv(text))
@@ -25,7 +25,7 @@ function refuseOther(text: string): void {
   }
 }
 
-/** A line that reads back as exactly this value, whatever stands around it; null when there is none. */
+/** A line that is parsed back to exactly this value; null if no line can represent it. */
 export function toEnvLine({ key, value }: EnvVar): string | null {
   const quotes = isBare(value) ? '' : ["'", '"', '`'].find((quote) => !value.includes(quote))
   if (quotes === undefined) return null

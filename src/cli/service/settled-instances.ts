@@ -1,5 +1,5 @@
-// Waiting until the instances of a service are as they were asked to be.
-// The server does it whether somebody waits or not; whoever stops waiting stops nothing.
+// Waits until the instances of a service match the requested change. The server applies the change in any
+// case: to stop waiting does not stop it.
 
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'

@@ -72,7 +72,7 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
   }
 }
 
-/** Secrets of this machine, and what a build installs anew. */
+/** Secrets of this machine, and dependencies that a build installs again. */
 function isLeftByDefault(path: string, isFolder: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return isFolder ? name === 'node_modules' : /^\.env(\.local|\..+\.local)?$/.test(name)
@@ -121,7 +121,7 @@ function toRuleFile(name: FileName, folder: string, lines: string[]): RuleFile {
   return { name, folder, lines, rules: ignore({ ignorecase: false }).add(lines) }
 }
 
-/** Whoever made the folder wrote them: no pattern may keep us busy for hours. */
+/** The folder may come from a stranger, so a pattern must not take hours to match. */
 function refuseSlow(path: string, lines: readonly string[]): void {
   const slow = lines.findIndex((line) => !line.startsWith('#') && line.split('**').length - 1 > mostStars)
   if (slow === -1) return

@@ -1,4 +1,4 @@
-// The service that `berth up` makes of a folder nobody deployed before: its name and what it is.
+// The service that `berth up` creates for a new folder: its name and its type.
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Service } from '../../api/service.ts'
@@ -13,7 +13,7 @@ import type { Source } from './source-entries.ts'
 export interface Guess {
   type: string
   publishDir: string | null
-  /** What it was told by. */
+  /** Why this type was chosen. */
   reason: string
 }
 
@@ -69,7 +69,7 @@ function unknownKind({ folder }: Source): CliFailure {
   return new CliFailure(trouble, { hint })
 }
 
-/** Asks where somebody can be asked; elsewhere what is done is only said. */
+/** Asks for approval on a terminal; elsewhere prints what is done. */
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
   const message = plain(`Create ${name}, a ${spoken(type)}, ${reason}?`)

@@ -1,6 +1,5 @@
-// Packs a source as .tar.gz: the same source gives the same bytes, whoever packs it and when.
-// It is packed into a file that has no name, so that its size is known before a byte is sent, and
-// nothing is left of it whatever happens.
+// Packs a source as .tar.gz. The same source always gives the same bytes. The archive is written to an
+// unlinked temporary file, so its size is known before the upload starts, and no file is left behind.
 import { constants } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,11 +20,13 @@ export interface PackedSource {
 
 export interface PackOptions {
   signal: AbortSignal
-  /** Told of so many more bytes of files. */
+  /** Called with the number of bytes packed since the last call. */
   onPacked(sizeBytes: number): void
 }
 
-/** Throws CliFailure for a file that cannot be read or changes meanwhile, and above the server's limit. */
+/**
+ * Throws CliFailure for a file that cannot be read or changes during packing, and above the server's limit.
+ */
 export async function packSource(source: Source, options: PackOptions): Promise<PackedSource> {
   const { signal } = options
   const { pack } = await import('tar-stream')
@@ -106,7 +107,7 @@ async function packFile(archive: Pack, folder: string, entry: SourceEntry, optio
     const { size } = await file.stat()
     const header = { ...headerOf(entry), size }
     if (size === 0) return await packEmpty(archive, header)
-    // A file that grows meanwhile is cut: its size is in the archive already.
+    // A file that grows during packing is truncated, because the archive already contains its size.
     const content = file.createReadStream({ end: size - 1, autoClose: false })
     content.on('data', (bytes) => onPacked(bytes.length))
     await pipeline(content, archive.entry(header), { signal })
@@ -137,7 +138,7 @@ function changed({ path }: SourceEntry): CliFailure {
 
 type EntryHeader = Partial<Header> & Pick<Header, 'name'>
 
-// An archive that nobody reads any more fails its open entries, each with an error event of its own.
+// Destroying an archive emits an error event on each of its open entries.
 function packEmpty(archive: Pack, header: EntryHeader): Promise<void> {
   return new Promise((resolve, reject) => {
     archive.entry(header, '', (error) => (error ? reject(error) : resolve())).on('error', reject)

@@ -1,4 +1,4 @@
-// The Dockerfile that `berth up` suggests for a folder without one, and writes where somebody agrees.
+// The Dockerfile that `berth up` suggests for a folder without one, and writes if the user agrees.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'

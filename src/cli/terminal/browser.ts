@@ -1,4 +1,4 @@
-// Opens a page in the browser of whoever sits here, when there is a screen to open it on.
+// Opens a page in the user's browser, if there is a screen.
 import type { Cli } from '../client/session.ts'
 
 /** Whether it was opened, as far as one can tell. */
@@ -11,7 +11,7 @@ export async function openInBrowser({ env, out }: Cli, page: string): Promise<bo
   )
 }
 
-// Over ssh the browser would open where nobody sits.
+// Over ssh, the browser would open on the remote machine.
 function hasScreen(env: NodeJS.ProcessEnv): boolean {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false
   return process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY)

@@ -1,5 +1,5 @@
-// A text in the editor of a person's choice.
-// It may hold secrets: the file is nobody else's to read, and gone afterwards.
+// Opens a text in the user's editor. The text may contain secrets: the file is readable by the user only, and
+// removed afterwards.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   const path = join(folder, name)
   const remove = () => rmSync(folder, { recursive: true, force: true })
   const leave = () => process.exit(exitCodes.interrupted)
-  // However this process ends: what is in there is nobody else's to find.
+  // Removes the file however this process ends.
   process.once('exit', remove)
   for (const signal of endings) process.once(signal, leave)
   try {
@@ -31,7 +31,7 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   }
 }
 
-// `code --wait` is a program and its arguments; quotes are for shells, of which there is none here.
+// `code --wait` is a program with an argument. Quotes are not supported, because no shell is used.
 async function runEditor(editor: string, path: string): Promise<void> {
   const [program = '', ...args] = editor.trim().split(/\s+/)
   const child = spawn(program, [...args, path], { stdio: 'inherit' })

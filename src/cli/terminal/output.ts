@@ -25,9 +25,9 @@ export interface Output {
   paint(style: Style, text: string): string
   /** Colours for stderr. */
   tint(style: Style, text: string): string
-  /** The terminal's columns, 80 where there is none. */
+  /** The columns of the terminal; 80 without a terminal. */
   width(): number
-  /** Draws these lines on stderr in place, again and again, until `rest`. Off a live terminal nothing. */
+  /** Redraws these lines on stderr in place until `rest` is called. Does nothing without a terminal. */
   animate(draw: (spinner: string) => string[]): void
   /** Takes the moving lines away. */
   rest(): void
@@ -138,7 +138,7 @@ function openStage(stream: NodeJS.WriteStream) {
 // Letters that reorder what is around them, and separators that some terminals take for a new line.
 const disorder = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
 
-/** One line that cannot move the cursor, whoever wrote it. */
+/** Text on one line, without control characters that could move the cursor. */
 export function plain(text: string): string {
   const line = text.replaceAll('\t', '  ').replaceAll('\n', ' ')
   return stripVTControlCharacters(line)

@@ -1,4 +1,4 @@
-// Questions to a person, on stderr. Off a terminal nobody is asked: the command then says which flag to give.
+// Prompts, on stderr. Without a terminal, the error names the flag to use instead.
 
 import type { Cli } from '../client/session.ts'
 import { interruption, usageFailure } from '../failure.ts'
@@ -11,7 +11,7 @@ export interface Choice {
 
 interface Question {
   message: string
-  /** What to do where nobody can be asked, such as `--yes says so`. */
+  /** What to do without a terminal, such as `--yes says so`. */
   instead: string
 }
 

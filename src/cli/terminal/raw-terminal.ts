@@ -1,5 +1,5 @@
-// The terminal given away: every key goes to whoever reads standard input, Ctrl-C too.
-// It must be put back on every way out, or the shell after us gets keys that it does not show.
+// A terminal in raw mode: every key goes to the reader of standard input, including Ctrl-C. The mode must be
+// restored on every exit, or the shell afterwards does not echo keys.
 import { constants } from 'node:os'
 
 export interface RawTerminal {

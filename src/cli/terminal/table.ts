@@ -24,7 +24,7 @@ export function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]
   for (const line of tableLines(out, rows, columns)) out.print(line)
 }
 
-/** The same as lines, for what is drawn again and again. */
+/** The table as lines, for redrawing. */
 export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]): string[] {
   const texts = rows.map((row) => columns.map(({ text }) => plain(text(row))))
   const widthOf = ({ heading }: Column<Row>, place: number) =>

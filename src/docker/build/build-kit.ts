@@ -96,7 +96,7 @@ function withShownNames(status: BuildStatus, shown: (text: string) => string): B
   return { ...status, vertexes }
 }
 
-/** BuildKit tells names as if they were of Docker Hub; ours are on this host only. */
+/** BuildKit shows image names as if they were on Docker Hub; Berth's images exist only on this host. */
 function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
   const own = `${owner.prefix}/`
   const shown = (text: string) => text.replaceAll(`docker.io/${own}`, own)

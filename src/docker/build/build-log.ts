@@ -91,7 +91,7 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
   return { push, failedStep: () => failed }
 }
 
-/** One message as one for each step: what began and ended in it is told whole before the next begins. */
+/** Splits a message by step, so that each step is logged completely before the next one. */
 function byStep({ vertexes, statuses, logs }: BuildStatus): BuildStatus[] {
   const digests = new Set([
     ...vertexes.map(({ digest }) => digest),

@@ -57,7 +57,8 @@ interface Method<Request> {
 }
 
 /**
- * Throws what an engine call throws. Newer engines also ask for tokens: told no, they ask for credentials.
+ * Throws the errors of an engine call. Newer engines first ask for tokens; when refused, they ask
+ * for credentials.
  */
 export async function openBuildSession(
   engine: Engine,

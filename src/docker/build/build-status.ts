@@ -8,7 +8,7 @@ export interface BuildStatus {
   logs: VertexLog[]
 }
 
-/** A step of the build. It is told again whenever something of it changes. */
+/** A step of the build. It is sent again whenever one of its fields changes. */
 export interface Vertex {
   digest: string
   name: string

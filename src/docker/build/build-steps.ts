@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { buildHost, type Owner } from '../engine/names.ts'
 
-/** A hosts file of ours is shorter. */
+/** The hosts files that Berth generates are shorter. */
 const hostsBytes = 64 * 1024
 const descriptionBytes = 1024 * 1024
 
@@ -57,8 +57,8 @@ interface Description {
 const hostsOption = /^BUILDKIT_FRONTEND_OPT_\d+=add-hosts=/
 
 /**
- * The hosts that the container was made with: its runtime, or the shim, is the parent of its first process
- * and works in the folder of its description. Throws when there is none.
+ * The hosts file that the container was created with. The parent of its first process is the runtime or the
+ * shim, whose working directory is the container's bundle. Throws if it cannot be found.
  */
 async function readGiven(status: string): Promise<string> {
   const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]

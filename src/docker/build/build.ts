@@ -63,8 +63,8 @@ export interface BuildAttempt {
 }
 
 /**
- * The engine answers when it has read the context, which may be large; the caller's signal is what bounds a
- * build.
+ * The engine responds once it has read the context, which may be large. The build itself is limited by the
+ * caller's signal.
  */
 const uploadTimeoutMs = 60 * 60 * 1000
 

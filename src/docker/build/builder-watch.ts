@@ -148,7 +148,7 @@ export class BuilderWatch {
     void this.#recheck(this.#since)
   }
 
-  /** A probe that is cut tells of an engine that starts again. */
+  /** An aborted probe means that the engine is restarting. */
   async #recheck(since: string): Promise<void> {
     while ((await this.#probe(this.#times.recheckMs)) !== 'works') {
       if (this.#closing.signal.aborted) return

@@ -8,7 +8,7 @@ import { buildHost, type Owner } from '../engine/names.ts'
 import type { ClassicFacts } from './build-classic-log.ts'
 
 export interface BuildLeftovers {
-  /** One that did not end well: nobody needs what it made. */
+  /** Adds a build that failed or was canceled; its intermediate images are not needed. */
   addBuild(build: BuildTraces): void
   /** The engine may have left containers; so it may before the first build, when it or we were killed. */
   suspectContainers(): void
@@ -109,8 +109,8 @@ async function findUntold(engine: Engine, build: BuildTraces): Promise<string[]>
 }
 
 /**
- * Asks the engine's own books, for a command may have written what looks like the engine's words; and what
- * somebody gave a name has to stay. Steps like `COPY` have no container, and newer engines tell of none.
+ * Checks the engine's records, because a command may print lines that look like the engine's. An image with a
+ * name is kept. Steps like `COPY` have no container, and newer engines report none.
  */
 function isMadeBy({ containers, baseImages, madeImages }: BuildTraces, info: ImageInspectInfo): boolean {
   if (info.RepoTags?.length || info.RepoDigests?.length) return false

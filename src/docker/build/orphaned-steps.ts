@@ -1,6 +1,6 @@
-// The processes of a step outlive an engine that is killed: for ever those of BuildKit, which no engine knows
-// afterwards, and now and then those of a container. We know them by a name in their /etc/hosts. Only
-// root on the engine's own machine can see and end them; for everybody else there are none.
+// The processes of a build step can outlive a killed engine: those of BuildKit always, those of a container
+// sometimes, and no engine knows them afterwards. They are identified by a name in their /etc/hosts. Only
+// root on the engine's machine can see and end them; without root the list is empty.
 
 import type { Owner } from '../engine/names.ts'
 import { createStepSearch } from './build-steps.ts'

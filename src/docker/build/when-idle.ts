@@ -1,4 +1,4 @@
-// Work that must not meet a build of ours: done before the first one begins and after the last one ends.
+// Work that must not run during a build: done before the first build starts and after the last one ends.
 import type { BuildDriver, Builder } from './build.ts'
 import type { BuildCache } from './build-cache.ts'
 

@@ -26,7 +26,7 @@ export interface Datastores {
   limit(name: string, wanted: Limits): Promise<boolean>
   /** Runs a command inside, to its end. */
   run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
-  /** Runs one inside that somebody talks to. */
+  /** Runs an interactive command inside. */
   open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>
 }
 

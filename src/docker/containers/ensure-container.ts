@@ -70,8 +70,8 @@ const begunUnseen =
   'the Docker engine was killed while it started the command; the command had begun, and was ended'
 
 /**
- * Null when the name was taken in between, by an earlier call of ours most likely. Who gives up meanwhile
- * waits for the answer: a container that is being made is in no list, and nobody could remove it.
+ * Null if the name was taken in between, most likely by an earlier call. An aborted caller still waits for
+ * the response: a container that is being created is in no list, so it could not be removed.
  */
 async function create(
   { engine }: Site,
@@ -109,8 +109,8 @@ async function startOrDiscard(
   try {
     await startContainer(site, found, { runsOnce, signal })
   } catch (error) {
-    // A refusal leaves a container that never ran. No answer leaves it unknown: the next call looks and
-    // adopts.
+    // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
+    // inspects it and adopts it.
     if (codeOf(error) === 'docker_error') await removeContainer(site, found)
     throw notInImage(error) ?? error
   }

@@ -1,5 +1,5 @@
-// Finding the container of an instance. Only what carries both of our labels is found; a stranger's container
-// that holds the name is invisible to readers and a refusal to whoever wants to change it.
+// Finds the container of an instance. Only a container with both owner labels is found. Readers ignore a
+// foreign container that has the name; writers refuse to touch it.
 import type { Container, ContainerInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
@@ -12,19 +12,21 @@ export interface Site {
   owner: Owner
 }
 
-/** A container that was looked at. `container` goes by its id: the name may be somebody else's by now. */
+/**
+ * An inspected container. `container` uses its id, because the name may belong to another container by now.
+ */
 export interface Found {
   container: Container
   info: ContainerInspectInfo
 }
 
-/** Null when there is none of that name, or id, that is ours. */
+/** Null if no container of this server has that name or id. */
 export async function findOwn(site: Site, name: string): Promise<Found | null> {
   const found = await find(site, name)
   return found && isOurs(site.owner, found.info.Config.Labels) ? found : null
 }
 
-/** Null when the name is free; throws `docker_error` when it is somebody else's. */
+/** Null if the name is free; throws `docker_error` if a foreign container has it. */
 export async function findToChange(site: Site, name: string): Promise<Found | null> {
   const found = await find(site, name)
   if (found === null || isOurs(site.owner, found.info.Config.Labels)) return found

@@ -9,7 +9,7 @@ export interface InstanceSample {
   containerId: string
   serviceId: string
   deployId: string
-  /** Null when it cannot be read, for example because the container ended meanwhile. */
+  /** Null if it cannot be read, for example because the container has ended. */
   usage: { cpuSeconds: number; memoryBytes: number } | null
 }
 

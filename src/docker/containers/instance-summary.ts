@@ -1,5 +1,5 @@
-// What one request tells of all instances: who they are, and whether they are up. For whoever looks often.
-// When they started is not among it.
+// A summary of all instances from one request, for frequent polling: their identity and whether they run. It
+// does not contain their start times.
 import type { Engine } from '../engine/client.ts'
 import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
 

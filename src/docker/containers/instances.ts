@@ -1,5 +1,6 @@
-// The instances of our deploys: containers, as idempotent verbs. A container without both of our labels is
-// never touched: whoever holds its name keeps it. Changes go to the id that was looked at, not to the name.
+// The instances of deploys: containers, as idempotent operations. A container without both owner labels is
+// never touched, even if it has the name of an instance. Changes use the id of the inspected container, not
+// its name.
 import { codeOf, Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import {
@@ -36,13 +37,12 @@ export interface Instances {
   stop(name: string, graceSeconds: number): Promise<void>
   /** Kills it if need be; its anonymous volumes go with it. Gone already is fine. */
   remove(name: string): Promise<void>
-  /** Null when there is none of that name, or when it is not ours. */
+  /** Null if there is no container of that name, or it belongs to another owner. */
   inspect(name: string): Promise<InstanceState | null>
   /** Whether `stop` or `remove` was called since it was started last. */
   isAskedToEnd(name: string): boolean
   /**
-   * Like `inspect`, but waits up to 2.5 s with an exit code of 137 until it is known whether memory was the
-   * cause.
+   * Like `inspect`, but after exit code 137 it waits up to 2.5 s to find out whether memory was the cause.
    */
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
   /** Instances, unless another kind is named. */

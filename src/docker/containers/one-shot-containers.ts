@@ -32,7 +32,7 @@ export interface ToolOutcome {
   exitCode: number
   /** Killed at its memory limit. */
   isOutOfMemory: boolean
-  /** What it wrote, where nobody took it; at most 64 KiB. */
+  /** The output that no stream consumed; at most 64 KiB. */
   stdout: string
   /** The last 8 KiB. */
   stderr: string
@@ -108,7 +108,7 @@ async function converse(
     { signal },
   )) as Duplex
   const close = () => void stream.destroy()
-  // Who reads and who writes are told by themselves.
+  // The reader and the writer get the error through their own promises.
   stream.on('error', () => undefined)
   signal.addEventListener('abort', close)
   try {

@@ -3,7 +3,7 @@
 import { createFrameSplitter, type OutputStream } from '../exec/frame-splitter.ts'
 
 interface Words {
-  /** Of what nobody took; at most 64 KiB. */
+  /** The output that no stream consumed; at most 64 KiB. */
   stdout: string
   /** The last 8 KiB. */
   stderr: string

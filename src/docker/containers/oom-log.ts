@@ -1,5 +1,5 @@
-// What the kernel says of its out-of-memory kills: the witness that is left when Docker missed one.
-// Reading it needs root; without that right nobody was killed for memory as far as anyone can tell.
+// The kernel's log of out-of-memory kills, the only evidence if Docker missed one. Reading it needs root;
+// without root, no kill is reported.
 import { constants, type FileHandle, open } from 'node:fs/promises'
 
 const path = '/dev/kmsg'

@@ -1,6 +1,5 @@
-// The sockets of an instance, read from /proc of its first process: no tool inside the image is needed.
-// Needs the right to read that process (root). Without it nobody knows, and the answer is null, never
-// zero.
+// The sockets of an instance, read from /proc of its first process, so no tool inside the image is needed.
+// Needs the right to read that process (root). Without it the result is null, never zero.
 import { readFile } from 'node:fs/promises'
 
 interface Socket {

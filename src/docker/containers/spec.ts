@@ -104,9 +104,9 @@ export function containerSpec(
 }
 
 /**
- * Tells whether a container was made from the same request. It covers the request and not Docker's words for
- * it: a new version of Berth that words it differently must not replace what runs. The restart policy changes
- * in place, and the init process is a matter of the deploy, whose id is in here.
+ * Identifies the request that a container was created from. The hash covers the request and not its form in
+ * Docker's API: a new version of Berth with another form must not replace running containers. The restart
+ * policy changes in place. The init process belongs to the deploy, whose id is included.
  */
 export function specHash(spec: InstanceSpec): string {
   const request = [
@@ -163,8 +163,8 @@ export function limits(spec: Limits, host: HostTraits) {
   }
 }
 
-// A host whose owner chose another driver keeps it. Less than 10 MiB x 3 loses lines to followers at each
-// rotation.
+// A log driver that the host's owner chose is kept. With less than 10 MiB x 3, followers lose lines at
+// each rotation.
 export function logging(host: HostTraits) {
   if (host.loggingDriver !== 'json-file') return {}
   return { LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } } }

@@ -37,7 +37,7 @@ export async function claimVolume(
   throw volumeExists('volume_exists', name)
 }
 
-/** The directory of our volume of that name on the engine's host; null when there is none. */
+/** The directory of this server's volume on the engine's host; null if the volume does not exist. */
 export async function findVolume(
   engine: Engine,
   owner: Owner,
@@ -47,7 +47,7 @@ export async function findVolume(
   return found && isOurs(owner, found.Labels) ? { directory: found.Mountpoint } : null
 }
 
-/** Whether there is a volume of that name, whoever it belongs to. */
+/** Whether a volume of that name exists, with any owner. */
 export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
   return (await inspect(engine, name)) !== null
 }

@@ -80,7 +80,10 @@ async function locate(source: string, path: string, name: string): Promise<strin
   throw new Failure('build_failed', `its ${name} leads out of the source`)
 }
 
-/** The Dockerfile is always kept, as other builders do: it is read even if the image shall not hold it. */
+/**
+ * The Dockerfile is always included, as in other builders: the builder reads it even if .dockerignore
+ * excludes it.
+ */
 function openTree(root: string, dockerfile: Tree['replaced'], rules: IgnoreRules): Tree {
   return {
     root,
@@ -105,8 +108,8 @@ function toArchivePath(root: string, file: string): string {
   return relative(root, file).split(sep).join('/')
 }
 
-// Fails with what `packed` tells, not with what the broken archive makes of it. An error event that nobody
-// listens to any more would end the process.
+// Fails with the error of `packed`, not with the error of the destroyed archive. An error event without a
+// listener would end the process.
 function toStream(archive: Pack, packed: Promise<void>): Readable {
   async function* bytes() {
     try {

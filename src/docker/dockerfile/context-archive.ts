@@ -13,7 +13,7 @@ export interface Tree {
   /** A file whose content is replaced. */
   replaced: { path: string; content: Buffer }
   keeps(path: string): Promise<boolean>
-  /** Whether something inside a directory that is not kept may be kept all the same. */
+  /** Whether an excluded directory may contain included files. */
   mayKeepBelow(path: string): boolean
 }
 
@@ -39,7 +39,7 @@ export async function packFile(
     const stats = await handle.stat()
     const header = { ...headersOf(stats, path), type: 'file' as const, size: stats.size }
     if (stats.size === 0) return await packEmpty(archive, header)
-    // A file that grows meanwhile is cut: its size is in the archive already.
+    // A file that grows during packing is truncated, because the archive already contains its size.
     const content = handle.createReadStream({ end: stats.size - 1, autoClose: false })
     await pipeline(content, archive.entry(header), { signal })
   } finally {
@@ -76,7 +76,7 @@ async function packEntry(archive: Pack, file: string, path: string, signal: Abor
   }
 }
 
-// An archive that nobody reads any more fails its open entries, each with an error event of its own.
+// Destroying an archive emits an error event on each of its open entries.
 function packEmpty(archive: Pack, header: EntryHeader): Promise<void> {
   return new Promise((resolve, reject) => {
     archive.entry(header, '', (error) => (error ? reject(error) : resolve())).on('error', reject)

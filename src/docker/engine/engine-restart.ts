@@ -1,5 +1,5 @@
-// Whether the engine itself was started again since it started a container: then nobody knows who ended that.
-// An engine keeps its events in memory. A start that it does not remember was in an earlier life.
+// Whether the engine was restarted after it started a container: then the cause of the container's end is
+// unknown. The engine keeps its events in memory, so a start that it does not remember was before a restart.
 
 import type { InstanceState } from '../containers/instances.ts'
 import type { Engine } from './client.ts'

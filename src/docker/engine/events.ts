@@ -1,6 +1,6 @@
-// Events of our own containers, without gap or repetition over the breaks of the stream. They are nudges all
-// the same: an engine that restarts forgets its events, so whoever watches also looks at the whole after each
-// (re)connection.
+// Events of this server's containers, without gaps or repetitions when the stream reconnects. They are
+// only hints: a restarted engine has forgotten its events, so a watcher also reads the whole state after
+// each (re)connection.
 import { sleep } from '../../async/sleep.ts'
 import type { Engine } from './client.ts'
 import { labels, type Owner, ownerFilter } from './names.ts'
@@ -24,7 +24,7 @@ export interface ContainerEvent {
 const actions = ['create', 'start', 'die', 'oom', 'pause', 'unpause', 'stop', 'destroy'] as const
 export type ContainerAction = (typeof actions)[number]
 
-/** A half-open connection stays silent for ever; so each is given up and made again after this time. */
+/** A half-open connection stays silent without an error, so each connection is replaced after this time. */
 const connectionMs = 60_000
 const firstPauseMs = 100
 const longestPauseMs = 5_000
@@ -73,7 +73,7 @@ async function* connection(
     yield 'connected'
     for await (const line of streamLines(stream)) yield* toEvents(JSON.parse(line))
   } catch {
-    // Away, cut off or timed out: all the same, the next connection takes up where this one ended.
+    // Unavailable, cut off or timed out: in each case the next connection continues where this one ended.
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', giveUp)
@@ -87,7 +87,7 @@ interface EngineEvent {
   timeNano: number
 }
 
-/** No event for an action that nobody asked for. */
+/** An empty list for actions that are not relevant. */
 function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEvent): ContainerEvent[] {
   const action = actions.find((known) => known === Action)
   if (action === undefined) return []

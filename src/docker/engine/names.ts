@@ -1,5 +1,5 @@
-// Names and labels of everything Berth makes in Docker, as pure functions of the ids of its actors.
-// A name alone proves nothing: what lacks one of the two owner labels belongs to somebody else.
+// Names and labels of everything Berth creates in Docker, as pure functions of the ids of its actors. A name
+// alone proves nothing: an object without both owner labels belongs to another owner.
 
 /** Who we are on this engine: the prefix of the server and the random id made with its data directory. */
 export interface Owner {
@@ -24,7 +24,7 @@ export const labels = {
 export const instanceKind = 'deploy'
 /** The kind of the container that runs a command before anything of a deploy starts. */
 export const preDeployKind = 'pre-deploy'
-/** Its place beside the instances, of which there are at most 50. */
+/** The index of the pre-deploy container, after those of the instances (at most 50). */
 export const preDeployIndex = 50
 /** The kind of the container of the edge. */
 export const edgeKind = 'edge'
@@ -100,7 +100,7 @@ export function treeName(owner: Owner, serviceName: string, deployId: string): s
   return `${imageName(owner, serviceName, deployId)}.tree`
 }
 
-/** A person's own `<prefix>/api:latest` is not one of ours. */
+/** A user's own image `<prefix>/api:latest` does not match. */
 const deployTag = /^(dep-[0-7][0-9a-hjkmnp-tv-z]{25})(\.tree)?$/
 
 export interface ImageOrigin {

@@ -1,5 +1,6 @@
-// What another server left on this engine under our prefix. A daemon with a wrong or empty data directory has
-// another server id than the objects it finds, and must not start: it would take them for nobody's.
+// Finds objects of another server with the same prefix on this engine. A daemon with a wrong or empty data
+// directory has a different server id than these objects and must not start, because it would remove them
+// as orphans.
 import type { Engine } from './client.ts'
 import { edgeKind, labels, type Owner } from './names.ts'
 

@@ -76,7 +76,7 @@ async function endChildren(shim: number, pids: number[]): Promise<boolean> {
   return hasBegun
 }
 
-/** The first process of the task, as its runtime recorded it; null when there is none. */
+/** The first process of the task, as its runtime recorded it; null if there is no record. */
 async function initOf(shim: number): Promise<number | null> {
   const bundle = await readlink(`/proc/${shim}/cwd`).catch(() => null)
   const text = bundle && (await readOrNull(join(bundle, 'init.pid')))

@@ -1,6 +1,6 @@
-// Commands inside a container that runs. Their secrets come by their environment, never as arguments.
-// The engine cannot end such a command. Giving up closes its streams; what hangs all the same stays
-// until its container ends.
+// Commands inside a running container. Their secrets are passed in the environment, never as arguments. The
+// engine cannot kill such a command: an abort closes its streams, and a hanging command stays until its
+// container ends.
 import { PassThrough, type Readable } from 'node:stream'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'

@@ -14,7 +14,7 @@ export async function loadImage(
 ): Promise<void> {
   const load = async (abortSignal: AbortSignal) => {
     const answer = await docker.loadImage(Readable.from([archive]), { quiet: true, abortSignal })
-    // It is 200 before anything is read; what went wrong is told in a line of the answer.
+    // The status is 200 before the engine has read anything; an error is a line of the response.
     for await (const line of streamLines(answer)) {
       const { error }: { error?: string } = JSON.parse(line)
       if (error) throw new Failure('docker_error', `Docker could not load an image: ${error}`)

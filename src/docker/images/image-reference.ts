@@ -121,7 +121,7 @@ function toFullName(name: string): { host: string; repository: string } {
   return { host, repository: host === hub && !path.includes('/') ? `library/${path}` : path }
 }
 
-/** What is before the first slash; empty when there is none. */
+/** The part before the first slash; empty without a slash. */
 function firstPart(name: string): string {
   return name.slice(0, Math.max(0, name.indexOf('/')))
 }

@@ -1,5 +1,5 @@
-// Images. Ours are known by their name alone, `<prefix>/<service>:<deploy id>` and more: labels come from
-// whoever built them.
+// Images. Berth's own are recognized by their name only, such as `<prefix>/<service>:<deploy id>`, because
+// labels come from the author of the Dockerfile.
 import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
@@ -37,7 +37,10 @@ export async function removeImage({ call, docker }: Engine, owner: Owner, name: 
   )
 }
 
-/** Gives an image, by name, digest or id, a name of ours. It then stays when its other names move on. */
+/**
+ * Adds one of Berth's names to an image, given by name, digest or id. The image then stays when its other
+ * names move.
+ */
 export async function tagImage(
   { call, docker }: Engine,
   owner: Owner,

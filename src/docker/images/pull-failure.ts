@@ -1,5 +1,5 @@
-// Why an image could not be pulled, in one line for people. Pure. The engine tells nearly everything as 500
-// with a text: only the words say whether the registry is away, refuses, or has no such image.
+// Explains a failed pull in one line. Pure. The engine returns status 500 for nearly every error, so only its
+// text shows whether the registry is unreachable, refuses, or does not have the image.
 import { Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { serverAddressOf } from './registry-credentials.ts'

@@ -1,7 +1,7 @@
 // The progress of a pull in a few lines: the engine sends thousands of small steps, layer by layer.
 import { size } from '../../quantities.ts'
 
-/** One step as the engine tells it; `id` is a layer's, except in the first one. */
+/** One step as the engine reports it; `id` is the id of a layer, except in the first step. */
 export interface PullStep {
   id?: string
   status?: string

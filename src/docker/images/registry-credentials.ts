@@ -12,7 +12,7 @@ const hub = 'docker.io'
 const hubOfBuildKit = 'registry-1.docker.io'
 const hubOfEngine = 'https://index.docker.io/v1/'
 
-/** The answer to BuildKit's question for `host`; null when nobody said. */
+/** The credentials that BuildKit requests for `host`; null if none are stored. */
 export function credentialsFor(
   registries: readonly RegistryCredentials[],
   host: string,

@@ -10,8 +10,8 @@ import { type RegistryCredentials, serverAddressOf } from './registry-credential
 const hint = 'berth registries add --no-verify stores them unchecked'
 
 /**
- * Throws `invalid_request` when the registry refuses them, `docker_error` when it could not be asked,
- * `docker_unavailable`.
+ * Throws `invalid_request` if the registry refuses the credentials, `docker_error` if it could not be
+ * reached, and `docker_unavailable` without an engine.
  */
 export async function checkLogin(engine: Engine, credentials: RegistryCredentials): Promise<void> {
   const { host, username, password } = credentials

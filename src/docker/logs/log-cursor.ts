@@ -1,7 +1,6 @@
-// How far the log of one container was read, so that whoever opens it again goes on exactly there.
-// Docker cannot resume exactly. Asked for everything since the last line it lost 44 of 20,000, and what
-// goes to stdout and to stderr may swap places. So the last lines are asked for again, and known by their
-// times.
+// The read position in the log of one container, for resuming at exactly the next line. Docker cannot resume
+// exactly: with "since the last line" it lost 44 of 20,000 lines, and lines of stdout and stderr can change
+// places. So the last lines are requested again and recognized by their timestamps.
 
 export interface LogPlace {
   /** Whether a line of this time (the engine's own, in nanoseconds) is new; it is remembered then. */
@@ -17,7 +16,7 @@ const keptTimes = 64
 /** Lines before the oldest one that is kept may be that much younger than it. */
 const swappedLines = 8
 
-/** `times` are those of a place that was kept; none for a log that nobody has read. */
+/** `times` are those of a stored position; empty for a log that was never read. */
 export function createLogPlace(times: readonly string[] = []): LogPlace {
   let newest = [...times]
   let isWhole = newest.length < keptTimes

@@ -1,12 +1,12 @@
-// What a program writes, as lines. It comes in pieces of any length: the last line is held back until its
-// line break is there. A line that does not end is told in parts, so that no program can fill the memory.
-// A line that is overwritten, such as progress, counts once, in its last state, as on a terminal.
+// Splits the output of a program into lines. It arrives in chunks of any length, so the last line is held
+// until its line break arrives. A line without an end is emitted in parts, to bound memory. A line that is
+// overwritten, such as progress, counts once, in its last state, as on a terminal.
 import { stripVTControlCharacters } from 'node:util'
 
 export interface OutputLines {
   /** The lines that a piece completes. */
   push(piece: string): string[]
-  /** The line that was never ended; none when there is none. */
+  /** The last line, if it has no line break. */
   rest(): string[]
 }
 

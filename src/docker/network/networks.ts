@@ -26,8 +26,9 @@ export interface Network {
 const maxCandidates = 64
 
 /**
- * Our network, whatever subnet it has; made in `subnet`, or the next free block of that size, when there is
- * none. Throws `docker_error` when the name is somebody else's or no block is free.
+ * This server's network, whatever its subnet. If it does not exist, it is created with `subnet`, or with
+ * the next free block of that size. Throws `docker_error` if the name belongs to another owner or no block
+ * is free.
  */
 export async function ensureNetwork(engine: Engine, owner: Owner, subnet: string): Promise<Network> {
   const found = await adopt(engine, owner)
@@ -67,8 +68,8 @@ async function remove({ call, docker }: Engine, id: string): Promise<void> {
 }
 
 /**
- * False when another network took the subnet in between; true too when our network did, in a call that timed
- * out.
+ * False if another network took the subnet in between. Also true if this server's network did, in a call that
+ * timed out.
  */
 async function create({ call, docker }: Engine, owner: Owner, subnet: Subnet): Promise<boolean> {
   const options = {

@@ -34,8 +34,8 @@ export function nextSubnet(subnet: Subnet): Subnet {
 }
 
 /**
- * The destinations in the text of /proc/net/route, whose numbers are little-endian hex; the default route is
- * none.
+ * The destinations in the text of /proc/net/route, without the default route. Its numbers are
+ * little-endian hexadecimal.
  */
 export function parseRoutes(table: string): Subnet[] {
   const rows = table.trim().split('\n').slice(1)

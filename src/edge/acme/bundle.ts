@@ -13,7 +13,7 @@ export interface IssuedCertificate {
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g
 
-/** Throws `acme_rejected` for a chain that fits neither key nor host: nobody could be served with it. */
+/** Throws `acme_rejected` if the chain does not match the key and the host. */
 export function bundleOf(host: string, keyPem: string, chainPem: string): IssuedCertificate {
   const chain = (chainPem.match(certificatePattern) ?? []).map(withoutBlankLines)
   const [leaf] = chain.flatMap(readCertificate)

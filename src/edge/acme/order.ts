@@ -1,6 +1,6 @@
-// One order of one certificate (RFC 8555 section 7.4): from the request to the chain.
-// An order that was asked for is written down first (`onPending`), so that whoever dies here can go on
-// with it: CAs count certificates, and one that is lost counts too.
+// One order of one certificate (RFC 8555 section 7.4): from the request to the chain. The order is stored
+// (`onPending`) as soon as it exists, so that it can be resumed after a crash: CAs count certificates,
+// including lost ones.
 import { sleep } from '../../async/sleep.ts'
 import type { Answer } from './answer.ts'
 import { bundleOf, type IssuedCertificate } from './bundle.ts'

@@ -78,13 +78,13 @@ async function readDirectory(url: string, signal: AbortSignal): Promise<Director
   return { newNonce, newAccount, newOrder }
 }
 
-/** Throws `acme_unreachable` for what is no JSON object: whoever answered speaks no ACME. */
+/** Throws `acme_unreachable` if the response is not a JSON object: the server does not speak ACME. */
 export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as T
   } catch {
-    // Told below.
+    // Handled below.
   }
   throw strange(url, 'answers with something that is no ACME')
 }

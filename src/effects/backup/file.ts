@@ -1,5 +1,5 @@
-// The file of a backup on the disk: written beside its name, and under it only when it was checked.
-// A directory that somebody named is not made. What was to be mounted there would be missing.
+// A backup file on disk. It is written under a draft name and renamed once it has been verified. A missing
+// backup directory is not created: it may be a mount point whose volume is not mounted.
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -22,7 +22,7 @@ export interface Draft {
   close(): Promise<void>
 }
 
-/** Begins anew, whatever was begun before. Throws `insufficient_storage` and `backup_failed`. */
+/** Starts an empty draft and discards an earlier one. Throws `insufficient_storage` and `backup_failed`. */
 export async function createDraft(settings: BackupSettings, place: BackupFileRef): Promise<Draft> {
   const path = backupPath(settings.backupDir, place)
   const file = await openDraft(settings, path)
@@ -104,7 +104,7 @@ export function tellProgress({ progress }: TransferPorts, id: string, totalBytes
   }
 }
 
-/** A file in pieces, told as they are read. */
+/** Streams a file and reports each chunk as it is read. */
 export async function* readPieces(
   path: string,
   tell: (piece: Uint8Array) => void,
@@ -141,7 +141,7 @@ async function requireRoom(settings: BackupSettings): Promise<void> {
   await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(refuse)
 }
 
-/** Throws: what is no failure of ours yet is one of the folder. */
+/** Throws. An error that is not a `Failure` is reported as an error of the backup directory. */
 function refuse(error: unknown): never {
   throw error instanceof Failure ? error : unwritable(error)
 }

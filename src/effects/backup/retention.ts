@@ -1,5 +1,5 @@
-// How many backups are kept: of the scheduled ones of a datastore the newest good ones, as many as it says.
-// Those that somebody asked for stay until somebody deletes them.
+// Backup retention: the newest successful scheduled backups of a datastore are kept, as many as its setting.
+// Backups that a user requested stay until a user deletes them.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import { isoNow } from '../iso-now.ts'
 import type { BackupPorts } from './ports.ts'

@@ -1,4 +1,5 @@
-// Running a datastore's own programs for it: in a container of its image, beside it or on their own.
+// Runs a datastore's own tools, such as pg_dump, in a container of its image: in the datastore's network
+// namespace, or in a separate one.
 import type { ToolOutcome, ToolStreams } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import { type Datastore, limitsOf, masked } from '../datastore/access.ts'

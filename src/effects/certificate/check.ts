@@ -63,7 +63,8 @@ function judge(host: string, asked: Asked[], own: string[]): CertificateTrouble 
   if (asked.some(({ echo }) => echo.kind === 'match')) return null
   const ours = asked.find(({ isOurs }) => isOurs)
   if (ours) return deaf(host, ours)
-  // Many routers let nobody out and in again: behind one, silence may be theirs alone.
+  // Many routers do not route requests from inside back to their own public address, so no answer
+  // proves nothing.
   return own.some(isPublicAddress) ? elsewhere(host, asked, asked.length, own) : null
 }
 

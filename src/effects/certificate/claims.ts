@@ -45,7 +45,7 @@ async function ensureCertificates(ports: ClaimPorts): Promise<void> {
 function claimedHosts({ storage }: ClaimPorts, serviceId: string | null): Set<unknown> {
   const actors = storage.actors.active('certificate', serviceId ?? '')
   const records = [...actors].map(({ id }) => storage.actors.record(id))
-  // One that is being given up is nobody's claim any more.
+  // A certificate that is being released no longer claims its host.
   return new Set(records.filter((one) => one?.status !== 'released').map((one) => one?.host))
 }
 

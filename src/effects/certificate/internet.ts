@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os'
 import { codeOf, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 
-/** What somebody said to a question at an address: their words are only ever compared. */
+/** The response of an address to a probe. Its content is untrusted, and only compared. */
 export type Echo = { kind: 'match' } | { kind: 'other'; status: number } | { kind: 'silent'; reason: string }
 
 export interface Internet {

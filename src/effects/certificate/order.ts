@@ -25,13 +25,13 @@ export type Ordered =
 const orderMs = 5 * 60_000
 /** Name servers may take minutes to learn a record from their primary. */
 const dnsOrderMs = 10 * 60_000
-/** CAs forget orders, and nobody wants yesterday's. */
+/** CAs forget orders, and an old order is of no use. */
 const orderLifeMs = 24 * 60 * 60_000
 
 export function createOrders(ports: Orderer) {
   const keys = new Map<string, Promise<AccountJwk>>()
 
-  /** Made once per CA and e-mail, whoever asks first. */
+  /** Created once per CA and e-mail address, by the first caller. */
   function accountKey(account: CertificateAccount): Promise<AccountJwk> {
     const which = `${account.directoryUrl} ${account.email}`
     const known = keys.get(which) ?? openAccountKey(ports, account)

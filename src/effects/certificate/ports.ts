@@ -38,7 +38,7 @@ export interface CertificatePorts {
   routedHosts(serviceId: string | null): string[]
 }
 
-/** What spawns them needs, beside that. */
+/** In addition, what spawning certificates needs. */
 export interface ClaimPorts extends Pick<CertificatePorts, 'logger' | 'settings' | 'routedHosts'> {
   storage: Pick<Storage, 'actors' | 'changes' | 'ids' | 'services'>
   actors: {

@@ -53,7 +53,7 @@ export function ordersCertificates({ deleting, live_deploy_id }: ServiceRow): bo
   return !deleting && live_deploy_id !== null
 }
 
-/** null where no authority would sign it, or nobody would be served with it. */
+/** Null if no authority would sign it, or no host would use it. */
 export function wildcardHostOf({ baseDomain, edge }: Publication, hasWildcard: boolean): string | null {
   return hasWildcard && edge.mode !== 'off' && isPublicHost(baseDomain) ? `*.${baseDomain}` : null
 }

@@ -1,5 +1,5 @@
-// Waits for what a certificate has to know next: that it is due, expired, lost, or that nobody wants it.
-// Whether a host is routed is read again after every change of its service; time only passes.
+// Waits for the next event of a certificate: it is due, expired or lost, or its host is no longer routed.
+// Whether a host is routed is read again after every change of its service.
 import type { WatchInput, WatchOutput } from '../../../machines/certificate/certificate.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { isoNow } from '../iso-now.ts'
@@ -39,12 +39,12 @@ function newsOf(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOut
   return days === null ? null : warn(ports, input, days)
 }
 
-/** The server was told to ask another CA meanwhile. */
+/** Whether the server now uses a different CA. */
 function isOfAnother({ settings }: Watcher, { mayReplace, validity }: WatchInput): boolean {
   return mayReplace && settings.acmeEmail !== null && validity?.directoryUrl !== settings.acmeDirectory
 }
 
-/** The last warning that is due and was not told; only a renewal that is late gives any. */
+/** The latest warning that is due and not yet logged. Only a late renewal causes warnings. */
 function warningAt(
   { validity, warnedDays, mayReplace, isExpired }: WatchInput,
   nowMs: number,

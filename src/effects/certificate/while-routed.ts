@@ -5,7 +5,9 @@ import type { CertificatePorts } from './ports.ts'
 
 type Routed = Pick<CertificatePorts, 'routedHosts' | 'storage'>
 
-/** The work's signal ends with the outer one, or with `host_unrouted` as soon as nobody serves the host. */
+/**
+ * The signal of the work is aborted with the outer one, or with `host_unrouted` once the host is not routed.
+ */
 export function whileRouted<T>(
   { routedHosts, storage }: Routed,
   { serviceId, host }: { serviceId: string | null; host: string },

@@ -1,5 +1,5 @@
-// Beginning the run of an instant, or saying why there is none.
-// Asked again after a crash it finds the run that it began, and begins no second one.
+// Starts the run of a scheduled time, or records why it was skipped. Repeated after a crash, it finds the run
+// that it started and starts no second one.
 import type { BegunRun, DueRun } from '../../../machines/cron-schedule.ts'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -18,7 +18,10 @@ interface BeginInput extends DueRun {
   serviceId: string
 }
 
-/** A queue that only grows would run for ever what nobody waits for any more. */
+/**
+ * Without a limit, a schedule that is faster than its runs would queue runs that are useless by the time
+ * they start.
+ */
 const queuedAtMost = 100
 
 export function beginRun(ports: CronSchedulePorts, clock: Clock) {

@@ -1,6 +1,6 @@
-// Waiting for the next instant of a schedule, or for its service to say something else.
-// Clocks are set, and machines sleep. What is due is looked for again and again, never awaited by one
-// timer. An instant that came once does not come again when the clock is set back.
+// Waits for the next scheduled time, or for a change of the service's settings. Clocks are set, and machines
+// sleep, so the clock is polled instead of trusting one timer. A scheduled time that has passed is not
+// repeated when the clock is set back.
 import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import { latestTime, nextTime } from '../../domain/schedule.ts'
 import type { Clock } from './clock.ts'
@@ -16,7 +16,7 @@ interface InstantInput {
 
 type Parts = Pick<CronSchedulePorts, 'storage'>
 
-/** The clock may be set meanwhile. */
+/** The clock may be set between two polls. */
 const lookEveryMs = 30_000
 
 export function awaitInstant(ports: Parts, clock: Clock) {

@@ -1,4 +1,4 @@
-// What a schedule goes by: the service's row, read anew each time.
+// The plan of a schedule, read from the service's row each time.
 import type { SchedulePlan } from '../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 

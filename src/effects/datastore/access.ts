@@ -1,4 +1,4 @@
-// What effects know of a datastore, looked up anew each time: its record, its password, its container.
+// What effects need of a datastore, read each time: its record, its password, its container.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'

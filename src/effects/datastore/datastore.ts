@@ -30,7 +30,7 @@ export function datastoreEffects(ports: DatastorePorts): Effects<typeof machine>
     reclaimDatastore: reclaimDatastore(ports),
     removeDatastore: removeDatastore(ports),
     async awaitRetry({ wakeAt, code }, signal) {
-      // What only lacks Docker goes on as soon as that is back.
+      // A failure for lack of Docker is retried as soon as the engine is back.
       if (code === 'docker_unavailable') await ports.engineReady(signal)
       else await sleep(Math.max(0, wakeAt - Date.now()), signal)
       return { at: isoNow() }

@@ -1,5 +1,5 @@
-// Free ports of the host for datastores: tried by listening there, because nobody keeps a list.
-// Somebody may come in between. Docker's own word, at the start of the container, is the last one.
+// Free host ports for datastores, found by trying to listen. Another process may take the port before the
+// container does, so the result of starting the container decides.
 import { createServer } from 'node:net'
 import { Failure } from '../../errors.ts'
 import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
@@ -7,8 +7,8 @@ import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
 export const portsTried = 8
 
 /**
- * Gives it a port that is free now, that no other datastore has, listening or not, and that was not refused.
- * Throws `port_taken` when there is none.
+ * Assigns a port that is free now, that no other datastore has (running or not), and that Docker has not
+ * refused. Throws `port_taken` if all are in use.
  */
 export async function choosePort(
   { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: HostPortSettings },

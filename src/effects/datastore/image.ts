@@ -10,7 +10,7 @@ import { isoNow } from '../iso-now.ts'
 import type { DatastoreImages, DatastorePorts } from './ports.ts'
 
 const pullMs = 15 * 60_000
-/** A person waits for the answer: an engine that is away is told, and tried again. */
+/** A user waits for the response, so an unavailable engine is reported soon and retried. */
 const engineMs = 5_000
 
 export function obtainImage(ports: DatastorePorts) {

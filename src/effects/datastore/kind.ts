@@ -16,15 +16,15 @@ export interface StoreKind {
   isAnswer(outcome: Outcome): boolean
   /** Whether one that has served refuses only while it takes over other data. */
   isBusy(refusal: string): boolean
-  /** What tells a running one of its new memory limit; null where it need not know. */
+  /** The command that gives a running server its new memory limit; null if the server does not need it. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
   /** Its interactive client with the user's arguments, without a time limit and without a history file. */
   client(credentials: Credentials, words: readonly string[]): Command
 }
 
 /**
- * A server that hangs takes connections all the same, and its client waits forever: nothing outside could end
- * it.
+ * A hanging server still accepts connections, and its client would wait without end. Nothing outside of the
+ * container could stop it.
  */
 const patience = ['timeout', '8']
 
@@ -55,9 +55,9 @@ const postgres: StoreKind = {
 }
 
 /**
- * Its settings go in by standard input, so that neither arguments nor files hold the password. Three quarters
- * of the memory are for data, from the limit of the moment in which it starts; what goes beyond is refused,
- * not killed. What a client was told to be written is on the disk.
+ * The settings are passed on standard input, so that neither arguments nor files contain the password. Data
+ * may use three quarters of the memory limit at the time of the start; writes beyond that are refused, and
+ * the server is not killed. An acknowledged write is on disk.
  */
 const redisScript = `group=/sys/fs/cgroup
 limit=$(cat $group/memory.max 2>/dev/null || cat $group/memory/memory.limit_in_bytes)

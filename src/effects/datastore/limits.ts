@@ -16,8 +16,8 @@ export function applyLimits(ports: DatastorePorts) {
 }
 
 /**
- * Gives its container what is wanted, also when that changes meanwhile: the last to give gives the newest.
- * Resolves with what the host cannot give. Throws `docker_error` with the reason of a refusal.
+ * Applies the wanted limits to the container. If they change during the call, the last call applies the
+ * newest ones. Resolves with what the host cannot grant. Throws `docker_error` with the reason of a refusal.
  */
 export async function giveLimits(
   ports: DatastorePorts,
@@ -45,7 +45,7 @@ async function give(
   if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
   const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal })
   const words = masked(`${stdout}${stderr}`.trim(), credentials)
-  // One that only begins reads its limit by itself, or is told when it has begun.
+  // A server that is still starting reads its limit then, or gets it afterwards.
   const isBegun = !/LOADING|Connection refused/i.test(words)
   if (!isBegun || (exitCode === 0 && words === 'OK')) return
   throw new Failure('docker_error', words || 'it does not answer')

@@ -41,7 +41,7 @@ export function awaitAnswer(ports: DatastorePorts) {
   }
 }
 
-/** They may have changed while it began. A refusal is told to who asked for them. */
+/** The limits may have changed during the start. A refusal was reported to the client that set them. */
 async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datastore, signal: AbortSignal) {
   try {
     await giveLimits(ports, id, signal)
@@ -87,7 +87,7 @@ export async function explainLoss(
   return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
 }
 
-/** Of what it wrote since its start: the newest line that tells of something grave, else the last one. */
+/** From the output since the last start: the newest line with a serious error, or else the last line. */
 async function lastWords(ports: DatastorePorts, { name, credentials }: Datastore, startedAt: string | null) {
   const written = await ports.instances.tail(name, lastLines, startedAt).catch(() => [])
   const lines = written.map(({ line }) => line.trim()).filter((line) => line !== '')

@@ -10,7 +10,7 @@ import { isoNow } from '../iso-now.ts'
 import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 
-/** The clock may be set meanwhile. */
+/** The clock may be set between two polls. */
 const lookEveryMs = 30_000
 
 export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {

@@ -1,5 +1,5 @@
-// Starting a datastore: its volume, its address, its port of the host, and the container over all three.
-// A volume that was there before is somebody's data. It is never taken over, and never removed.
+// Starts a datastore: its volume, its address, its host port, and the container that uses them. A volume that
+// already exists holds other data. It is never reused and never removed.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { DatastoreSpec } from '../../docker/containers/datastores.ts'

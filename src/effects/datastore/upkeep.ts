@@ -13,7 +13,7 @@ import { giveLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 import { explainLoss } from './probe.ts'
 
-/** Events wake it at once; this is for what no event told. */
+/** Events wake the loop; this interval catches missed events. */
 const roundMs = 3000
 const connectMs = 2000
 /** Rounds between two questions: each starts a process in the container. */
@@ -75,7 +75,10 @@ interface CaughtUp {
   revision: number
 }
 
-/** What was set while the container was not there, or while Docker was away. A refusal has been told. */
+/**
+ * Applies settings that changed while the container did not exist or Docker was unavailable. A refusal has
+ * been reported already.
+ */
 async function keepLimits(
   ports: DatastorePorts,
   { record }: Datastore,

@@ -1,4 +1,4 @@
-// The log of a deploy, and whether what it tells is told for the second time.
+// The log of a deploy. After a restart of the daemon it marks lines that a repeated effect writes again.
 import type { ActorLogPorts } from '../logs/actor-log.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import type { DeployPorts } from './ports.ts'

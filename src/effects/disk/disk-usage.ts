@@ -74,7 +74,7 @@ async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<Dat
   }
 }
 
-/** Blocks and not lengths, as `du` counts. Files that disappear meanwhile are not counted. */
+/** Counts blocks instead of lengths, as `du` does. Files that disappear during the scan are not counted. */
 async function usedBytes(path: string): Promise<number> {
   const found = await stat(path).catch(() => null)
   if (found === null) return 0

@@ -1,4 +1,4 @@
-// An access line from what HAProxy tells: its slots are instances of deploys here.
+// Converts an access event of HAProxy to an access line: its slots are instances of deploys.
 import type { AccessEvent } from '../../edge/access-events.ts'
 import type { AccessLine } from '../../edge/access-line.ts'
 import { numberIn } from '../../edge/routes.ts'

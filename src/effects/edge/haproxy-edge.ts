@@ -14,7 +14,7 @@ import { type Verification, verifyUpstream } from './verification.ts'
 
 /** What deploys and certificates ask of the edge. */
 export interface Edge {
-  /** Whether requests come by an edge of ours at all. */
+  /** Whether this server runs no edge. */
   isOff: boolean
   /**
    * Resolves when the running edge serves what is committed now of that service, and of all others. Throws
@@ -23,7 +23,7 @@ export interface Edge {
   apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
   /** Like `apply`, but ignores an unavailable edge: it reads all routes when it comes back. */
   applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
-  /** Requests that are open at instances of that deploy, from an index on; null while nobody can tell. */
+  /** Open requests at the instances of a deploy, starting at an index; null if the number is unknown. */
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
   /** Resolves when a request through the edge was answered by the instance in that slot. */
   verify(wanted: Verification, signal: AbortSignal): Promise<void>

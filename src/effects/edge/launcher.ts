@@ -118,7 +118,7 @@ export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
   }
 }
 
-/** All processes of the host that are an edge of ours. */
+/** Stops all processes on the host that belong to this server's edge. */
 export async function stopHostProcesses(place: EdgeFiles): Promise<void> {
   for (const one of listGenerations(place)) await openHostProcess(one).stop()
 }

@@ -47,8 +47,8 @@ export async function verifyUpstream(
 const silence = 'no answer in time'
 
 /**
- * null when the instance answered, else what happened. Rejects with the signal: a late answer must not
- * admit what was given up meanwhile.
+ * Null if the instance responded, otherwise what happened. Rejects with the signal, because a late response
+ * must not admit an instance whose verification was aborted.
  */
 function ask(
   place: EdgeFiles,

@@ -1,4 +1,4 @@
-// Whether a parked actor may go on: meanwhile another one may have taken its place.
+// Whether a parked actor may continue: another actor may have taken its place.
 import type { DeploySnapshot } from '../../../machines/deploy/deploy.ts'
 import type { JobRunSnapshot } from '../../../machines/job-run/job-run.ts'
 import type { ActorRow } from '../../../storage/actors/actors.ts'

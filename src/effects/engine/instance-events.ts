@@ -1,5 +1,5 @@
-// One watch on the engine's events for the whole daemon, handed on to the deploy each event is about.
-// Events are nudges. Whoever gets one looks again; nobody believes it.
+// One watch on the engine's events for the whole daemon. It passes each event to the deploy that it concerns.
+// An event only causes the receiver to read the state again; its content is not trusted.
 import type { ContainerEvent } from '../../docker/engine/events.ts'
 
 type Listener = (event: ContainerEvent) => void

@@ -51,7 +51,7 @@ export function createEngineReadiness(options: EngineReadinessOptions): Pick<Eng
           await engine.ping()
           return network ?? (await open())
         } catch (error) {
-          // After an outage the network is looked for anew: the engine may have been reinstalled.
+          // After an outage the network is looked up again, because the engine may have been reinstalled.
           network = null
           if (codeOf(error) !== 'docker_unavailable') throw error
           await sleep(pauseMs, signal)

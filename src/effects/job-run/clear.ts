@@ -13,7 +13,7 @@ const runsKept = 1000
 export function clearRun(ports: JobRunPorts) {
   return async ({ id, serviceId, outcome }: RunSlot & { outcome: string }, signal: AbortSignal) => {
     await openActorLog(ports, 'job', id).close(outcome)
-    // Its container runs no more. Nobody waits for Docker to remove it.
+    // The container has ended, so the slot is free before Docker has removed the container.
     ports.jobSlots.release(id)
     await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
     await ports.storage.addresses.release(id)

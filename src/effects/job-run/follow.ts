@@ -87,7 +87,7 @@ async function troubleOf(
     : words
 }
 
-/** An engine whose logs nobody can read does not tell. */
+/** If the engine cannot return logs, the answer is unknown. */
 async function hadNoShell({ instances }: JobRunPorts, exit: InstanceState): Promise<boolean> {
   try {
     return lacksShell(exit, await instances.tail(exit.name, 1))

@@ -1,17 +1,17 @@
-// At most N job runs at a time on this host. A run holds its slot over several effects, and takes it along
-// over a restart of the daemon.
-// Of a service's own command one run at a time has a slot, whoever was asked for first. Of others who
-// wait the service comes first that has the fewest runs: nobody's flood keeps the rest waiting.
+// Limits the number of job runs on this host. A run holds its slot across several effects, and across a
+// restart of the daemon. Only one run of a service's own command has a slot at a time. Otherwise the service
+// with the fewest runs comes first, so a service with many runs cannot block the others.
 
 export interface JobSlots {
   /**
-   * Resolves when the run has a slot; one that has one has it. Rejects when aborted while waiting, of which
-   * `onWait` is told how many have one; null when it waits for another run of its service.
+   * Resolves when the run has a slot, at once if it already has one. Rejects when aborted. While the
+   * run waits, `onWait` gets the number of runs that have a slot, or null if it waits for another run
+   * of its service.
    */
   take(run: SlotRun, signal: AbortSignal, onWait: (running: number | null) => void): Promise<void>
-  /** For a run that goes on: it has a slot, whoever else has. */
+  /** For a run that continues after a restart: it has a slot regardless of the limit. */
   hold(run: SlotRun): void
-  /** Gives it back, also when there is none. */
+  /** Releases the slot, if the run has one. */
   release(id: string): void
 }
 

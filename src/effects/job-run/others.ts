@@ -1,6 +1,6 @@
-// The other runs of a service's own command, which a schedule's policy is about. A command that somebody gave
-// runs beside them all.
-// One that was canceled counts until its container is gone: it may run on for ten seconds.
+// The other runs of a service's own command, to which the overlap policy of a schedule applies.
+// Commands given by a user run in parallel. A canceled run counts until its container is gone, which
+// can take ten seconds.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Storage } from '../../../storage/index.ts'
 

@@ -1,5 +1,5 @@
-// What a run writes, copied into its log. How far it was read is told by the log itself, so that a restart of
-// the daemon goes on at the very line.
+// Copies the output of a run into its log. The log itself stores the read position, so a restarted daemon
+// continues at the next line.
 import { sleep } from '../../async/sleep.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import { codeOf, messageOf } from '../../errors.ts'

@@ -1,5 +1,5 @@
-// What Berth says in the log of a run before its command says anything.
-// An effect begins again with the daemon, and nobody wants to read the same twice.
+// The lines that Berth writes to the log of a run before its command writes output. Effects are repeated
+// after a restart of the daemon, and each line must appear once.
 import type { ActorLogPorts } from '../logs/actor-log.ts'
 import { type ActorLine, openActorLog } from '../logs/actor-log.ts'
 import type { JobRunPorts } from './ports.ts'

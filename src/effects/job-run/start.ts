@@ -1,5 +1,5 @@
-// The container of a run: what the live deploy's instances are, but for its command, its name and its end.
-// One that is there is the run itself, running or over. It is looked at, and never made anew.
+// The container of a run: like an instance of the live deploy, except for its command, its name and its end.
+// An existing container is the run itself, active or ended. It is inspected and never created again.
 import type { RunStart } from '../../../machines/job-run/job-run.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { InstanceSpec, InstanceState } from '../../docker/containers/instances.ts'

@@ -1,5 +1,6 @@
-// The turn of a run: when the policy of its schedule and the host let it, it gets what is live then.
-// Who is before it is told by what is committed alone: a restart of the daemon finds the same.
+// The turn of a run: once the policy of its schedule and the limit of the host allow it, it gets the version
+// that is live at that moment. The queue is derived from committed records only, so a restarted daemon
+// computes the same order.
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/release.ts'

@@ -1,5 +1,5 @@
-// What becomes of each request that the edge tells of: a line in the access log of its service, and a number.
-// Thousands come in a second. Nothing here waits, and a service's row is read once, not for each line.
+// Handles each request that the edge reports: a line in the access log of its service, and a count. There can
+// be thousands per second, so nothing here waits, and a service's row is read once instead of for each line.
 import type { Storage } from '../../../storage/index.ts'
 import type { AccessMark } from '../../edge/access-events.ts'
 import type { AccessLine } from '../../edge/access-line.ts'

@@ -40,7 +40,7 @@ export function openActorLog(ports: ActorLogPorts, noun: 'deploy' | 'job', id: s
   }
 }
 
-/** For whoever reads the daemon's own log: requests alone do not say what became of them. */
+/** Logs the outcome for readers of the daemon's own log, because requests alone do not show their results. */
 function tellOutcome(
   { storage, logger }: ActorLogPorts,
   noun: 'deploy' | 'job',

@@ -1,6 +1,6 @@
-// The stored log of one service while its instances' lines come in, with how far each container was read.
-// A note beside the log tells the places as they were at some line, and the lines behind that one tell
-// the rest: whatever the daemon dies of, what is stored is what counts as read.
+// The stored log of one service and the read position of each container. A note next to the log stores the
+// positions at some line, and the lines after it complete them. However the daemon dies, exactly the stored
+// lines count as read.
 import { type LogLine, type Logs, lastNumberOf } from '../../../storage/log/logs.ts'
 import { sleep } from '../../async/sleep.ts'
 import { createLogPlace, type LogPlace } from '../../docker/logs/log-cursor.ts'
@@ -48,7 +48,7 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
     if (unsavedLines === 0) return
     unsavedLines = 0
     const known = [...places].map(([key, { times }]) => [key, times()])
-    // Lines that are not written yet are behind it, and told twice: by the note and by themselves.
+    // Lines that are not written yet come after the note, and count twice: in the note and as lines.
     const note: Note = { upTo: logs.head(serviceId), places: Object.fromEntries(known) }
     await logs.writeNote(serviceId, JSON.stringify(note))
   }
@@ -108,7 +108,7 @@ function keyOf({ deployId, index }: LogWriter): string {
   return `${deployId}/${index}`
 }
 
-/** Null where there is none, and for what is no note: then the last lines have to do. */
+/** Null if the note is missing or invalid: then the last lines are used instead. */
 function parseNote(text: string | null): Note | null {
   if (text === null) return null
   try {

@@ -66,7 +66,7 @@ export class LogCollector {
 
   /** Resolves when what a stopped container wrote is stored; after 5 s in any case. */
   async drained(name: string): Promise<void> {
-    // Whatever keeps it from being read must not keep a container for ever.
+    // A container whose output cannot be read must still be removed in the end.
     await settleWithin(
       this.#readToEnd(name).catch(() => undefined),
       drainMs,

@@ -52,7 +52,7 @@ export const postgresRestorer: Restorer = {
         return await sql(ports, datastore, [closing, leave(serving), swap], signal)
       } catch (error) {
         signal.throwIfAborted()
-        // Somebody was on his way in, or the vacuum was at work.
+        // A client was about to connect, or a vacuum was running.
         if (attempt === switchAttempts || !/being accessed/.test(messageOf(error))) throw error
         await sleep(switchPauseMs, signal)
       }
@@ -78,7 +78,7 @@ async function drop(
   await sql(ports, datastore, [leave(name), `drop database if exists "${name}"`], signal)
 }
 
-/** Ends whoever is connected to it. */
+/** Ends all connections to the database. */
 function leave(database: string): string {
   return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
 }

@@ -1,6 +1,6 @@
-// Restoring Redis: a second server beside it loads the file, and it becomes that one's replica until it has
-// all of it, on its disk too.
-// As a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
+// Restores Redis: a second server loads the file, and the existing server becomes its replica until it
+// has all data, also on disk. A replica refuses writes, so no write is acknowledged and then lost by
+// the replacement.
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'

@@ -28,7 +28,7 @@ export class DollarQuote {
   text = '$'
   private matched = 0
 
-  /** Of the first tag: `no` for what is none. */
+  /** For the first tag; `no` if it is not a tag. */
   open(byte: number): 'yes' | 'no' | 'not yet' {
     const isDigit = byte >= 0x30 && byte <= 0x39
     const isPart = isWordByte(byte) && !(isDigit && this.text === '$') && this.text.length < tagLimit

@@ -42,7 +42,10 @@ export class DumpMarks {
   }
 }
 
-/** Newer versions of pg_dump write these two. They are left out: psql's restricted mode has a key of ours. */
+/**
+ * Newer versions of pg_dump write these two. They are left out, because psql's restricted mode uses a key
+ * of Berth.
+ */
 export class PsqlCommand {
   readonly line = new Line()
 

@@ -1,6 +1,6 @@
-// What is done with one statement of an SQL file: kept, left out, or refused. Pure.
-// This looks at the words outside quotes, comments and parentheses. A DO block can do all the same
-// things, as the database's superuser, whose password the user has anyway.
+// Decides about one statement of an SQL file: keep, leave out, or refuse. Pure. It checks the words outside
+// quotes, comments and parentheses. A DO block can do the same things as the superuser of the database, but
+// the user has that password anyway.
 
 /** `copy`: the lines after it are data. */
 export type Verdict = 'keep' | 'drop' | 'copy'

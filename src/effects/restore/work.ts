@@ -11,7 +11,7 @@ import type { RestorePorts } from './ports.ts'
 
 /** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
 export interface Restorer {
-  /** Brings the data beside those that serve, or proves that they would fit. */
+  /** Loads the data next to the existing data, or proves that they could be loaded. */
   load(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
   /** From one moment to the next the new data serve. Done before, it does nothing. */
   switchOver(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>

@@ -1,6 +1,6 @@
-// Requests, errors and latency of each service, counted as the edge tells of them: since the start for
-// Prometheus, and over the last five minutes for people.
-// Everything is in memory; a counter that begins again at 0 is what Prometheus expects of a restart.
+// Requests, errors and latency of each service, as the edge reports them: since the start for Prometheus, and
+// over the last five minutes for the status. Everything is in memory; Prometheus expects counters to restart
+// at 0.
 import { Counter, Histogram, Registry } from 'prom-client'
 import type { AccessLine } from '../../edge/access-line.ts'
 import { LatencyWindow, type TrafficWindow } from './latency-window.ts'

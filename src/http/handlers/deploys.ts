@@ -73,7 +73,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   return queueDeploy(context, requestRollback(context, row, target, byOf(call)), eventId ? { eventId } : {})
 }
 
-/** Why that deploy cannot run again; null when nothing speaks against it, or nobody can tell now. */
+/** Why the deploy cannot run again; null if it can, or if that cannot be determined now. */
 async function obstacleOf(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
   if (target.service_id !== serviceId) return 'is a deploy of another service'
   if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'

@@ -31,7 +31,7 @@ export async function metrics({ context }: Call): Promise<Raw> {
   return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
 }
 
-/** Made when somebody first asks for it, but for the name of the cookie, which depends on the address. */
+/** Built at the first request, except for the cookie's name, which depends on the address. */
 export function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
   let made: string | null = null
   return ({ context, request }) => {

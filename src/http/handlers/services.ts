@@ -167,7 +167,7 @@ function isPublic({ type }: ServiceRow): boolean {
   return type === 'web_service' || type === 'static_site'
 }
 
-/** Null where neither the service nor a record tells. */
+/** Null if neither the service nor a record contains it. */
 function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): InstanceRole | null {
   if (deployId === row.live_deploy_id) return 'live'
   const status = actors.record(deployId)?.status

@@ -94,7 +94,7 @@ export function codesOf(route: Route): string[] {
   const isToBeOwn = route.method !== 'GET' || route.answer === 'socket'
   if (route.isGuarded || (route.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
   if (route.params) codes.push('not_found')
-  // A POST that takes no fields still looks into the body that somebody sends along.
+  // A POST without fields still validates a body if the client sends one.
   const readsBody = route.body || route.upload || route.method === 'POST'
   if (!route.upload) codes.push('length_required')
   if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')

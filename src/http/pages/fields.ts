@@ -64,7 +64,7 @@ export const newPasswordField = {
   hint: Setup.shape.password.meta()!.description!,
 } as const
 
-/** Tells password managers whose password a form asks for. It has no name, so it is not sent. */
+/** Shows password managers to which account the form belongs. It has no name, so it is not sent. */
 export function usernameOf(email: string): Html {
   return html`<input type="text" autocomplete="username" value="${email}" hidden readonly>`
 }

@@ -11,7 +11,7 @@ interface Content {
   /** Why it is not what was asked for; without it the status is 200. */
   refusal?: { status: number; headers: HeaderList } | null
   head?: Html | null
-  /** Beside the name of Berth. */
+  /** Shown next to the name of Berth. */
   corner?: Html | null
   /** `wide` is for lists. */
   width?: 'narrow' | 'wide' | 'manual'
@@ -49,7 +49,7 @@ ${body}
   return new Page(refusal?.status ?? 200, page.text, refusal?.headers)
 }
 
-/** `path` is one of ours. */
+/** `path` must be a path of this server. */
 export function redirect(path: string, headers: HeaderList = []): Page {
   return new Page(303, '', [['Location', path], ...headers])
 }

@@ -1,4 +1,4 @@
-// Why a form was refused, as its own page shows it: in words above it, or beside the field that it is about.
+// Why a form was refused, for its own page: a text above the form or next to the invalid field.
 import { codeOf, Failure, TooSoon } from '../../errors.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import type { Call } from '../pipeline/route.ts'
@@ -16,7 +16,7 @@ export interface Refusal {
   fields: Map<string, string>
 }
 
-/** Throws what is nobody's doing: it is logged, and has a page of its own. */
+/** Rethrows errors that the user did not cause: they are logged and get their own page. */
 export function refusalOf(error: unknown, { requestId }: Pick<Call, 'requestId'>): Refusal {
   const { body, headers } = toProblem(error, requestId)
   if (!(error instanceof Failure) || body.status >= 500) throw error

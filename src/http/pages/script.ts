@@ -1,5 +1,5 @@
-// The one script of the pages: a button beside each password that shows it. Without it everything works.
-// Browsers keep what is typed into a text field, so a password is hidden again before it is sent.
+// The only script of the pages: a button next to each password shows it. The pages work without it. Browsers
+// store what is typed into a text field, so a password is hidden again before it is sent.
 
 export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
   const button = document.createElement('button')

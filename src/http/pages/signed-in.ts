@@ -1,6 +1,6 @@
-// Pages of who is signed in. Everybody else is sent to sign in, and comes back.
-// The cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
-// It is told to ask once more: then it is this server that sends it here, and the cookie comes along.
+// Pages for signed-in users. Other visitors sign in first and then return. The cookie is SameSite=Strict, so
+// a browser that follows a link from another site arrives without it. The page then makes the browser load
+// the address again, this time from this site and with the cookie.
 import type { Caller } from '../../account/callers.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import { originOf } from '../pipeline/origin.ts'
@@ -34,7 +34,10 @@ function addressOf({ request }: Pick<Call, 'request'>, query: [string, string][]
   return query.length === 0 ? request.path : `${request.path}?${new URLSearchParams(query)}`
 }
 
-/** On plain http browsers say it of loopback only; else the page that has the link tells, if it wants to. */
+/**
+ * On plain http, browsers send `Sec-Fetch-Site` to loopback only. Elsewhere the `Referer` is used, if there
+ * is one.
+ */
 function comesFromElsewhere({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== undefined) return site === 'cross-site' || site === 'same-site'

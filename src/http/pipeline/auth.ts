@@ -1,5 +1,5 @@
-// Who asks, and whether the request came to the right house. Synchronous, so that a GET need not wait.
-// A bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
+// Authenticates a request and checks its origin. Synchronous, so a GET does not wait. A bearer token decides
+// alone: a wrong one is 401 even with a valid cookie.
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
@@ -11,7 +11,7 @@ import type { Route } from './route.ts'
 
 type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 
-/** What a request shows: whoever it stands for, which may be nobody. */
+/** The caller that the credential of a request belongs to; null for an unknown credential. */
 type Shown = { caller: Caller | null }
 
 /**
@@ -73,7 +73,7 @@ function outOfReach({ storage }: HttpContext, { services }: Caller): Failure {
   return new Failure('insufficient_role', `this token is limited to ${reach}`, hint)
 }
 
-/** For whoever took his time to send a body: what ended meanwhile changes nothing any more. */
+/** For requests with a slow body: a credential that ended while the body arrived must not change anything. */
 export function refuseEnded({ callers }: HttpContext, caller: Caller | null): void {
   if (caller && !callers.isValid(caller)) throw notValid()
 }
@@ -113,7 +113,7 @@ function shownBy(context: HttpContext, request: Asked, query: URLSearchParams): 
   return secrets.length === 0 ? null : { caller: firstOf(context, secrets) }
 }
 
-/** The session of the request's cookies; a token is none. */
+/** The session of the request's cookies; null for a token. */
 export function sessionOf(context: HttpContext, request: Asked): Caller | null {
   return firstOf(context, sessionSecretsOf(request, originOf(context, request)))
 }

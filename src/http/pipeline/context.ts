@@ -148,11 +148,11 @@ export interface ActorPort {
   discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
 }
 
-/** What runs now, as Docker tells it. */
+/** What runs now, as Docker reports it. */
 export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
-  /** What a live deploy lacks; null when nothing, or not seen yet. */
+  /** Why a live deploy is degraded; null if it is not, or not known yet. */
   degradedReason(deployId: string): string | null
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>

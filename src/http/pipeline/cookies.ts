@@ -1,6 +1,5 @@
-// The session cookie (section 5 of the API document): one for each port, so that servers which share a host
-// name keep a session each.
-// It outlives the session, so that the server alone says when that is over.
+// The session cookie: one per port, so that servers that share a host name have separate sessions. It
+// outlives the session, so only the server decides when the session ends.
 
 import type { Request } from '../server/messages.ts'
 import { type Origin, portOf } from './origin.ts'
@@ -10,8 +9,8 @@ const maxAgeSeconds = 400 * 24 * 60 * 60
 type Kind = 'session' | 'device'
 
 /**
- * The secrets of sessions that the request carries. Another server of the same host name can set a cookie of
- * our name beside ours, and before it: none of them is to keep the right one from being found.
+ * The session secrets that the request carries. Another server on the same host name can set a cookie with
+ * the same name, also before this one. All of them are tried, so that the valid one is found.
  */
 export function sessionSecretsOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
   return valuesOf('session', request, origin)

@@ -1,6 +1,6 @@
-// `Idempotency-Key`: a repeated POST gets the first answer and changes nothing (decisions "Conventions").
-// The key travels on as the event's id: a crash between change and answer repeats nothing either.
-// What was asked travels with it, as a hash: another request under a used key must not get that answer.
+// `Idempotency-Key`: a repeated POST gets the first response and changes nothing. The key is also the id of
+// the event, so a crash between the change and the response repeats nothing either. A hash of the request is
+// stored with it: a different request with a used key must not get that response.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'
 import { Failure } from '../../errors.ts'

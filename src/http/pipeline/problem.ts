@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'
 
-/** Codes of the store and of the system that mean one of ours. */
+/** Error codes of LMDB and the system, and the problem codes that they map to. */
 const synonyms: Record<string, string> = {
   commit_failed: 'insufficient_storage',
   ENOSPC: 'insufficient_storage',

@@ -21,12 +21,12 @@ export interface Visit {
   target: Target | null
   requestId: string
   startedAt: number
-  /** Until then nobody knows where the connection's next request would begin. */
+  /** Until then, the start of the next request on the connection is unknown. */
   isHeadChecked: boolean
   caller: Caller | null
 }
 
-/** What the log says of a request that nobody waits for any more; it is never sent. */
+/** The logged status of a request whose client left. It is never sent. */
 const clientLeft = 499
 
 interface AnswerParts {
@@ -114,7 +114,7 @@ async function pour(parts: AnswerParts, visit: Visit, download: Download): Promi
   } catch (error) {
     if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, path }, 'a file cannot be sent')
   }
-  // Of a file that was cut meanwhile something is missing.
+  // A file that was truncated while it was read is incomplete.
   outflow.end()
   report(parts, visit, 200)
 }
@@ -137,7 +137,7 @@ function fail(parts: AnswerParts, visit: Visit, error: unknown): void {
   report(parts, visit, status)
 }
 
-/** A browser that somebody looks at, outside the API. */
+/** A browser that a user looks at, outside of the API. */
 function wantsPage({ request, target }: Visit): boolean {
   const isForPeople = target ? target.isPage : !isBelowApi(request.path)
   return isForPeople && (request.headers.get('accept')?.includes('text/html') ?? false)
@@ -148,7 +148,7 @@ function allowOf({ request, target }: Visit): [string, string][] {
   return target && !target.routes.has(request.method) ? [['Allow', target.allow]] : []
 }
 
-/** Reads that went well are told only to who debugs. */
+/** Successful reads are logged at the debug level only. */
 function report({ logger }: AnswerParts, { request, requestId, startedAt }: Visit, status: number): void {
   const { method, path } = request
   const isQuiet = status < 400 && (method === 'GET' || method === 'HEAD')

@@ -31,7 +31,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   caller: Caller | null
   /** For what is in no parameter: the address, the browser, the cookie. */
   request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
-  /** The open streams, to be looked at when somebody's credential has ended. */
+  /** The open streams, checked when a credential ends. */
   streams: StreamGuard
   /** For an `Idempotency-Key`: belongs to the call of the store or the supervisor that makes the change. */
   eventId: string | undefined
@@ -46,9 +46,9 @@ export interface Upload {
   /** What Content-Length says; null when the body comes in chunks. */
   announcedBytes: number | null
   /**
-   * Streams it into the sink and resolves with its size. Belongs before the handler's first await. Throws
-   * `payload_too_large`, `client_left`, `unauthorized` when the credential has ended meanwhile, and what the
-   * sink throws.
+   * Streams the body into the sink and resolves with its size. Must be called before the handler's first
+   * await. Throws `payload_too_large`, `client_left`, `unauthorized` if the credential ended while the body
+   * arrived, and the errors of the sink.
    */
   receive(sink: Sink): Promise<number>
 }
@@ -111,7 +111,7 @@ interface Definition<
   otherStatuses?: Readonly<Record<number, string>>
   /** The answer sets, replaces or clears a cookie. */
   setsCookie?: true
-  /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
+  /** Codes in addition to those that follow from the rest of the route: `conflict`, `in_use`, … */
   problems?: readonly string[]
   handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
 }
@@ -183,7 +183,7 @@ export class Events {
   }
 }
 
-/** A WebSocket: `start` is called with it, be it that the client has left meanwhile. */
+/** A WebSocket. `start` is called with it even if the client has left already. */
 export class Conversation {
   readonly start: (socket: WebSocket) => void
 

@@ -1,5 +1,5 @@
-// Server-sent events: logs and the change feed (decisions "Logs over SSE", "Change feed").
-// A follower is a cursor. It is not written to while it is behind; it reads on where it stopped.
+// Server-sent events: logs and the change feed. A follower is a cursor. While its socket is blocked nothing
+// is written, and afterwards it continues at the cursor.
 
 import type { Batch, LogLine, Logs } from '../../../storage/log/logs.ts'
 import type { Change, ChangeFeed } from '../../../storage/store/changes.ts'

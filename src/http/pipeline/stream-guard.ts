@@ -1,5 +1,5 @@
-// Ends the event streams of whoever may not ask any more: a session that ended, a token that was revoked or
-// has expired (a deleted one ends its streams within 5 s).
+// Ends event streams whose credential is no longer valid: the session ended, or the token was revoked or
+// expired. After a deletion this can take 5 s.
 import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 

@@ -43,7 +43,7 @@ function pick(value: object, keys: readonly string[]): object {
   return Object.fromEntries(given.map((key) => [key, value[key as keyof typeof value]]))
 }
 
-/** Whoever sends another shape altogether is shown one that is right, where the schema has an example. */
+/** If the shape of the body is completely different, the hint shows the example of the schema. */
 function hintFor(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
   const example = Object.values(schema.meta()?.examples ?? {})[0]
   if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined

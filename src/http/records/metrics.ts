@@ -1,5 +1,5 @@
-// The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
-// Gauges are read from the records when they are asked for; nothing is counted beside them.
+// The metrics for Prometheus: what the edge counted, and gauges. Gauges are computed from the records at each
+// scrape, so there is no second count.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { actorKinds } from '../../api/actor.ts'
 import { serviceStates } from '../../api/service.ts'

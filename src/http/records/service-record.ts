@@ -1,5 +1,5 @@
-// The service as the API shows it: its row, and what follows from its deploys (decisions "Service").
-// Read from committed records only, never from an actor's memory.
+// The service in responses: its row, and what follows from its deploys. Built from committed records only,
+// never from an actor's memory.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'

@@ -48,7 +48,7 @@ function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
     const removal = storage.actors.record<'service-removal'>(serviceId)
     const row = storage.services.get(serviceId)
-    // The record of a removal that an older version began lacks its plan.
+    // The record of a removal that an older version started has no plan.
     if (!removal?.trash || row?.disk_mount_path === null) return []
     const { id, service_name, expires_at } = removal.trash
     if (storage.actors.record(id) !== null) return []

@@ -1,5 +1,5 @@
-// The account: who may come in, and how (section 4 of the API document, Account). With sessions and tokens.
-// A key that repeats a request gets nobody in twice: what these answer with is kept nowhere.
+// Routes of the account, its sessions and its tokens. Their responses are never stored for an
+// `Idempotency-Key`, because they contain credentials.
 import { z } from 'zod'
 import { AuthStatus, ChangePassword, Login, Setup } from '../../api/access/account.ts'
 import { Session, SessionParams } from '../../api/access/session.ts'

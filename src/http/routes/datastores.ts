@@ -1,4 +1,4 @@
-// Managed Postgres and Redis (API document, part 4).
+// Routes of managed Postgres and Redis.
 import { z } from 'zod'
 import {
   CreateDatastore,

@@ -15,7 +15,7 @@ import { Raw, route, tagged } from '../pipeline/route.ts'
 
 const page = { credential: 'public', isPage: true } as const
 const shown = { ...page, method: 'GET' } as const
-/** What a browser sends from a page of ours, and from no other. */
+/** What a browser sends from a page of this server, and from no other page. */
 const sent = {
   ...page,
   method: 'POST',

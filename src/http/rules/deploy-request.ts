@@ -113,7 +113,8 @@ export async function queueRestart(
 ): Promise<Deploy> {
   refuseSuspended(row)
   if (!waitingDeploy(context, row)) await refuseRestart(context, row)
-  // Looked for again: one that was queued meanwhile would be canceled by the restart, new code and all.
+  // Read again: a deploy that was queued in the meantime would be canceled by the restart, and its new code
+  // with it.
   const waiting = waitingDeploy(context, row)
   if (waiting) {
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
@@ -132,7 +133,9 @@ function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null
   return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null
 }
 
-/** What could not run again is refused before anything starts; what a running deploy makes, nobody knows. */
+/**
+ * Refuses a restart that cannot work before anything starts. What a running deploy will produce is unknown.
+ */
 async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
   if (decisiveDeploy(storage, row.id)?.status === 'running') return
   if (!row.live_deploy_id) {

@@ -14,7 +14,10 @@ interface ChangeOptions {
   answer?: (row: ServiceRow) => unknown
 }
 
-/** A repeated request finds the answer made here. Throws `conflict` for a host of somebody else. */
+/**
+ * A repeated request finds the response that was stored here. Throws `conflict` for a host of
+ * another service.
+ */
 export function changeService(
   { context, eventId }: Call,
   id: string,

@@ -1,5 +1,5 @@
-// From a request to a row, and the rules that need more than one field (decisions "Service").
-// A PATCH is judged by the whole row it would make, not by the fields it names.
+// Converts a request to a row, and checks the rules about more than one field. A PATCH is checked as the
+// whole row that it would produce, not only by the fields in it.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'

@@ -1,6 +1,6 @@
-// Request bodies: small ones are collected, large ones handed on as they come, no faster than they are taken.
-// Both listen at once, because what comes before anybody listens is lost; a source whose client left is
-// dead.
+// Request bodies. Small ones are collected; large ones are streamed at the speed of the reader. Both
+// attach their listeners at once, because chunks that arrive earlier would be lost. A source whose client
+// left fails.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 import { Slabs } from './upload-buffers.ts'

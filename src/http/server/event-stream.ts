@@ -1,5 +1,5 @@
-// One open event stream. It never grows: whoever writes asks `isWritable` first and waits for `onWritable`.
-// A stream that was blocked once is closed by uWS after 12 s unless something is written as it drains.
+// One open event stream. It has no buffer: writers check `isWritable` first and wait for `onWritable`. uWS
+// closes a stream that was blocked once after 12 s unless something is written while it drains.
 
 /** What a stream needs of uWS. */
 interface Socket {
@@ -16,7 +16,7 @@ export interface EventStream {
   write(frame: string | Uint8Array): void
   /** Called when a reader that was behind has caught up, and at the end. The last listener is the one. */
   onWritable(listener: () => void): void
-  /** Called once, whoever ends the stream. */
+  /** Called once, whichever side ends the stream. */
   onClose(listener: () => void): void
   end(): void
   /** The client is gone: the socket must not be touched any more. */
@@ -26,7 +26,7 @@ export interface EventStream {
 const commentEveryMs = 15_000
 const comment = ':\n\n'
 
-/** The head must have been written. `onGone` is told when the stream is over. */
+/** The head must have been written. `onGone` is called when the stream has ended. */
 export function createEventStream(socket: Socket, onGone: () => void): EventStream {
   let isOpen = true
   let isBlocked = false

@@ -1,6 +1,5 @@
-// A body that is too large for memory, sent as fast as the client takes it.
-// Its size was announced. What ends before it has been sent ends the connection, so that nobody takes a
-// part for the whole.
+// A body that is too large for memory, sent at the speed of the client. Its size was announced. If the file
+// ends early, the connection is closed, so that no client accepts an incomplete body.
 import { Failure } from '../../errors.ts'
 
 /** What it needs of uWS. */

@@ -3,7 +3,7 @@ import type { HeaderList } from './messages.ts'
 
 const json = 'application/json'
 
-/** Of pages: a style sheet, a script and an icon of ours, forms to us, nothing from outside, in no frame. */
+/** For pages: only this server's style sheet, script and icon, forms to this server only, no frames. */
 const pagePolicy = [
   "default-src 'none'",
   "style-src 'self'",

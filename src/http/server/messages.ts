@@ -7,7 +7,7 @@ import type { WebSocket } from './web-socket.ts'
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 export interface Request {
-  /** As sent: methods are told apart by case. */
+  /** As sent: methods are case-sensitive. */
   readonly method: string
   readonly path: string
   /** Raw, without the question mark. */

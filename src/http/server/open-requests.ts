@@ -13,7 +13,7 @@ export function createTraffic(): Traffic {
   return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
 }
 
-/** The request is over: it was answered, or nobody waits for it any more. */
+/** The request has ended: it was answered, or its client left. */
 export function leave({ requests, onIdle }: Traffic, request: object): void {
   if (requests.delete(request) && requests.size === 0) onIdle?.()
 }

@@ -1,5 +1,5 @@
-// The address of a peer as people write it.
-// To a socket that takes IPv6, an IPv4 peer comes as an IPv6 address; nobody would know it by that.
+// The address of a peer in its usual form. On an IPv6 socket, an IPv4 peer appears as an IPv4-mapped
+// IPv6 address.
 
 const mapped = Buffer.from('00000000000000000000ffff', 'hex')
 

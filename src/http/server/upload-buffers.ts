@@ -1,6 +1,5 @@
-// Bytes that wait to be written, copied into slabs that are used again and again.
-// New memory for each chunk of an upload made it more than twice as slow: the kernel clears each page,
-// and what was written waits for the garbage collector.
+// Buffers for uploads that wait to be written, from a pool. Allocating memory for each chunk made uploads
+// more than twice as slow: the kernel clears each page, and the garbage collector frees it late.
 
 interface Slab {
   bytes: Buffer

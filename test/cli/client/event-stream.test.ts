@@ -1,4 +1,4 @@
-// Following event streams through losses: a small server of events, which breaks off when it is told to.
+// Following event streams across lost connections, against a small server that breaks off on demand.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Requests at the command line: a line each that nobody can tamper with, and the numbers they come to.
+// Requests at the command line: one line each, safe against control characters, and the numbers of a summary.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { AccessLog } from '../../../src/effects/logs/access-log.ts'

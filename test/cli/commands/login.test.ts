@@ -16,7 +16,7 @@ import { daemonSuite } from '../../support/suite.ts'
 const started = { id: 'cli-1', code: 'ABCD-EFGH', secret: 'of the terminal', expires_in: 600, interval: 1 }
 
 interface Options {
-  /** What the nth poll is answered, the last one again and again. */
+  /** The responses to polls, in order; the last one is repeated. */
   polls?: FakeResponse[]
   start?: FakeResponse
 }

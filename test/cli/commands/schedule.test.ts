@@ -1,5 +1,4 @@
-// `berth schedule` and `berth jobs`: what a person reads of a cron job, and what is said where there is
-// nothing.
+// `berth schedule` and `berth jobs`: their output for a cron job, and without one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JobRun } from '../../../src/api/job.ts'

@@ -1,4 +1,4 @@
-// What `berth why` says of a deploy that is under way, by what the server tells of its builder.
+// What `berth why` shows about a running deploy, depending on the state of the builder.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/berth.ts'

@@ -9,7 +9,7 @@ import { buildHost, type Owner } from '../../../src/docker/engine/names.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker-site.ts'
 
-/** Which process was killed at a limit the kernel tells root only. */
+/** Only root can read which process the kernel killed at a limit. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 
 test('a step that needs more memory than the limit is named with it, one within it is built', {

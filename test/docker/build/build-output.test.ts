@@ -1,5 +1,5 @@
-// Builds that say much. BuildKit itself cuts what a step prints fast or at length, and says so; what it lets
-// through, and all that the classic builder tells, arrives.
+// Builds with a lot of output. BuildKit truncates fast or long output of a step and says so; everything else,
+// and all output of the classic builder, arrives.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { BuildRequest } from '../../../src/docker/build/build.ts'

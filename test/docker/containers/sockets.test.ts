@@ -1,4 +1,4 @@
-// What a process listens on, as the kernel tells it.
+// The ports on which a process listens, as the kernel reports them.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'

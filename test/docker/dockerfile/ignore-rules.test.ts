@@ -1,5 +1,5 @@
-// What a .dockerignore means, beside the library that does it as the engine does; and that no pattern takes
-// long, which is more than that library promises.
+// What .dockerignore patterns mean, compared with the library that implements the engine's rules; and that no
+// pattern is slow, which that library does not guarantee.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import dockerignore from '@balena/dockerignore'

@@ -74,7 +74,7 @@ test('what a killed engine started unseen ends with the removal of its container
   await until('its command to end', async () => (await findProcesses(sleeping(4))).length === 0)
 })
 
-/** Different for each, so that the processes of the machine can be told apart. */
+/** Unique, so that the processes can be distinguished. */
 const sleeping = (index: number) => `sleep 8642${index}${process.pid}`
 
 interface Site {

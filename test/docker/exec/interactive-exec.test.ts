@@ -151,7 +151,7 @@ test('there is none in a container that does not run, nor where there is no cont
   await assert.rejects(talk('exit 0'), { code: 'docker_error', message: `there is no container ${name}` })
 })
 
-/** What runs in the container beside its own command. */
+/** The processes in the container other than its own command. */
 async function strangersIn({ engine }: DockerSite, name: string): Promise<string[]> {
   const { Processes } = await engine.docker.getContainer(name).top()
   const commands = Processes.map((fields: string[]) => fields.at(-1)!)

@@ -1,4 +1,4 @@
-// What the ACME client makes of a CA that refuses, stumbles or is none: one failure with a code and words.
+// The ACME client against servers that refuse, fail, or are not a CA: one failure with a code and a message.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'

@@ -1,4 +1,4 @@
-// The effects of a certificate under a real supervisor on a real store, beside a real CA (Pebble).
+// The effects of a certificate under a real supervisor on a real store, with a real CA (Pebble).
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

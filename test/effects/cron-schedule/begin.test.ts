@@ -1,4 +1,4 @@
-// The run of an instant: begun, or not begun for a reason that is told where it is looked for.
+// The run of a scheduled time: started, or skipped with a recorded reason.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJobQueue } from '../../support/job-queue.ts'

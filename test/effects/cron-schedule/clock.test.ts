@@ -1,5 +1,5 @@
-// Clocks that somebody sets, or a time server: no instant comes twice, none comes because the clock was set
-// back, and the schedule goes on by what the clock shows.
+// Clocks that are set by hand or by a time server: no scheduled time runs twice, none runs because the clock
+// was set back, and the schedule continues by the new time.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openCronSite } from '../../support/cron-site.ts'

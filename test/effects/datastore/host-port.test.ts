@@ -1,4 +1,4 @@
-// Ports of the host for datastores: free ones of the range, nobody else's, and a clear word for none.
+// Host ports for datastores: free ones of the range, none that is in use, and a clear error if all are.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'

@@ -1,5 +1,5 @@
-// Giving a datastore's container its limits: the newest ones win, Redis is told of its share, and a refusal
-// has a reason without the password.
+// Applying limits to a datastore's container: the newest ones win, Redis gets its share, and the reason of a
+// refusal does not contain the password.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noticeOf } from '../../../src/effects/datastore/access.ts'

@@ -1,5 +1,5 @@
-// Which operations are canceled when a disk becomes too full while they write. Needs root, to mount small
-// disks.
+// Which operations are canceled when a disk becomes too full during their writes. Needs root, to mount
+// small disks.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small di
 const never = new AbortController().signal
 const neededMb = 16
 
-/** Starts operations that end when they are told to, or are canceled. */
+/** Starts operations that end on request or are canceled. */
 function openWatch(minFreeDiskMb = neededMb) {
   const watch = new DiskWatch(minFreeDiskMb)
   return {

@@ -1,4 +1,4 @@
-// The readiness of the real engine: established once, for all who wait, and never on somebody else's objects.
+// The readiness of the real engine: established once for all waiting effects, and never on foreign objects.
 import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'

@@ -45,7 +45,7 @@ test('the service with the fewest runs comes first, then who has waited longest'
     await turn()
   }
   await Promise.all(waiting)
-  // After a1 nobody of b runs; after a2 nobody of c; then a has none.
+  // After a1, b has no run; after a2, c has none; then a has none.
   assert.deepEqual(begun.slice(3), ['b1', 'c1', 'a4', 'b2', 'a5'])
 })
 

@@ -197,7 +197,7 @@ test('while the disk takes nothing Docker keeps what comes, and then all of it i
   )
 })
 
-/** A file that is open already would still be the one on the disk: a failure has it opened anew. */
+/** A file that is already open would still be written to; after a failure it is opened again. */
 async function closeFiles(logs: Logs): Promise<void> {
   for (let other = 0; other < 64; other++) logs.append(`other-${other}`, 'stdout', 'words')
   await logs.flush()

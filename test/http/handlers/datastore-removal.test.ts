@@ -88,7 +88,7 @@ test('one is deleted while it is being made, from the moment on that it is on di
   await eventually('its name to be free', () => storage.datastores.isFree('shop-db'))
 })
 
-/** Its actor begins to run only after somebody else has asked for it. */
+/** Its actor starts only after another request has arrived. */
 function holdCreation({ actors }: Storage, context: HttpContext): void {
   let go = () => {}
   const held = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Job runs, over HTTP and a real store: who may ask for one, what is told of it, and how it is canceled.
+// Job runs over HTTP and a real store: who may start one, what its record contains, and how it is canceled.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobRun } from '../../../src/api/job.ts'

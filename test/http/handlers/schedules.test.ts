@@ -1,5 +1,5 @@
-// Cron jobs and their schedules, over HTTP and a real store: what may be set, and what is told of the next
-// and the last instants.
+// Cron jobs and their schedules over HTTP and a real store: valid settings, and the record of the next and
+// the last runs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'

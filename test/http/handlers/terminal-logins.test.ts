@@ -1,4 +1,5 @@
-// Terminal logins over HTTP: a terminal asks, the administrator answers once, the terminal is told once.
+// Terminal logins over HTTP: a terminal asks, the administrator answers once, the terminal gets the
+// answer once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../../storage/access/hashed-tokens.ts'

@@ -12,7 +12,7 @@ const dayMs = 24 * 60 * 60_000
 const create = async ({ browser }: AccountApi, body: object) =>
   (await browser.call('POST', '/auth/tokens', body)).body
 const list = async ({ browser }: AccountApi) => (await browser.call('GET', '/auth/tokens')).body
-/** What the API says to whoever shows it. */
+/** The API's response to a request with this token. */
 const outcomeWith = async ({ call }: AccountApi, token: string) =>
   outcomeOf(await call('GET', '/api/v1/services', { token }))
 

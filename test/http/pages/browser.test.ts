@@ -62,7 +62,7 @@ for (const screen of screens) {
     await page.type('#password', 'hunter2')
     await press(page, 'form button:not(.show)')
     await checkLayout(page, screen)
-    // The cursor is where something is to be mended.
+    // The cursor is in the invalid field.
     await typeInFocus(page, '#password', owner.password)
     await press(page, 'form button:not(.show)')
     assert.equal(page.url(), `${pages.url}/account`)

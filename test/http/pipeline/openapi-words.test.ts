@@ -1,4 +1,4 @@
-// What the document says beside what the server checks: words, examples, headers.
+// What the OpenAPI document contains in addition to the validation rules: descriptions, examples, headers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { meanings } from '../../../src/http/openapi/meanings/meanings.ts'

@@ -1,4 +1,4 @@
-// Problem answers, and what of a request and of a failure is told to whom.
+// Problem responses, and which details of a failure they contain for which caller.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../../src/errors.ts'

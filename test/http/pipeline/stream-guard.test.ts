@@ -1,4 +1,4 @@
-// Open event streams end when whoever opened them may not ask any more, and no other stream does.
+// Open event streams end when their credential ends, and no other stream does.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createStreamGuard } from '../../../src/http/pipeline/stream-guard.ts'
@@ -60,7 +60,7 @@ const ends: Record<string, (api: AccountApi, other: Browser) => Promise<unknown>
   'the browser signs out': (_, other) => other.call('POST', '/auth/logout'),
 }
 
-/** What nobody tells the server: it has to look. */
+/** Ends that cause no event, so the server must poll for them. */
 const unsaid: typeof ends = {
   'another process ends it': (api, other) => api.storage.sessions.remove(idOf(api, other)),
   'it is over by itself': async (api, other) => {

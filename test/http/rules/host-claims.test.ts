@@ -1,4 +1,5 @@
-// Whose a host is, over HTTP: nobody gets what is another's, by its name or as its domain, also not at once.
+// Claims of hosts over HTTP: no service gets the host of another one, by its name or as its domain, also with
+// concurrent requests.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startChecked } from '../../support/checked-api.ts'

@@ -1,4 +1,4 @@
-// Signing in and out over HTTP: what is told of a failure, how often one may fail, and what stays signed in.
+// Signing in and out over HTTP: what a failure reveals, how many are allowed, and what stays signed in.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { duration } from '../../../src/quantities.ts'

@@ -1,4 +1,4 @@
-// Terminal logins of many: what is open at a time, and that nobody is refused who need not be.
+// Terminal logins of many clients: how many may be open, and that no request is refused without need.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { outcomeOf, startWithAccount } from '../../support/account.ts'

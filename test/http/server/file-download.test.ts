@@ -79,7 +79,7 @@ test('a slow reader gets all of it in order, and the server does not hold it mea
   const before = process.memoryUsage().rss
   const socket = ask()
   await eventually('it has begun', () => gate.begun === 1)
-  // Nobody reads: what the server would hold, it holds by now.
+  // The client does not read, so by now the server has buffered all that it will.
   let grownBytes = 0
   for (let look = 0; look < 40; look++) {
     await delay(25)

@@ -27,7 +27,7 @@ test('a peer that is gone has none', () => {
   assert.equal(addressOf(new ArrayBuffer(0)), '')
 })
 
-/** A server that answers with the address of whoever asks. */
+/** A server that responds with the address of the client. */
 async function start(t: TestContext, host: string) {
   const { port, stop } = await openServer({
     host,

@@ -9,7 +9,7 @@ export interface Border {
   node: boolean
   /** What may be imported as it is, */
   values: string[]
-  /** and what as types only, beside that. */
+  /** and, in addition, what as types only. */
   types: string[]
 }
 

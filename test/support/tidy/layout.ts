@@ -1,4 +1,4 @@
-// Rules about where things are and what must exist beside what.
+// Rules about where files are, and which files must exist together.
 import { posix } from 'node:path'
 import type { Expression, ObjectPropertyKind } from 'oxc-parser'
 import { importsOf, nameOf, visit } from './syntax.ts'
@@ -37,7 +37,7 @@ export const foldersAreNouns: Rule = (tree) => {
   return found.map((path) => ({ path, line: 1, text: 'is a folder for anything: name what is in it' }))
 }
 
-/** The product only: a runner of test drills is a file beside the folder of its parts. */
+/** The product only: the entry of a test drill is a file next to the folder of its parts. */
 export const indexFilesAreInside: Rule = (tree) => {
   const paths = sources(tree, product).map(([path]) => path)
   return paths.flatMap((path) => {

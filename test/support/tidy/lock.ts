@@ -5,7 +5,9 @@ interface Locked {
   optionalDependencies?: Record<string, string>
 }
 
-/** A registry that lacks a package for another platform makes npm leave it out, and refuse the lock later. */
+/**
+ * If a registry does not have a package for another platform, npm omits it and later refuses the lock file.
+ */
 export const lockIsWhole: Rule = (tree) => {
   const { packages = {} }: { packages?: Record<string, Locked> } = JSON.parse(
     tree.get('package-lock.json') ?? '{}',

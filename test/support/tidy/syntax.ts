@@ -1,6 +1,5 @@
 // What the rules know about a TypeScript file, from its syntax tree: a word in a string or comment is not
-// code. By oxc-parser, because TypeScript 7 offers none: its API is marked unstable and starts a compiler
-// process.
+// code. Uses oxc-parser, because the API of TypeScript 7 is marked unstable and starts a compiler process.
 import { type ParseResult, parseSync, Visitor, type VisitorObject } from 'oxc-parser'
 import { lineAt } from './tree.ts'
 

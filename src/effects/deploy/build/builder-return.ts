@@ -1,5 +1,4 @@
-// A build that needs the builder of the engine while that hangs: it waits, without a build slot, so that
-// others build meanwhile.
+// A build that needs BuildKit while BuildKit hangs. It waits without a build slot, so other builds can run.
 import type { BuilderWatch } from '../../../docker/build/builder-watch.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'

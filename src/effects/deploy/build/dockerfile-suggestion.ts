@@ -1,4 +1,4 @@
-// What to say to somebody whose project has no Dockerfile: where it was looked for, and one to start from.
+// The error for a project without a Dockerfile: where Berth looked for one, and one to start from.
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 
 /** Lines for the deploy's log. `shown` is where the Dockerfile was looked for. */

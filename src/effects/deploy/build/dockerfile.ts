@@ -1,5 +1,5 @@
-// What a build is made from: the Dockerfile of the source, and what of the env and the stored credentials it
-// may use. An argument is readable in the image for ever, a secret only by the step that mounts it.
+// The input of a build: the Dockerfile of the source, and the env and stored credentials that the build may
+// use. Build arguments stay readable in the image; a secret is readable only in the step that mounts it.
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'

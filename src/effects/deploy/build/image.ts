@@ -1,5 +1,5 @@
-// Building the image of a deploy. Its name is a function of the deploy's id: one that is there is not built
-// twice.
+// Builds the image of a deploy. Its name is derived from the deploy's id, so an existing image is not
+// built again.
 import { inTurn } from '../../../async/in-turn.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { emptyBuildCache } from '../../../docker/build/build-cache.ts'
@@ -65,7 +65,7 @@ async function buildInSlot(
   try {
     const isSite = requireRelease(ports, input.id).settings.type === 'static_site'
     const make = isSite ? buildSite : buildFromDockerfile
-    // An engine that went away at the very end may have finished it all the same.
+    // If the engine went away at the very end, the build may still have finished.
     const isBuilt = () => inspectImage(ports.engine, image)
     const build = () =>
       whileRoomInDocker(ports, 'a build', either, async (bound) => {

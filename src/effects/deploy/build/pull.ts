@@ -1,5 +1,5 @@
-// Pulling the image of a deploy: its tag is resolved anew each time, and what it meant gets a name of ours.
-// A registry that does not answer is no reason to fail while the image is here; one that refuses is.
+// Pulls the image of a deploy. The tag is resolved each time, and the resolved image gets a name of Berth. If
+// the registry does not respond, an image on the host is used; if it refuses, the deploy fails.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { imageName } from '../../../docker/engine/names.ts'
 import {

@@ -1,5 +1,6 @@
-// The name that a pull gives an image beside ours. It goes when ours is there; one that was here before the
-// pull is somebody else's and stays. A note says which it was, because a kill may come in between.
+// The second name that a pull gives an image. It is removed once the image has Berth's own name. A name that
+// existed before the pull belongs to another user of the engine and stays. A note on disk records which it
+// was, because the daemon may be killed in between.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
@@ -24,7 +25,7 @@ export function withPulledName<T>(name: string, signal: AbortSignal, work: () =>
   return names.run(name, signal, work)
 }
 
-/** Null when there is none that can be read: then everything is done again. */
+/** Null if there is no readable note: then all steps are repeated. */
 export async function readPullNote(ports: DeployPorts, deployId: string): Promise<PullNote | null> {
   try {
     return JSON.parse(await readFile(noteFile(ports, deployId), 'utf8'))
@@ -33,7 +34,7 @@ export async function readPullNote(ports: DeployPorts, deployId: string): Promis
   }
 }
 
-/** Written before what it tells of is done. */
+/** Written before the step that it describes. */
 export async function writePullNote(ports: DeployPorts, deployId: string, note: PullNote): Promise<void> {
   const path = noteFile(ports, deployId)
   await mkdir(dirname(path), { recursive: true })

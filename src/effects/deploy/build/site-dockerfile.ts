@@ -12,7 +12,7 @@ export interface Site {
   from: string | null
   /** The folder whose content is the site. */
   folder: string
-  /** Whether the build shall fail when the folder has no index.html. */
+  /** Whether the build must fail if the folder has no index.html. */
   needsIndex: boolean
 }
 

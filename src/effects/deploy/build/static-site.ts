@@ -30,7 +30,7 @@ interface SiteBuild {
   signal: AbortSignal
 }
 
-/** Where sites usually are, to name it to somebody who did not say. */
+/** Usual folders of static sites, to suggest one when none was set. */
 const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
 /** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */

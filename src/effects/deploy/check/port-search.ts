@@ -50,7 +50,7 @@ const sidePorts = [2019, 2112, 6060, 8778, 9394, 9404, 9464, 9901, 9990]
 const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && port <= 9199)
 /** Of images that expose several: hardly what a service answers by. */
 const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
-/** Whoever grants more than this default says that the start takes long. */
+/** A setting above this default means that the app is known to start slowly. */
 const usualSeconds = 300
 /** Where the kernel puts a listener that names no port. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999

@@ -1,5 +1,5 @@
-// Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
-// Never a published port: Docker's own proxy accepts connections there with nobody behind it.
+// Probes new instances at their own addresses until all pass or one has failed. Published ports are never
+// probed: Docker's proxy accepts connections there even if nothing listens behind it.
 import type { HealthCheck, PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
@@ -68,7 +68,7 @@ function openCheck(
   return check
 }
 
-/** An app may open the port of its metrics first, and the one it was told only later. */
+/** An app may open its metrics port first and `$PORT` later. */
 async function preferExpected(
   ports: DeployPorts,
   { id, port, portSource }: ProbeInput,

@@ -21,7 +21,7 @@ const workerMustRunMs = 5000
 const attemptMs = 5000
 /** The answer of a probe that only time can pass. */
 export const notYet = 'not yet'
-/** The answer of a probe where nobody listens. */
+/** The result of a probe to a port on which nothing listens. */
 export const refused = 'connection refused'
 
 /** Answers null when the instance is healthy, else why not. */

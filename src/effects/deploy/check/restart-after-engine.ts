@@ -1,5 +1,4 @@
-// An instance that ended because the engine itself was restarted: no fault of the version, it is started
-// again.
+// Restarts an instance that ended only because the Docker engine was restarted. The version is not at fault.
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { wasEngineRestarted } from '../../../docker/engine/engine-restart.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'

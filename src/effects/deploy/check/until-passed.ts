@@ -34,8 +34,8 @@ const patienceMs = 1_000
 const shownLines = 50
 
 /**
- * Tries until the probe passes. An instance that ended, or the deadline, fails with its last lines in the
- * log.
+ * Retries until the probe passes. Fails when an instance ends or at the deadline, with the last lines in
+ * the log.
  */
 export async function untilPassed(
   ports: DeployPorts,

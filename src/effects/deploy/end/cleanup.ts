@@ -1,5 +1,5 @@
-// Removing what a failed or canceled deploy leaves, after the former one is back in charge.
-// This never gives up. A trace that stays is somebody's disk, address or money.
+// Removes what a failed or canceled deploy leaves behind, after the former version serves again. The cleanup
+// is retried without limit: anything left would keep using disk space or an address.
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/reaper.ts'

@@ -91,8 +91,8 @@ export async function removeVersion(
 }
 
 /**
- * Waits until no request is open and nobody is connected, twice in a row, or until the deadline. Where nobody
- * can tell, the deadline it is.
+ * Waits until there are no open requests and no connections, twice in a row, or until the deadline. If that
+ * cannot be determined, it waits for the deadline.
  */
 export async function awaitSilence(
   ports: DeployPorts,
@@ -102,7 +102,7 @@ export async function awaitSilence(
 ): Promise<void> {
   const served = isServed(ports, ports.storage.services.get(input.serviceId))
   if (served) await untilFinished(ports, input, input.drainUntil, signal, isOver)
-  // The edge keeps connections open that nobody uses: of its own it has told already.
+  // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null
   const { drainUntil } = input
   for (let silences = 0; silences < 2 && Date.now() < drainUntil && !isOver(); ) {

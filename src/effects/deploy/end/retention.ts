@@ -28,7 +28,7 @@ export async function removeOldImages(
   }
 }
 
-/** Somebody may be using the image by hand: then it stays, and is tried again after the next deploy. */
+/** If the image is in use outside of Berth, it stays and the removal is retried after the next deploy. */
 async function removeVersion(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
   try {
     // Releases first: once the image is gone, nothing would find them.

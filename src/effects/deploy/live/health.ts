@@ -1,5 +1,5 @@
-// Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing.
-// An exit that upkeep itself asked for is none.
+// Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing. An exit that
+// upkeep itself requested does not count.
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 
 export interface Health {

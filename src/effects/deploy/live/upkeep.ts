@@ -165,7 +165,7 @@ function removeSurplus(
     const row = ports.storage.services.get(serviceId)
     return instancesFor(dutyOf(ports, id, row), row) > wanted
   }
-  // What nobody is connected to has nothing to finish.
+  // A worker has no clients, so it has nothing to finish.
   const isConnected = service?.type !== 'background_worker'
   const drainMs = isConnected ? (service?.drain_seconds ?? 0) * 1000 : 0
   const isHurried = duty === 'yielding'
@@ -219,7 +219,7 @@ async function keepInstance(
   if (instance && instance.restart !== restart) await ports.instances.setRestart(instance.name, restart)
 }
 
-/** Told as an event only when it changed: each one is a commit. */
+/** Sends an event only on a change, because each event is a commit. */
 async function report(ports: DeployPorts, id: string, shortfall: string | null): Promise<void> {
   if (shortfall === null) ports.degradedReasons.clear(id)
   else ports.degradedReasons.report(id, shortfall)

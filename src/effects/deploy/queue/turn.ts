@@ -1,6 +1,5 @@
 // The turn of a deploy: one running deploy per service, in order of creation, derived from committed records
-// alone.
-// Whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
+// only. A deploy keeps its turn during cleanup. A newer queued deploy replaces an older queued one.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'

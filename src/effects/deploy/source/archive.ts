@@ -84,8 +84,8 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
 }
 
 /**
- * Removes the archives that a newer one has replaced. Also after a crash: it goes by what is committed. What
- * cannot be told or removed now stays, and is tried again with the next archive: no deploy fails for it.
+ * Removes archives that a newer one has replaced. It uses committed records, so it also works after a crash.
+ * An archive that cannot be removed now is retried with the next upload; no deploy fails because of it.
  */
 export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {

@@ -67,8 +67,8 @@ async function keepBranch(
 }
 
 /**
- * Settings may have moved to another host since this deploy was asked for; its credentials stay where they
- * belong.
+ * The settings may have moved to another host since this deploy was requested. Credentials are never sent to
+ * another host.
  */
 function credentialsFor(
   ports: DeployPorts,
@@ -89,7 +89,9 @@ export function checkoutDirectory(ports: DeployPorts, deployId: string): string 
   return join(workDirectory(ports, deployId), 'source')
 }
 
-/** Files of ours for a build, beside the checkout: nothing of the source can lead there or be in the way. */
+/**
+ * Files that Berth generates for a build, next to the checkout, where no file of the source can interfere.
+ */
 export function generatedDirectory(ports: DeployPorts, deployId: string): string {
   return join(workDirectory(ports, deployId), 'generated')
 }
@@ -98,7 +100,10 @@ export async function removeWork(ports: DeployPorts, deployId: string): Promise<
   await removeTree(workDirectory(ports, deployId))
 }
 
-/** The folder that `root_dir` names. Throws `source_not_found` when there is none, or it leads out. */
+/**
+ * The folder that `root_dir` names. Throws `source_not_found` if it does not exist or is outside of
+ * the source.
+ */
 export async function resolveRoot(
   ports: DeployPorts,
   deployId: string,

@@ -1,5 +1,5 @@
-// A disk belongs to one version at a time: two writers would ruin what is on it.
-// What Docker lists and what is made from it happen under one lock, or somebody comes in between.
+// A disk belongs to one version at a time, because two writers would corrupt its data. Listing its containers
+// and creating one happen under the same lock, so no other deploy can interfere.
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { codeOf, Failure } from '../../../errors.ts'
@@ -65,7 +65,7 @@ function isOver({ storage: { actors } }: DeployPorts, serviceId: string, deployI
   }
 }
 
-/** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */
+/** If the release is damaged, the deploy counts as a user of the disk, so no other deploy gets it. */
 export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string | null): boolean {
   try {
     const release = deployId ? ports.storage.releases.get(deployId) : null

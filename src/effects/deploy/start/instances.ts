@@ -1,6 +1,5 @@
-// The instances of a deploy: what each should be, from the release, and bringing one into being.
-// The release is frozen; only the number of instances and whether they run come from the service of
-// now.
+// The instances of a deploy: what each one must be, according to the release, and how it is created. The
+// release is frozen. Only the number of instances, and whether they run, come from the current service row.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'

@@ -54,7 +54,10 @@ async function begin(
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
 
-/** Until the command has ended. An engine whose logs nobody can read is only asked whether it has. */
+/**
+ * Returns when the command has ended. If the engine cannot return logs, only the end of the command
+ * is awaited.
+ */
 async function copyOutput(
   ports: DeployPorts,
   name: string,

@@ -35,7 +35,7 @@ export function switchTraffic(ports: DeployPorts) {
   }
 }
 
-/** Old and new take requests side by side for a moment: there is none in which nobody does. */
+/** Old and new instances both take requests for a moment, so there is no moment without an instance. */
 async function switchRequests(
   ports: DeployPorts,
   { id, serviceId, formerDeployId }: SwitchInput,
@@ -79,7 +79,7 @@ export async function putInCharge(
   if (otherId) await setRestart(ports, otherId, 'no')
 }
 
-/** An instance that goes away meanwhile (scaled down, suspended) needs no policy any more. */
+/** An instance that was removed in the meantime (scaled down, suspended) needs no restart policy. */
 async function setRestart(
   ports: DeployPorts,
   deployId: string,

@@ -73,7 +73,7 @@ async function place(
   return slots
 }
 
-/** A suspended service answers nobody: there is no way through the edge that could be tried. */
+/** A suspended service gets no requests through the edge, so there is nothing to verify. */
 async function verify(
   ports: DeployPorts,
   { id, serviceId }: Whose,
@@ -89,7 +89,8 @@ async function verify(
   const healthPath = settings.health_check_path
   for (const slot of slots) {
     await ports.edge.verify({ pool, slot, host: name, healthPath }, signal).catch((error: unknown) => {
-      // Suspended meanwhile: the page of that came instead.
+      // If the service was suspended during the check, the edge responded with the page for
+      // suspended services.
       if (!ports.storage.services.get(serviceId)?.suspended) throw error
     })
   }
@@ -117,7 +118,7 @@ export async function takeOut(
   if (changed) await ports.edge.applyBestEffort(whose.serviceId, signal)
 }
 
-/** Instances that ended, or run anew, get no request until they have passed their check again. */
+/** Instances that ended or restarted get no requests until they pass their check again. */
 export async function takeOutEnded(
   ports: DeployPorts,
   { id, serviceId }: Whose,

@@ -1,4 +1,4 @@
-// The account and the ways in and out (section 4 of the API document, Account).
+// Setup, sign-in, sign-out and the account.
 import type { SignedIn } from '../../../account/administrator.ts'
 import {
   type AuthStatus,
@@ -62,7 +62,7 @@ function signedIn(call: Asking, made: SignedIn): WithHeaders<AuthStatus> {
   return new WithHeaders(statusFor(call.context, 'session'), cookiesFor(call, made))
 }
 
-/** Only a session is told whose it is: the e-mail is nobody else's business. */
+/** Only a session gets the e-mail address of the account; a token does not need it. */
 function statusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
   const account = administrator.get()
   const { id, email, created_at } = account ?? {}

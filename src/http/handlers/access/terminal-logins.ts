@@ -1,6 +1,5 @@
-// Terminal logins: a terminal asks, the administrator answers on a page, the terminal polls (section 4 of the
-// API document).
-// To whoever asks, one that is over is as unknown as one that never was.
+// Terminal logins: a terminal creates a request, the administrator approves it on a page, the terminal polls.
+// For the terminal, an expired request looks the same as an unknown one.
 import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../../machines/terminal-login.ts'
 import type { Caller } from '../../../account/callers.ts'
@@ -98,7 +97,7 @@ export async function denyTerminalLogin(
   return toTerminalLogin(await settle(context, params.id, command(call, 'deny')))
 }
 
-/** The token is handed over once; being denied is told once. */
+/** The token is returned once, and so is a denial. */
 export async function pollTerminalLogin(
   call: Pick<Call<TerminalLoginParams, unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
 ): Promise<PolledTerminalLogin> {
@@ -125,7 +124,7 @@ function ofTerminal(type: string) {
   return { type, at: new Date().toISOString(), by: 'the terminal' }
 }
 
-/** Throws `not_found` when somebody else was quicker. */
+/** Throws `not_found` if the request was settled in the meantime. */
 async function settle(
   context: HttpContext,
   id: string,

@@ -33,7 +33,7 @@ export const meanings: Readonly<Record<string, string>> = {
   ...datastoreMeanings,
 }
 
-/** The meaning of a schema or of a field; undefined when nobody wrote one down. */
+/** The description of a schema or of a field; undefined if it has no description. */
 export function meaningOf(place: string): string | undefined {
   if (meanings[place] !== undefined) return meanings[place]
   const [schema, ...fields] = place.split('.')

@@ -1,4 +1,4 @@
-// What somebody without a Dockerfile is told: where it was looked for, what was seen, and one to start from.
+// The error for a source without a Dockerfile: where Berth looked, what it found, and one to start from.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
-/** A deploy whose one instance is whoever listens on this port of the machine. */
+/** A deploy whose only instance is the process that listens on this port of the machine. */
 async function openCheck(t: TestContext, port: number) {
   const storage = await temporaryStorage(t)
   const service = serviceRow()

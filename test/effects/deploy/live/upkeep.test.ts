@@ -1,4 +1,4 @@
-// Rounds of upkeep beside an engine that is away or refuses, without Docker.
+// Rounds of upkeep with an engine that is unavailable or refuses, without Docker.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepInstances } from '../../../../src/effects/deploy/live/upkeep.ts'
