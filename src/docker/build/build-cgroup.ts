@@ -155,6 +155,8 @@ async function adopt(
     if (members.length === 0) break
     const limit = pids === null ? 'max' : String(pids)
     if (round === 0) await writeFile(join(directory, 'pids.max'), limit).catch(() => {})
+    // The next fork fails. The step may end by it, and its group go, before the count can be read.
+    if (pids !== null && members.length >= pids) refusals ||= 1
     await move(members, trees, name, places)
     refusals =
       countOf(await readFile(join(directory, 'pids.events'), 'utf8').catch(() => ''), 'max') || refusals

@@ -48,6 +48,21 @@ test('a step is moved with all its processes, wherever the engine put it', async
   assert.equal(readFileSync(join(places.proc, '11/oom_score_adj'), 'utf8'), '1000')
 })
 
+test('a step that has more processes than the limit when it is moved has reached the limit', async (t) => {
+  const { places, addProcess } = openTree(t)
+  writeFileSync(join(places.cgroups, 'builds/memory.events'), '')
+  writeFileSync(join(places.cgroups, 'builds/pids.events'), 'max 0\n')
+  const cgroup = openBuildCgroup('builds', { ...limits, pids: 2 }, places)
+  addProcess(10, 'step', 'system.slice/one')
+  await cgroup.adopt(10)
+  assert.equal(cgroup.counts().refusals, 0)
+
+  for (const pid of [20, 21, 22]) addProcess(pid, 'step', 'system.slice/many')
+  await cgroup.adopt(20)
+
+  assert.equal(cgroup.counts().refusals, 1)
+})
+
 test('a step in a group that others share is left there', async (t) => {
   const { places, read, addProcess } = openTree(t)
   addProcess(10, 'step', 'system.slice/docker.service')
