@@ -83,7 +83,7 @@ export const Restore = z
     phase: z
       .enum(['checking', 'loading', 'switching'])
       .nullable()
-      .meta({ description: 'Until switching nothing changes for whoever uses the datastore.' }),
+      .meta({ description: 'The datastore is unchanged until `switching`.' }),
   })
   .meta({ id: 'Restore' })
 export type Restore = z.output<typeof Restore>

@@ -15,7 +15,7 @@ const BuildInfo = z
     cache_size_mb: z.int().nullable(),
     hangs_since: z.string().nullable().meta({
       description:
-        "Since when the engine's BuildKit hangs: the classic builder builds meanwhile. Null while it works.",
+        "Since when the engine's BuildKit hangs; builds use the classic builder. Null while it works.",
     }),
   })
   .meta({ id: 'BuildInfo' })

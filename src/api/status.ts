@@ -66,7 +66,7 @@ export const ServiceStatus = z
           .meta({
             description:
               'starting: of a deploy that is not live yet; draining: of a former one; removing: of one ' +
-              'that failed or was canceled; null: nobody can tell.',
+              'that failed or was canceled; null: unknown.',
           }),
         state: z.string(),
         address: z.string().nullable().meta({ description: '`ip:port` on the private network.' }),

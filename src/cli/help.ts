@@ -21,7 +21,7 @@ export function styleHelp(program: Command): void {
     })
     .addHelpText('afterAll', ({ command }) =>
       command === program
-        ? '\nberth COMMAND --help tells more. The server has the manual at /docs.'
+        ? '\nDetails: berth COMMAND --help. The server has the manual at /docs.'
         : '\nEvery command also takes --server, --token-file, --json and --no-color: berth --help',
     )
 }

@@ -81,7 +81,7 @@ function denied(): CliFailure {
 }
 
 function expired(): CliFailure {
-  return new CliFailure('the login has expired: nobody approved it in time, or the server was restarted', {
+  return new CliFailure('the login has expired: it was not approved in time, or the server was restarted', {
     hint: 'berth login asks again',
   })
 }

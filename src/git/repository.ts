@@ -116,7 +116,7 @@ function parseSsh(text: string): RepositoryUrl {
 
 function parseScp(text: string): RepositoryUrl {
   const parts = scpForm.exec(text)?.groups
-  if (parts === undefined) throw invalid(`is none of the accepted forms: ${acceptedForms}`)
+  if (parts === undefined) throw invalid(`must have one of these forms: ${acceptedForms}`)
   const { user, host, path } = parts as { user: string; host: string; path: string }
   if (!hostForm.test(host)) throw invalid('has an odd host name')
   if (path.startsWith('-')) throw invalid('has a path that begins with -')

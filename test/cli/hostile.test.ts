@@ -46,7 +46,7 @@ test('a project file that is somebody else’s is not obeyed', async (t) => {
   const { code, stderr } = await runBerth(t, ['up', '--yes'], { env, cwd: folder })
 
   assert.equal(code, 1)
-  assert.match(stderr, /berth\.json belongs to somebody else/)
+  assert.match(stderr, /berth\.json belongs to another user/)
   assert.deepEqual(
     server.requests.filter(({ method }) => method !== 'GET'),
     [],

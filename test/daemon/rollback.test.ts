@@ -76,7 +76,7 @@ test('a former version whose image somebody removed is refused before anything s
     deploy_id: service.first.id,
   })
   assert.equal(status, 400)
-  assert.match(body.detail, /somebody removed it from Docker/)
+  assert.match(body.detail, /it was removed from Docker/)
   assert.equal(await fetchPage(api, service.name), 'two')
 })
 

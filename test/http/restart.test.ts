@@ -14,7 +14,7 @@ async function serviceWithoutImage(t: TestContext) {
   return { ...api, restart, deploy }
 }
 
-test('a restart whose image is gone is refused, and told what makes it anew', async (t) => {
+test('a restart whose image is gone is refused with the command that builds it again', async (t) => {
   const { call, get, restart } = await serviceWithoutImage(t)
   const before = await get('web')
 
@@ -23,7 +23,7 @@ test('a restart whose image is gone is refused, and told what makes it anew', as
 
   assert.deepEqual([status, body.code], [409, 'conflict'])
   assert.match(String(body.detail), /the live image berth\/web:dep-gone is gone/)
-  assert.equal(body.hint, 'berth deploy web makes it anew')
+  assert.equal(body.hint, 'berth deploy web builds it again')
   assert.deepEqual([saved.status, saved.body.hint], [409, body.hint])
   assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)
 })

@@ -4,7 +4,7 @@ import { knownCodes } from './problem-codes.ts'
 
 export const ProblemDetails = z
   .object({
-    type: z.literal('about:blank').meta({ description: 'Always the same: `code` tells problems apart.' }),
+    type: z.literal('about:blank').meta({ description: 'Always the same; `code` identifies the problem.' }),
     title: z.string().meta({ description: 'The words of the HTTP status.' }),
     status: z.int().meta({ description: 'The HTTP status again.' }),
     code: z.enum(knownCodes).meta({

@@ -105,7 +105,7 @@ async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Pr
   const format = { time: timeOf(cli.out, options), isNumbered: !access && service.instances > 1 }
   const lines = await printLines(cli, events, format)
   if (lines > 0 || follow || tail === 0) return
-  cli.out.say(access ? `nobody has asked ${name} anything` : `no instance of ${name} has written anything`)
+  cli.out.say(access ? `${name} has had no requests` : `the instances of ${name} have written nothing`)
 }
 
 /** Nothing of a cron job writes but its runs. */

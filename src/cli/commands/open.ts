@@ -16,7 +16,7 @@ export function addOpenCommands(program: Command, run: Runner): void {
   program
     .command('open')
     .argument('[name]', 'the service')
-    .description('open a service in the browser; prints its address where there is none')
+    .description('open a service in the browser; without a browser, prints its address')
     .addHelpText('after', examples('berth open shop', 'curl "$(berth open shop)"'))
     .action(run(openService))
 }
@@ -26,7 +26,7 @@ async function openService(cli: Cli, name: string | undefined): Promise<void> {
   const service = await client.call<Service>('GET', servicePath(await shownService(cli, name)))
   const { url } = service
   if (url === null) throw withoutAddress(service)
-  if (!isPlainUrl(url)) throw new CliFailure('the server names an address that is none of a web page')
+  if (!isPlainUrl(url)) throw new CliFailure('the server returned an address that is not a web page')
   if (out.isJson) return out.json({ url })
   const isOpened = out.isTerminal && (await openInBrowser(cli, url))
   if (isOpened) sayDone(cli, `${url} is opened in your browser`)

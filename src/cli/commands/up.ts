@@ -25,7 +25,7 @@ export function addUpCommands(program: Command, run: Runner): void {
     .command('up')
     .argument('[name]', 'the service; else that of berth.json, else called like the folder')
     .argument('[dir]', 'the folder', '.')
-    .description('upload a folder and deploy it; creates the service when there is none')
+    .description('upload a folder and deploy it; creates the service if it does not exist')
     .option('--type <type>', 'of a service that is created, such as private_service or static_site')
     .option('-y, --yes', 'create the service without asking')
     .option('--clear-cache', 'build without the build cache')

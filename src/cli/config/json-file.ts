@@ -23,7 +23,7 @@ export function parseJsonOf(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CliFailure(`${path} is not JSON`, { hint: 'mend it, or take it away' })
+    throw new CliFailure(`${path} is not JSON`, { hint: 'fix it, or remove it' })
   }
 }
 

@@ -30,7 +30,7 @@ export function findProject(folder: string = process.cwd()): Project | null {
 
 function refuseForeign(path: string, uid: number, folder: string): void {
   if ([0, process.getuid?.(), statSync(folder).uid].includes(uid)) return
-  throw new CliFailure(`${path} belongs to somebody else`, { hint: 'copy it, if you mean what it says' })
+  throw new CliFailure(`${path} belongs to another user`, { hint: 'copy it if you trust its content' })
 }
 
 /** The service that is named, or the project's. Throws (usage) when neither says which. */

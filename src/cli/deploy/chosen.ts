@@ -10,7 +10,10 @@ export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Prom
   const { client } = cli
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))
   if (idOrName?.startsWith('job-')) {
-    throw usageFailure('that is a job run, and no deploy', `its log tells: berth logs --job ${idOrName}`)
+    throw usageFailure(
+      'that id belongs to a job run, not a deploy',
+      `show its log: berth logs --job ${idOrName}`,
+    )
   }
   const name = await shownService(cli, idOrName)
   const path = `${servicePath(name)}/deploys`

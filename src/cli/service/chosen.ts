@@ -40,5 +40,5 @@ export async function shownService(cli: Cli, given: string | undefined): Promise
   const name = serviceNameOf(folder)
   if (name === null) throw whichService()
   if (await findService(cli, name)) return name
-  throw whichService(`there is none called ${name}, like this folder`)
+  throw whichService(`no service is called ${name}, like this folder`)
 }

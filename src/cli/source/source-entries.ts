@@ -120,7 +120,7 @@ function refuseTroubles(troubles: string[]): void {
   const more = troubles.length - shownTroubles
   const lines = [...troubles.slice(0, shownTroubles), ...(more > 0 ? [`and ${more} more`] : [])]
   throw new CliFailure(['the server would refuse this source', ...lines].join('\n'), {
-    hint: 'mend it, or leave it out in .berthignore',
+    hint: 'fix it, or exclude it in .berthignore',
   })
 }
 

@@ -56,7 +56,7 @@ export async function pick(cli: Cli, question: Question & { choices: Choice[] })
 }
 
 async function begin({ out, signal }: Cli, { message, instead }: Question) {
-  if (!out.canAsk) throw usageFailure(`nobody can be asked here: ${message}`, instead)
+  if (!out.canAsk) throw usageFailure(`not a terminal, cannot ask: ${message}`, instead)
   const clack = await import('@clack/prompts')
   const common = { input: process.stdin, output: process.stderr, signal, withGuide: false }
   return { clack, common }

@@ -30,7 +30,10 @@ export async function findOwn(site: Site, name: string): Promise<Found | null> {
 export async function findToChange(site: Site, name: string): Promise<Found | null> {
   const found = await find(site, name)
   if (found === null || isOurs(site.owner, found.info.Config.Labels)) return found
-  throw new Failure('docker_error', `the container '${name}' belongs to somebody else and is left alone`)
+  throw new Failure(
+    'docker_error',
+    `the container '${name}' does not belong to this server and is left alone`,
+  )
 }
 
 /** Kills and removes it, with its anonymous volumes. Gone already, or about to be, is fine. */

@@ -100,7 +100,10 @@ function inspect({ call, docker }: Engine, name: string): Promise<VolumeInspectI
 
 function requireOurs(owner: Owner, found: VolumeInspectInfo): VolumeInspectInfo {
   if (isOurs(owner, found.Labels)) return found
-  throw new Failure('docker_error', `the volume '${found.Name}' belongs to somebody else and is left alone`)
+  throw new Failure(
+    'docker_error',
+    `the volume '${found.Name}' does not belong to this server and is left alone`,
+  )
 }
 
 function toVolume(found: VolumeInspectInfo): Volume {

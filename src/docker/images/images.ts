@@ -81,5 +81,5 @@ function exposedPorts(info: ImageInspectInfo): number[] {
 
 function requireOwnName(owner: Owner, name: string): void {
   if (parseImageName(owner, name) !== null) return
-  throw new Failure('docker_error', `the image '${name}' is not one of ours and is left alone`)
+  throw new Failure('docker_error', `the image '${name}' does not belong to this server and is left alone`)
 }

@@ -47,7 +47,7 @@ async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
   if (!named.every(({ Labels }) => isOurs(owner, Labels))) {
     throw new Failure(
       'docker_error',
-      `the network '${owner.prefix}' is somebody else's: choose another prefix`,
+      `the network '${owner.prefix}' does not belong to this server: choose another prefix`,
     )
   }
   const [oldest, ...younger] = named.sort((a, b) => (a.Created < b.Created ? -1 : 1))

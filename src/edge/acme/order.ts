@@ -117,7 +117,7 @@ async function prove(session: Session, { host, challenges }: Wanted, url: string
     throw new AcmeFailure('acme_rejected', `the CA does not check ${host}: ${reason}`)
   }
   if (!/^[A-Za-z0-9_-]{16,200}$/.test(challenge.token)) {
-    throw new AcmeFailure('acme_rejected', `the CA gives ${host} a token that is none`)
+    throw new AcmeFailure('acme_rejected', `the CA sent an invalid token for ${host}`)
   }
   try {
     await challenges.put(challenge.token, session.authorize(challenge.token))

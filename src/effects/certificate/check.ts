@@ -93,7 +93,7 @@ function noAddress(host: string, internet: Internet): CertificateTrouble {
 }
 
 function silentNames(host: string, reason: string): CertificateTrouble {
-  return trouble('host_unknown', `where ${host} leads cannot be told: ${reason}`, 'no name server answers')
+  return trouble('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server answers')
 }
 
 function edgeAway(reason: string): CertificateTrouble {

@@ -24,8 +24,7 @@ function requireTurn({ actors, services }: Storage, { id, service_id }: ActorRow
   const other = others.find((record) => record?.status === 'queued' || record?.status === 'running')
   if (other) throw overtaken(id, `${other.id} is ${other.status}`)
   const live = services.get(service_id)?.live_deploy_id ?? null
-  if (live !== snapshot.context.formerDeployId && live !== id)
-    throw overtaken(id, `${live} is live meanwhile`)
+  if (live !== snapshot.context.formerDeployId && live !== id) throw overtaken(id, `${live} is live now`)
 }
 
 /** Runs of a schedule never overlap. A run that is still queued stays queued. */

@@ -83,7 +83,7 @@ async function troubleOf(
   const words = explainExit(exit, { command })
   const isRestarted = await retryWhileEngineAway(ports, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
-    ? `${words}: the Docker engine was restarted meanwhile`
+    ? `${words}: the Docker engine was restarted`
     : words
 }
 

@@ -34,7 +34,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   ])
   if (found && found.state !== 'created') return found
   if (!image) {
-    throw new Failure('image_gone', `the image ${input.image} is gone: somebody removed it from Docker`)
+    throw new Failure('image_gone', `the image ${input.image} is gone: it was removed from Docker`)
   }
   const spec = await specOf(ports, input, service, signal)
   if (!found) await sayOnce(ports, input.id, announcement(input), { mark: 'running' })

@@ -82,7 +82,7 @@ async function obstacleOf(context: HttpContext, serviceId: string, target: Deplo
     return `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
   }
   const isThere = await context.observe.hasImage(target.image!)
-  return isThere === false ? `its image ${target.image} is gone: somebody removed it from Docker` : null
+  return isThere === false ? `its image ${target.image} is gone: it was removed from Docker` : null
 }
 
 export function getDeploy({ context, params }: Call<DeployParams>): Deploy {

@@ -28,7 +28,7 @@ know. Every answer names the version of the server in \`Berth-Version\`.
 
 Programs send \`Authorization: Bearer <token>\`. Where no header can be set, GET takes the token as the
 query parameter \`access_token\`; other methods do not. Browsers send the cookie of their session. A
-wrong token is 401, also beside a valid cookie. \`x-required-role\` of an operation is the least role of
+wrong token is 401, also with a valid cookie. \`x-required-role\` of an operation is the least role of
 a token.
 
 A request of a browser that changes something must come from a page of this server: \`Sec-Fetch-Site\`

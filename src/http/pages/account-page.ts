@@ -85,7 +85,7 @@ ${formFor('create-token', form)}
 /** It asks once more: what is revoked does not come back. */
 function tokenRow({ id, name, hint, role, services, created_at, expires_at, last_used_at }: Token): Html {
   const revoke = html`<input type="hidden" name="id" value="${id}">
-<p>Whoever uses it is refused at once.</p><button class="danger">Revoke it</button>`
+<p>Requests with it are refused at once.</p><button class="danger">Revoke it</button>`
   return html`<li>
 <p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span>
 <span class="tag">${role}</span></p>

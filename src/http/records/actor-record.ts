@@ -55,51 +55,51 @@ interface Words {
   discard: string
 }
 
-const unknownWords = { retry: 'it goes on where it was', discard: 'it ends; what it made stays' }
+const unknownWords = { retry: 'it continues where it was', discard: 'it ends; what it made stays' }
 
 const words: Record<string, Words> = {
   backup: {
-    retry: 'it goes on where it was',
-    discard: 'it is listed no more; its file stays',
+    retry: 'it continues where it was',
+    discard: 'it is no longer listed; its file stays',
   },
   certificate: {
-    retry: 'it goes on, or is asked for anew when its snapshot is lost',
-    discard: 'it is given up; its host gets another one when the next service changes',
+    retry: 'it continues, or is ordered again if its snapshot is lost',
+    discard: 'it is abandoned; its host gets another one after the next change of a service',
   },
   'cron-schedule': {
-    retry: 'instants come again from now on',
-    discard: 'nothing begins by itself until the next deploy is live or the server starts',
+    retry: 'its schedule runs again from now on',
+    discard: 'it starts no run until the next deploy is live or the server starts',
   },
   datastore: {
-    retry: 'it is supervised again; when its snapshot is lost it starts on its volume',
-    discard: 'it is listed no more and its name is free; container and volume stay',
+    retry: 'it is supervised again; if its snapshot is lost, it starts on its volume',
+    discard: 'it is no longer listed, and its name is free; container and volume stay',
   },
   deploy: {
-    retry: 'it goes on where it was, unless a newer deploy took its place',
-    discard: 'it has failed; what it started serves on until the next deploy is live',
+    retry: 'it continues where it was, unless a newer deploy took its place',
+    discard: 'it counts as failed; its instances serve until the next deploy is live',
   },
   'disk-removal': {
-    retry: 'it goes on where it was',
+    retry: 'it continues where it was',
     discard: 'the disk is kept, outside the trash',
   },
   edge: {
-    retry: 'it is supervised again, or made anew when its snapshot is lost',
-    discard: 'nothing supervises it; HAProxy serves on until the next start of the server',
+    retry: 'it is supervised again, or created again if its snapshot is lost',
+    discard: 'it is not supervised; HAProxy serves until the next start of the server',
   },
   'job-run': {
-    retry: 'it goes on where it was',
-    discard: 'it has failed; its container stays',
+    retry: 'it continues where it was',
+    discard: 'it counts as failed; its container stays',
   },
   restore: {
-    retry: 'it goes on where it was',
-    discard: 'it has failed; what it loaded stays beside the data that serve',
+    retry: 'it continues where it was',
+    discard: 'it counts as failed; what it loaded stays next to the live data',
   },
   'service-removal': {
-    retry: 'the removal goes on; when its snapshot is lost the disk is kept',
+    retry: 'the removal continues; if its snapshot is lost, the disk is kept',
     discard: 'the service can be used again, or deleted again',
   },
   'terminal-login': {
-    retry: 'it goes on where it was',
-    discard: 'it has expired; the terminal has to ask again',
+    retry: 'it continues where it was',
+    discard: 'it counts as expired; the terminal must ask again',
   },
 }

@@ -86,7 +86,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'POST',
     path: `${v1}/datastores/{id}/restores`,
-    summary: 'Replaces all data of a datastore by those of a backup, once they are loaded beside them',
+    summary: 'Replaces all data of a datastore with those of a backup',
     params: DatastoreParams,
     body: CreateRestore,
     answer: Restore,

@@ -26,7 +26,7 @@ export const edgeRoutes = tagged('Edge', [
   route({
     method: 'POST',
     path: `${v1}/edge/retry`,
-    summary: 'A parked edge is supervised again; one whose snapshot is lost is made anew',
+    summary: 'Retries a parked edge; if its snapshot is lost, creates it again',
     status: 202,
     answer: Edge,
     repeat: edge.repeatRetryEdge,

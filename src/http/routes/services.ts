@@ -56,7 +56,7 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'DELETE',
     path: `${v1}/services/{id}`,
-    summary: 'Deletes a service; its disk is kept unless told otherwise',
+    summary: 'Deletes a service; its disk is kept unless the query says otherwise',
     params: ServiceParams,
     query: DeleteQuery,
     problems: ['conflict', 'in_use'],

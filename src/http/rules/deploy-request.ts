@@ -145,8 +145,8 @@ async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow)
   if (!image || (await observe.hasImage(image)) !== false) return
   throw new Failure(
     'conflict',
-    `the live image ${image} is gone: somebody removed it from Docker`,
-    `berth deploy ${row.name} makes it anew`,
+    `the live image ${image} is gone: it was removed from Docker`,
+    `berth deploy ${row.name} builds it again`,
   )
 }
 

@@ -83,13 +83,13 @@ test('on a terminal the colour tells how it was answered, and clients have no sa
   }
 })
 
-test('a service that nobody has asked anything says so, and --access goes with no deploy', async (t) => {
+test('a service without requests says so, and --access goes with no deploy', async (t) => {
   const { options } = await startService(t)
 
   const none = await runBerth(t, ['logs', 'web', '--access'], options)
   const wrong = await runBerth(t, ['logs', '--deploy', 'dep-1', '--access'], options)
 
-  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'nobody has asked web anything\n'])
+  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'web has had no requests\n'])
   assert.deepEqual([wrong.code, /--access is for the logs of a service/.test(wrong.stderr)], [2, true])
 })
 

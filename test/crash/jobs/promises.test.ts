@@ -50,7 +50,7 @@ test('another exit code is a fault, unless the record blames a restart of Docker
   assert.deepEqual(endFaults({ ...whole, record, isEngineDisturbed: true }), [
     `ended by a restart of Docker, its record says ${recorded}`,
   ])
-  const error = `${record.error}: the Docker engine was restarted meanwhile`
+  const error = `${record.error}: the Docker engine was restarted`
   assert.deepEqual(endFaults({ ...whole, record: { ...record, error }, isEngineDisturbed: true }), [])
   assert.deepEqual(endFaults({ ...whole, record: { ...whole.record, status: 'succeeded' } }), [
     'exited with 7 and is succeeded',

@@ -55,7 +55,7 @@ test('a network of the same name that is not ours stops everything and is left a
 
   const made = ensureNetwork(engine, owner, testSubnet)
 
-  await assert.rejects(made, { code: 'docker_error', message: /is somebody else's/ })
+  await assert.rejects(made, { code: 'docker_error', message: /does not belong to this server/ })
 })
 
 test('what is no subnet is refused', async (t) => {

@@ -61,7 +61,7 @@ test('an image that is gone is refused, and the answer tells retention from remo
     String((await call('POST', '/services/web/rollback', { deploy_id: first })).body.detail)
 
   await setDeploy(first, { image: 'berth/web:first-gone' })
-  assert.match(await back(), /somebody removed it from Docker/)
+  assert.match(await back(), /it was removed from Docker/)
   await storage.releases.remove(first)
   assert.match(await back(), /the newest 5 of a service are kept \(--keep-images\)/)
 })

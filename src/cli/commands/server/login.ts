@@ -69,7 +69,7 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   sayDone(cli, `logged in to ${url}, called ${name} here`)
   if (url.startsWith('http:') && !isThisHost(url)) {
-    out.say(` ${out.tint('yellow', '!')} without https whoever is between here and there can read the token`)
+    out.say(` ${out.tint('yellow', '!')} without https, anyone on the network in between can read the token`)
   }
   sayNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
 }

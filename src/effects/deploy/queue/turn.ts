@@ -153,5 +153,5 @@ function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
 
 async function requireImage(ports: DeployPorts, image: string, signal: AbortSignal): Promise<void> {
   const found = await retryWhileEngineAway(ports, signal, () => inspectImage(ports.engine, image))
-  if (!found) throw new Failure('image_gone', `the image ${image} is gone: somebody removed it from Docker`)
+  if (!found) throw new Failure('image_gone', `the image ${image} is gone: it was removed from Docker`)
 }

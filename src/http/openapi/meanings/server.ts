@@ -81,7 +81,7 @@ export const serverMeanings: Record<string, string> = {
   'TerminalLogin.code': 'The code; the terminal must show the same.',
   'TerminalLogin.name': 'The name that the token gets.',
   'TerminalLogin.status':
-    '`pending`: nobody answered. `approved`: the terminal gets a token. `denied`: it gets none. After ' +
+    '`pending`: not answered yet. `approved`: the terminal gets a token. `denied`: it gets none. After ' +
     'that, or after ten minutes, it is gone.',
   ApproveTerminalLogin: 'What the token of the terminal may do.',
   PollTerminalLogin: 'A terminal that asks for its answer.',

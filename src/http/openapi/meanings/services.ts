@@ -26,7 +26,7 @@ export const serviceMeanings: Record<string, string> = {
   ScaleService: 'How many instances a service has.',
   'ScaleService.instances': 'The number of instances; 1 for a service with a disk.',
 
-  ServiceStatus: 'What runs of a service right now, as Docker tells it.',
+  ServiceStatus: 'What runs of a service right now, as Docker reports it.',
   'ServiceStatus.state': states,
   'ServiceStatus.desired_instances': 'How many instances should run.',
   'ServiceStatus.instances': 'The containers of the service, also those that start, drain or are removed.',
