@@ -6,6 +6,7 @@ import * as language from './tidy/language.ts'
 import * as layout from './tidy/layout.ts'
 import * as lock from './tidy/lock.ts'
 import type { Rule } from './tidy/tree.ts'
+import * as wording from './tidy/wording.ts'
 
 export const rules = {
   'folders import only what the architecture allows': imports.importsStayWithinBorders,
@@ -23,6 +24,9 @@ export const rules = {
   'no comment silences the compiler': language.compilerIsHeard,
   'nothing runs in a shell': language.nothingRunsInAShell,
   'charts know neither clock nor chance': language.chartsKnowNoClock,
+  'comments and messages use plain words': wording.wordsArePlain,
+  'comments cite what a reader can open': wording.citationsCanBeOpened,
+  'no comment ends in a lone word': wording.commentsEndInALine,
   'the top level is fixed': layout.topLevelIsFixed,
   'every folder is named after what is in it': layout.foldersAreNouns,
   'an index file is inside its folder': layout.indexFilesAreInside,

@@ -1,5 +1,6 @@
 // For each rule a tree that keeps it and trees that break it, with what the rule must say about them.
 import type { RuleName } from '../tidy.ts'
+import { wordingSamples } from './wording-samples.ts'
 
 type Files = Record<string, string>
 
@@ -288,4 +289,5 @@ export const samples: Record<RuleName, Sample> = {
       ),
     ],
   },
+  ...wordingSamples,
 }
