@@ -7,7 +7,7 @@ interface Target {
   timeoutMs: number
 }
 
-/** null when it does, else why not: `timeout` is what to say of one that is silent. */
+/** Null if the connection succeeds, otherwise the reason; `timeout` is the reason for a silent peer. */
 export function tryConnection(
   { address, port, timeoutMs }: Target,
   timeout: Error,

@@ -1,4 +1,4 @@
-// The effects of a backup, one file for each thing its chart asks for.
+// The effects of a backup, one file for each slot of its chart.
 import type { BackupSlot, machine } from '../../../machines/backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -31,7 +31,7 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
   }
 }
 
-/** A folder that is away, or not ours any more, may come back. */
+/** The backup directory may be temporarily missing or unwritable, so the removal is retried. */
 async function untilRemoved(ports: BackupPorts, input: BackupSlot, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

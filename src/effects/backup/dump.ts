@@ -49,7 +49,7 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot,
   return { at: isoNow(), sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
 }
 
-/** Throws `datastore_failed` for one that does not come back soon, and `not_found` for one that is gone. */
+/** Throws `datastore_failed` if the datastore does not come back soon, and `not_found` if it was deleted. */
 export async function untilServing(
   ports: Pick<BackupPorts, 'owner' | 'storage'>,
   id: string,

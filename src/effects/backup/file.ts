@@ -8,7 +8,7 @@ import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import type { BackupSettings, TransferPorts } from './ports.ts'
 
-/** The room on the disk is looked at again after so much. */
+/** Free disk space is checked again after this many bytes. */
 const lookEveryBytes = 64 * 1024 * 1024
 
 const openAttempts = 5

@@ -7,7 +7,7 @@ import type { Credentials } from '../../domain/datastore-urls.ts'
 export interface BackupFormat {
   /** What its dump writes to its standard output. */
   dump(credentials: Credentials): Command
-  /** Reads it from standard input to the end; its exit code says whether it is whole. */
+  /** Reads the backup from standard input to the end; exit code 0 means that it is complete. */
   check: Command
 }
 

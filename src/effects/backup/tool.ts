@@ -28,7 +28,7 @@ export function runTool(
   return ports.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
 }
 
-/** Why it failed, in its own last words, without the password; null when it did not. */
+/** The last lines of its error output, without the password; null if it succeeded. */
 export function complaintOf(
   outcome: ToolOutcome,
   { credentials }: Pick<Datastore, 'credentials'>,

@@ -1,4 +1,4 @@
-// The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
+// The effects of a certificate: check the host, order, renew, watch, and release it.
 import pLimit from 'p-limit'
 import type { machine } from '../../../machines/certificate/certificate.ts'
 import type { Effects } from '../../../machines/slot.ts'
@@ -12,9 +12,9 @@ import type { CertificatePorts } from './ports.ts'
 import { keepWatch } from './watch.ts'
 import { whileRouted } from './while-routed.ts'
 
-/** CAs count requests of an address too: a server with many hosts asks for a few at a time. */
+/** CAs also limit requests per address, so a server with many hosts orders only a few at a time. */
 const ordersAtATime = 4
-/** How long something waits for an edge that is away. */
+/** How long to wait for an unavailable edge. */
 const edgeMs = 5_000
 
 export function certificateEffects(ports: CertificatePorts): Effects<typeof machine> {
@@ -24,7 +24,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
   return {
     async checkHost(input, signal) {
       const isRouted = () => ports.routedHosts(input.serviceId).includes(input.host)
-      // Whether a zone leads here does not matter to a wildcard: the authority looks at a TXT record.
+      // For a wildcard the address of the host does not matter: the authority checks a TXT record.
       const mayCheck = isRouted() && !isWildcard(input.host)
       const trouble = mayCheck ? await checkHost(ports, input.host, signal) : null
       return { at: isoNow(), isRouted: isRouted(), trouble }
@@ -42,7 +42,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
     async installCertificate(input, signal) {
       const install = (routed: AbortSignal) => tellEdge(ports, routed)
       await whileRouted(ports, input, signal, install).catch((error: unknown) => {
-        // The next thing it learns is that it is to be given up.
+        // The host is no longer routed, and the chart will release the certificate.
         if (codeOf(error) !== 'host_unrouted') throw error
       })
       certificates.removeOrder(input.host)
@@ -64,13 +64,13 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
   }
 }
 
-/** One that is away reads all of it when it comes back. */
+/** An unavailable edge reads all certificates when it comes back. */
 async function tellEdge({ edge }: CertificatePorts, signal: AbortSignal): Promise<void> {
   const change = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
   await change.catch(() => signal.throwIfAborted())
 }
 
-/** The host may have moved to another service, whose claim goes on. */
+/** The host may have moved to another service, which still needs the certificate. */
 function isClaimed({ storage }: CertificatePorts, id: string, name: string): boolean {
   const others = [...storage.actors.active('certificate')].filter((actor) => actor.id !== id)
   return others.some((actor) => {

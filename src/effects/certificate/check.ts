@@ -1,6 +1,6 @@
-// Whether a host leads to this server, before a CA is asked: CAs count attempts that fail.
-// The truth is an answer of our own that comes back from each address of the name. Our interfaces only
-// explain what is wrong: behind NAT, and behind a proxy of the internet, they do not have that address.
+// Checks that a host points to this server before a CA is asked, because CAs count failed attempts. The proof
+// is this server's own response at each address of the name. The local interfaces only explain a failure:
+// behind NAT or an internet proxy, they do not have the public address.
 import { randomBytes } from 'node:crypto'
 import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
@@ -20,7 +20,7 @@ interface Asked {
 const edgeMs = 15_000
 const mostAddresses = 16
 
-/** null when the CA may be asked: the host leads here, or only the CA can tell. */
+/** Null if an order may be sent: the host points to this server, or only the CA can find out. */
 export async function checkHost(
   { edge, internet }: Checked,
   host: string,

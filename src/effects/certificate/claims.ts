@@ -7,7 +7,9 @@ import type { ClaimPorts } from './ports.ts'
 import { ordersCertificates } from './routed-hosts.ts'
 
 export interface CertificateClaims {
-  /** Resolves when every host that wants a certificate has its actor. Nothing happens without an e-mail. */
+  /**
+   * Resolves when every host that needs a certificate has its actor. Does nothing without an e-mail address.
+   */
   ensure(): Promise<void>
   /** Now, and after each change that matters, until the answer is called. Actors are restored before it. */
   start(): () => void
@@ -25,7 +27,7 @@ export function createCertificateClaims(ports: ClaimPorts): CertificateClaims {
     start() {
       ensureQuietly()
       return ports.storage.changes.subscribe(({ kind, service_id }) => {
-        // Hosts want certificates of their own while the wildcard of the server cannot be issued.
+        // Hosts need their own certificates while the server's wildcard cannot be issued.
         if (kind === 'service' || (kind === 'certificate' && !service_id)) ensureQuietly()
       })
     },

@@ -1,5 +1,5 @@
-// The internet as this server sees it: where a name leads, which addresses are our own, who answers there.
-// Names are asked from name servers alone. /etc/hosts means nothing to a CA.
+// The internet as this server sees it: DNS, its own addresses, and the responses at an address. Names are
+// resolved by name servers only, because a CA does not see /etc/hosts.
 import { Resolver } from 'node:dns/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'

@@ -1,5 +1,5 @@
-// One certificate from the CA into its file, with the account that is kept.
-// An order under way is in a file before the CA hears of its key, so that a crash loses no certificate.
+// Obtains one certificate from the CA and stores it, with a persistent account. The order and its key are
+// stored before the CA gets them, so a crash loses no certificate.
 import type { CertificateTrouble, CertificateValidity } from '../../../machines/certificate/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
@@ -140,7 +140,7 @@ const switchedOff: CertificateTrouble = {
   retryAt: null,
 }
 
-/** Throws what is no fault of the CA, or of the way there. */
+/** Rethrows errors that neither the CA nor the connection caused. */
 function troubleOf(error: unknown): CertificateTrouble {
   if (error instanceof AcmeFailure) {
     const { code, message, hint = null, retryAt } = error

@@ -17,7 +17,7 @@ export interface CertificateEdge {
 }
 
 export interface CertificateSettings {
-  /** null: no CA is asked for anything. */
+  /** Null: no CA is used. */
   acmeEmail: string | null
   /** Of the CA. */
   acmeDirectory: string

@@ -1,4 +1,4 @@
-// Which hosts want a certificate of their own, by who they belong to.
+// Which hosts need their own certificate, by owner.
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../domain/domains.ts'
@@ -10,10 +10,10 @@ interface Parts {
 }
 
 /**
- * Of a service, or with null of the server itself. A service that is being deleted has none. A wildcard of
- * the base domain replaces the hosts below it; a host with a certificate keeps it until the wildcard has one.
- * While a wildcard cannot be issued, the hosts below it want their own.
- * A wildcard that is not ordered any more is kept until each host below it has a certificate, or it expires.
+ * The hosts of a service, or with null those of the server itself. A service that is being deleted has none.
+ * A wildcard of the base domain replaces the hosts below it; a host keeps its certificate until the wildcard
+ * is installed. While the wildcard cannot be issued, the hosts below it need their own. A wildcard that is no
+ * longer configured stays until each host below it has a certificate, or until it expires.
  */
 export function createRoutedHosts(
   { actors, services, certificates }: Parts,

@@ -31,7 +31,7 @@ export interface Turn {
 
 const wildcardHint = 'one wildcard (--acme-dns) serves all names below the base domain'
 const weekMs = 7 * 24 * 60 * 60_000
-/** Of a refusal that says no time. */
+/** The pause after a refusal without `Retry-After`. */
 const pauseMs = 60 * 60_000
 /** Certificates are valid from one hour before they are issued, with the best known authority. */
 const backdatedMs = 60 * 60_000
@@ -51,7 +51,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
   }
 
   return {
-    /** Whether a new host may be ordered now. It counts as issued until it is given back. */
+    /** Whether a new host may be ordered now. It counts as issued until it is released. */
     take(host: string): Turn {
       const usage = usageOf(registeredDomainOf(host))
       if (usage.nextOrderAt !== null) return { trouble: toTrouble(usage), giveBack: () => undefined }
@@ -138,7 +138,7 @@ export function allowance(issuedMs: number[], limit: number | null, nowMs: numbe
   return { remaining, nextMs: remaining > 0 ? nowMs : Math.ceil(fullAgainMs - weekMs + stepMs) }
 }
 
-/** An older version counted nothing: what it obtained this week is counted as new. */
+/** An older version did not count: the certificates that it obtained this week are counted as new. */
 function seed(ledger: IssuedCertificates, { certificates }: Counted['storage'], directoryUrl: string): void {
   if (ledger.hasRecords()) return
   const issuedMs = (notBefore: string) => Date.parse(notBefore) + backdatedMs

@@ -63,13 +63,13 @@ async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
   }
 }
 
-/** It was noticed in time, and the server went away before its run was begun. */
+/** Whether the server went away between the scheduled time and the start of its run. */
 function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Date): boolean {
   const latest = schedule && latestTime(schedule, now, timezone ?? 'UTC')
   return latest ? latest.getTime() > Date.parse(instant) : false
 }
 
-/** What the policy of the service says to runs that are not over. */
+/** Applies the overlap policy of the service to runs that have not ended. */
 async function obstacleOf(
   ports: CronSchedulePorts,
   { id, overlap }: ServiceRow,

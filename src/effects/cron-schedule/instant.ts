@@ -26,14 +26,14 @@ export function awaitInstant(ports: Parts, clock: Clock) {
     let since = Date.parse(input.since)
     let from = since
     return lookAgain(ports, clock, input, signal, (now) => {
-      // Where the clock was set back, what it shows now is what counts; set right again, it is as it was.
+      // While the clock is set back, the time that it shows now counts; once corrected, the earlier one does.
       from = now < since ? Math.min(from, now) : since
       const first = nextUnused(plan, from, used)
       if (first === null) return { waitMs: lookEveryMs }
       if (first > now) return { waitMs: Math.min(first - now, lookEveryMs) }
       const latest = latestUpTo(plan, now) ?? first
       if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(ports, plan, first, latest) } }
-      // For what is before one that has come it is too late.
+      // Scheduled times before the latest one are skipped.
       since = latest
       return { waitMs: 0 }
     })

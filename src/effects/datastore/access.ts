@@ -16,7 +16,7 @@ export interface Datastore {
   name: string
 }
 
-/** Throws `not_found` for one that is gone. */
+/** Throws `not_found` for a deleted datastore. */
 export function findDatastore(ports: Pick<DatastorePorts, 'owner' | 'storage'>, id: string): Datastore {
   const record = ports.storage.actors.record<'datastore'>(id)
   if (record === null) throw new Failure('not_found', `there is no datastore ${id}`)

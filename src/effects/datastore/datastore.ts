@@ -1,4 +1,4 @@
-// The effects of a datastore, one file for each thing its chart asks for.
+// The effects of a datastore, one file for each slot of its chart.
 import type { machine } from '../../../machines/datastore/datastore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -1,4 +1,5 @@
-// The image of a datastore: what is here is used as it is, so that a server never changes by itself.
+// The image of a datastore. An image on the host is used as it is, so a server is never
+// upgraded unexpectedly.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { parseImageReference } from '../../docker/images/image-reference.ts'

@@ -1,6 +1,5 @@
-// What the two kinds of datastores differ by: where their data lie, how they get their password, and how one
-// asks whether they answer.
-// A password goes in by the environment alone. An argument can be read by every user of the host.
+// The differences between the two kinds of datastores: data directory, password, health command. Passwords
+// are passed only in the environment, because every user of the host can read arguments.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { Command, Outcome } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
@@ -14,7 +13,7 @@ export interface StoreKind {
   /** Asks it something that only a server that is ready for its clients can answer. */
   question(credentials: Credentials): Command
   isAnswer(outcome: Outcome): boolean
-  /** Whether one that has served refuses only while it takes over other data. */
+  /** Whether a server refuses only because it is still loading its data. */
   isBusy(refusal: string): boolean
   /** The command that gives a running server its new memory limit; null if the server does not need it. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
@@ -37,7 +36,8 @@ const postgres: StoreKind = {
     POSTGRES_DB: database!,
   }),
   script: null,
-  // The server that prepares a new database listens on a socket only, and must not be taken for this one.
+  // While a new database is initialized, its temporary server listens on a Unix socket only. It must not
+  // count as ready, so the check uses TCP.
   question: ({ username, password, database }) => ({
     argv: [...patience, 'psql', '-X', '-h', '127.0.0.1', '-U', username, '-d', database!, '-tAc', 'select 1'],
     env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },

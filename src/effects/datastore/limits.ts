@@ -1,5 +1,5 @@
-// Applying new limits to a datastore in place: its processes live on.
-// One that has no container gets them when it is made, one that is stopped has them at its next start.
+// Applies new limits to a datastore in place, without a restart. A datastore without a container gets them
+// when its container is created, a stopped one at its next start.
 import type { DatastoreLimits } from '../../../machines/datastore/datastore-context.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { Failure } from '../../errors.ts'

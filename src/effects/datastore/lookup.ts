@@ -1,5 +1,5 @@
-// What `${{datastore.NAME.PROP}}` stands for in the env of a service.
-// Secrets come out of here; they go into the sealed env of a release and nowhere else.
+// The value of `${{datastore.NAME.PROP}}` in the env of a service. It may be a secret: it goes into the
+// sealed env of a release and nowhere else.
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import type { DatastoreProperty } from '../../domain/env-references.ts'
 import { findDatastore } from './access.ts'

@@ -9,7 +9,7 @@ import { askDatastore, type Datastore, findDatastore, masked } from './access.ts
 import { giveLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 
-/** Also of one that first reads back what it wrote before a crash. */
+/** Includes the time to replay the log after a crash. */
 const answerMs = 10 * 60_000
 const firstPauseMs = 100
 const longestPauseMs = 1000
@@ -52,7 +52,9 @@ async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datas
   }
 }
 
-/** A container that ends while it is asked refuses the question: the next look says how it ended. */
+/**
+ * If the container ends during the check, the exec fails. The next inspection shows how the container ended.
+ */
 async function tryAsking(
   ports: DatastorePorts,
   datastore: Datastore,
@@ -73,7 +75,7 @@ async function requireUp(ports: DatastorePorts, datastore: Datastore, signal: Ab
   throw new Failure('datastore_failed', await explainLoss(ports, datastore, signal))
 }
 
-/** In words: that its container is gone, or how it ended and what it wrote last. */
+/** A message: the container is gone, or how it ended and the last line of its output. */
 export async function explainLoss(
   ports: DatastorePorts,
   datastore: Datastore,

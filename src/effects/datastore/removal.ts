@@ -1,4 +1,4 @@
-// Removing a datastore: its container and the volume that was made for it, and only these; its name last.
+// Removes a datastore: its container and the volume created for it, nothing else, and its name last.
 import { removeVolume } from '../../docker/containers/volumes.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import { isoNow } from '../iso-now.ts'

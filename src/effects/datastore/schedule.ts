@@ -1,6 +1,5 @@
-// When a datastore is backed up by itself: at the times its schedule says, and one at a time.
-// What was missed while the daemon was down is made up for once. A clock that is set back makes nothing
-// due again.
+// Scheduled backups of a datastore, one at a time. Backups that were missed while the daemon was down are
+// made up for by one. Setting the clock back makes no backup due again.
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
 import { nextTime } from '../../domain/schedule.ts'
@@ -19,7 +18,7 @@ export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
     for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
       await sleep(Math.min(left, lookEveryMs), signal)
     }
-    // The next one is counted from now, and never from before the one that is due.
+    // The next time is computed from now, and never from before the one that is due.
     const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
     return { at, backupId: ports.storage.ids.newId('bak') }
   }

@@ -21,7 +21,7 @@ interface StartInput {
   version: string
   /** It never served. */
   isNew: boolean
-  /** It never served, and an earlier attempt failed: what that one left is half made. */
+  /** The datastore never served, and an earlier attempt failed and left incomplete data. */
   isAfresh: boolean
 }
 
@@ -65,7 +65,7 @@ export function startDatastore(ports: DatastorePorts) {
   }
 }
 
-/** On the port it always had; on another one only when that stays taken. */
+/** Uses the same port as before; another one only if that port stays in use. */
 async function startOnFreePort(
   ports: DatastorePorts,
   { record: { id, name }, name: container }: Datastore,
@@ -101,7 +101,7 @@ function isPortTaken(reason: string): boolean {
   return /port is already allocated|address already in use/.test(reason)
 }
 
-/** A server that was killed while it made its files would take them for whole. */
+/** A server that was killed during its initialization would treat incomplete files as complete. */
 async function removeHalfMade(ports: DatastorePorts, datastore: Datastore): Promise<void> {
   await ports.instances.remove(datastore.name)
   await removeVolume(ports.engine, ports.owner, volumeOf(ports, datastore), datastore.record.id)

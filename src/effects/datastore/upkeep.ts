@@ -1,6 +1,5 @@
-// Looking after a datastore that serves, until it does not: its container runs, it takes connections and
-// answers, and it has the limits that are wanted.
-// Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
+// Supervises a serving datastore: its container runs, it accepts connections and responds, and it has the
+// wanted limits. If Docker is unavailable but the datastore accepts connections, it is still serving.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
@@ -18,7 +17,7 @@ const roundMs = 3000
 const connectMs = 2000
 /** Rounds between two questions: each starts a process in the container. */
 const roundsPerQuestion = 10
-/** In a row, of those that take no connection or give no answer. */
+/** Failed probes in a row. */
 const mostMisses = 3
 
 export function keepDatastore(ports: DatastorePorts) {
@@ -50,7 +49,7 @@ function lost(beganAt: number, message: string) {
   return { at: isoNow(), code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
-/** Why it is sure that it does not serve; null while Docker does not say so. */
+/** Why the datastore is certainly down; null while Docker does not report it. */
 async function findLoss(
   ports: DatastorePorts,
   datastore: Datastore,
@@ -70,7 +69,7 @@ async function findLoss(
   }
 }
 
-/** The newest limits that were given here because Docker was away when they were set. */
+/** The newest limits that were applied here because Docker was unavailable when they were set. */
 interface CaughtUp {
   revision: number
 }

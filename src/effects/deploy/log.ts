@@ -9,7 +9,10 @@ export function openDeployLog(ports: ActorLogPorts, deployId: string): DeployLog
   return openActorLog(ports, 'deploy', deployId)
 }
 
-/** Whether the current phase began under an earlier daemon: what it did is then done again, and said. */
+/**
+ * Whether the current phase started under an earlier daemon. Its steps are then repeated, and the log
+ * mentions it.
+ */
 export function isBegunAgain(ports: Pick<DeployPorts, 'storage' | 'startedAt'>, deployId: string): boolean {
   const last = ports.storage.actors.history(deployId).at(-1)
   return last !== undefined && last.at < ports.startedAt

@@ -25,12 +25,12 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   publication: Publication
   builder: Builder
   builderWatch: BuilderWatch
-  /** First come, first served is fair between services: each has one running deploy at most. */
+  /** First come, first served is fair between services, because each has at most one running deploy. */
   buildSlots: LimitFunction
   diskWatch: DiskWatch
   degradedReasons: DegradedReasons
   downtimes: Downtimes
-  /** When this daemon started: what began earlier is begun again, and says so. */
+  /** When this daemon started: a phase that started earlier is repeated, and the log mentions it. */
   startedAt: string
   settings: DeploySettings
 }

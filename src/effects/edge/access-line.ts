@@ -26,7 +26,7 @@ export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: S
     bytesOut: event.out,
     durationMs,
     firstByteMs: Math.max(0, durationMs - Math.max(0, event.data)),
-    // HAProxy's word for what was not there.
+    // HAProxy writes `-` for a missing value.
     userAgent: event.agent === '-' ? null : event.agent,
   }
 }

@@ -57,7 +57,7 @@ const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) =
   return { at: isoNow() }
 }
 
-/** Whichever there was: the mode of now says nothing of it. */
+/** Stops both kinds of edge, because the current mode may differ from the former one. */
 async function stopAll(ports: EdgePorts): Promise<{ at: string }> {
   await stopHostProcesses(openEdgeFiles(ports.settings.dataDir))
   await removeEdgeContainers(ports)

@@ -27,12 +27,12 @@ export interface GenerationParts {
 
 /** As long as HAProxy lets connections live after a reload (`hard-stop-after`). */
 const drainMs = 60 * 60 * 1000
-/** How long to wait for one that was starting when the daemon ended. */
+/** How long to wait for a generation that was starting when the daemon ended. */
 const patienceMs = 10_000
 const hangMs = 5_000
 const idleMs = 2_000
 
-/** Follows the one that accepts connections. Throws `edge_unavailable` when none does. */
+/** Follows the generation that accepts connections. Throws `edge_unavailable` if none does. */
 export async function followAccepting({ place, rounds }: GenerationParts): Promise<EdgeFiles> {
   const current = await findAccepting(place)
   if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not answer')
@@ -130,7 +130,7 @@ async function retire({ launcher }: GenerationParts, place: EdgeFiles): Promise<
   await closeListeners(place)
 }
 
-/** The newest one that accepts commands; null when none does. */
+/** The newest generation that accepts commands; null if none does. */
 async function findRunning(place: EdgeFiles): Promise<EdgeFiles | null> {
   for (const one of listGenerations(place).reverse()) if (await serves(one)) return one
   return null

@@ -12,13 +12,13 @@ import type { PortProblem, PublicPorts } from './public-ports.ts'
 import { type RouteParts, ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
-/** What deploys and certificates ask of the edge. */
+/** The interface of the edge for deploys and certificates. */
 export interface Edge {
   /** Whether this server runs no edge. */
   isOff: boolean
   /**
-   * Resolves when the running edge serves what is committed now of that service, and of all others. Throws
-   * `edge_unavailable` when it does not within a minute, or that time.
+   * Resolves when the running edge serves the committed state of this service and all others. Throws
+   * `edge_unavailable` after a minute, or after the given time.
    */
   apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
   /** Like `apply`, but ignores an unavailable edge: it reads all routes when it comes back. */
@@ -38,9 +38,9 @@ export interface Edge {
 export interface RoundOutcome {
   /** How much it serves. */
   routes: { services: number; hosts: number; ready: number }
-  /** Why certificates were not taken. */
+  /** Why HAProxy refused certificates. */
   refusals: string[]
-  /** Which process serves: a reload or an upgrade makes another. */
+  /** The serving process: a reload or an upgrade replaces it. */
   process: string
   place: EdgeFiles
   /** Generations that only finish their connections. */
@@ -49,11 +49,11 @@ export interface RoundOutcome {
 
 /** What the effects of the edge's own actor do with it. */
 export interface EdgeRounds {
-  /** Writes all that a start of HAProxy reads. */
+  /** Writes all files that HAProxy reads at its start. */
   render(): Promise<void>
   /** Applies later rounds to `current`, and as far as possible to the retired ones. */
   follow(current: EdgeFiles, retired: readonly EdgeFiles[]): void
-  /** Brings HAProxy to what is committed. */
+  /** Applies the committed state to HAProxy. */
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>

@@ -1,4 +1,4 @@
-// Keeps the running edge at what is committed, and has a newer HAProxy take over from it.
+// Reconciles the running edge with the committed state, and upgrades it to a newer HAProxy.
 import type { EdgeSoftware } from '../../../machines/edge/edge.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
@@ -34,7 +34,7 @@ export interface EdgeParts {
   /** Empty for our own. */
   image: string
   docker: string
-  /** Resolves when the API is open: what the edge leads to has an address then. */
+  /** Resolves when the API listens, because the edge needs its address. */
   opened: Promise<void>
 }
 
@@ -48,7 +48,7 @@ export class EdgeKeeper {
   readonly #publicPorts: PublicPorts
   readonly #software: SoftwareParts
   readonly #generations: GenerationParts
-  /** A difference leads to an upgrade once in the life of a daemon; later ones are only reported. */
+  /** Only the first difference in the life of a daemon leads to an upgrade; later ones are reported. */
   #mayUpgrade = true
 
   constructor(ports: EdgePorts, { place, rounds, publicPorts, mode, image, docker }: EdgeParts) {
@@ -68,7 +68,7 @@ export class EdgeKeeper {
     return generation
   }
 
-  /** Resolves when another generation has taken over. Throws `edge_unavailable` when none serves. */
+  /** Resolves when another generation has taken over. Throws `edge_unavailable` if no generation serves. */
   async keep(id: string, signal: AbortSignal): Promise<void> {
     const { actors, logger } = this.#ports
     const current = await followAccepting(this.#generations)
@@ -105,7 +105,10 @@ export class EdgeKeeper {
     }
   }
 
-  /** Compares what runs with what is available, now and then daily. Upgrades at the first difference. */
+  /**
+   * Compares the running software with the available one, now and then daily. Upgrades at the
+   * first difference.
+   */
   async compare(id: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {

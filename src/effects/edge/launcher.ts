@@ -37,7 +37,7 @@ export interface LauncherParts {
 }
 
 const startMs = 20_000
-/** It ends at once when a port is taken. A single restart may have another cause. */
+/** If a port is in use, HAProxy exits at once. A single restart may have another cause. */
 const mostRestarts = 2
 
 export const hostLauncher: Launcher = {
@@ -123,7 +123,7 @@ export async function stopHostProcesses(place: EdgeFiles): Promise<void> {
   for (const one of listGenerations(place)) await openHostProcess(one).stop()
 }
 
-/** Sockets made by root in the container belong to who runs the daemon. */
+/** Sockets that root created in the container are given to the user of the daemon. */
 export function socketOwner(): { uid: number; gid: number } | null {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   return uid === 0 ? null : { uid, gid }

@@ -1,5 +1,5 @@
-// Whether the public ports belong to this edge alone: looked at now and then while it serves, and by deploys.
-// The kernel divides connections between programs that share a port, so each look makes several.
+// Checks whether the public ports belong to this edge alone: regularly while it serves, and during deploys.
+// The kernel distributes connections between programs that share a port, so each check makes several.
 import { networkInterfaces } from 'node:os'
 import { sleep } from '../../async/sleep.ts'
 import { type Answerer, findAnswerer, type PortTarget, type Proof } from '../../edge/port-check.ts'
@@ -36,7 +36,7 @@ const recentMs = 10_000
 const intervalMs = 60_000
 /** A problem that is over must not be shown for another minute. */
 const problemIntervalMs = 5_000
-/** Of containers. Their addresses lead to the same listeners. */
+/** Interfaces of containers. Their addresses lead to the same listeners. */
 const bridge = /^(docker|br-|veth|virbr|cni|flannel|cali|lxc)/
 
 export function openPublicPorts(parts: PublicPortParts): PublicPorts {
@@ -75,7 +75,7 @@ export async function watchPorts(
   }
 }
 
-/** A restart or a full queue looks like a problem for a moment: only one that stays is reported. */
+/** A restart or a full queue looks like a problem for a moment, so only a persistent one is reported. */
 async function checkTwice(parts: PublicPortParts, signal: AbortSignal): Promise<PortProblem | null> {
   if (toProblem(await look(targetsOf(parts), parts.proof, signal)) === null) return null
   await sleep(confirmAfterMs, signal)
@@ -90,7 +90,7 @@ function look(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise
       while (answers.length < count) {
         const answer = await findAnswerer(target, proof, signal)
         answers.push(answer)
-        // One silence takes seconds; it says enough.
+        // A single timeout takes seconds and is enough.
         if (answer === 'none') break
       }
       return { target, answers }

@@ -90,7 +90,7 @@ export class ServiceRoutes {
 }
 
 export interface Surroundings {
-  /** Host to key and chain, of those that are valid. */
+  /** Key and chain by host, for valid certificates. */
   certificates: ReadonlyMap<string, string>
   /** ACME token to answer. */
   challenges: ReadonlyMap<string, string>

@@ -50,8 +50,9 @@ export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Pro
 }
 
 /**
- * Whether the available software is to replace the running one. By default an older version is not: it is the
- * fallback for a registry that does not answer. An operator who names an image may go back to an older one.
+ * Whether the available software replaces the running one. By default an older version does not: it is
+ * the fallback for a registry that does not respond. An operator who names an image may go back to an
+ * older version.
  */
 export function isReplacement(running: Software, wanted: Software, namedImage: string): boolean {
   if (running.identity === wanted.identity) return false

@@ -1,5 +1,5 @@
-// A request through the edge that has to reach one certain instance, before anybody else's does.
-// It asks by a socket of its own, where the slot can be named; host, pool and upstream are as for all.
+// A request through the edge that must reach one specific instance, before any client's request does. It uses
+// a separate socket on which the slot can be chosen; host, pool and upstream are the usual ones.
 import { request } from 'node:http'
 import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'

@@ -1,5 +1,5 @@
-// Which images are ours, and why each of them is needed. Whatever removes an image, or the record that an
-// image belongs to, asks here.
+// Which images belong to this server, and why each is needed. Every removal of an image, or of the record
+// that it belongs to, checks here first.
 import type { Storage } from '../../../storage/index.ts'
 import { imageName, type Owner } from '../../docker/engine/names.ts'
 import { listImages, type OwnImage } from '../../docker/images/images.ts'
@@ -8,7 +8,7 @@ import type { SharedPorts } from '../ports.ts'
 import type { EnginePorts } from './ports.ts'
 
 export type ImageNeed =
-  /** A live, unfinished or parked actor runs it, makes it or is about to run it. */
+  /** A live, unfinished or parked actor runs it, builds it, or will run it. */
   | 'in-use'
   /** A finished deploy can be rolled back to with it. Retention limits how many of these stay. */
   | 'version'
@@ -40,8 +40,8 @@ export async function listOwnImages(
 }
 
 /**
- * Returns a function that says why an image is needed; null when nothing can use it any more. `present` has
- * the names of all images that exist. Both hold for the committed records of this moment.
+ * Returns a function that gives the reason why an image is needed; null if it is not in use. `present` has
+ * the names of all existing images. Both describe the committed records of this moment.
  */
 export function imagesInUse({ owner, storage }: Parts, scope: Scope = {}) {
   const used = namesInUse(storage, scope)
@@ -74,7 +74,8 @@ function namesInUse({ actors, services }: Parts['storage'], scope: Scope): Set<u
   const others = [
     // A queued rollback has no image yet, but its target must still exist when its turn comes.
     ...deploys.map((record) => record?.source?.deploy_id),
-    // A queued restart or run takes what is live when its turn comes, even if that deploy was parked.
+    // A queued restart or run uses the version that is live when its turn comes, even if that deploy
+    // was parked.
     ...rows.flatMap((row) => [row?.live_deploy_id, row?.desired_deploy_id]),
   ]
   const targets = others.map((id) => (id ? actors.record<'deploy'>(id) : null))
@@ -82,8 +83,8 @@ function namesInUse({ actors, services }: Parts['storage'], scope: Scope): Set<u
 }
 
 /**
- * Whether what an actor made may go. An unknown actor counts as finished. Treat a damaged row as unfinished:
- * its actor is parked, or soon will be.
+ * Whether the objects of an actor may be removed. An unknown actor counts as finished. A damaged row counts
+ * as unfinished: its actor is parked, or soon will be.
  */
 export function ownerState(actors: Storage['actors'], id: string): 'unfinished' | 'discarded' | 'finished' {
   try {

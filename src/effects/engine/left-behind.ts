@@ -1,4 +1,5 @@
-// What an actor has made and still is there: a person decides what becomes of it. Nothing here is removed.
+// Lists the objects that an actor created and that still exist. A user decides about them; nothing is
+// removed here.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BackupRecord } from '../../../machines/backup.ts'
@@ -31,7 +32,7 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts,
 
 type Look = (ports: Parts, actor: { id: string; service_id: string | null }) => Promise<LeftBehind[]>
 
-/** Throws `docker_unavailable`: what cannot be listed is not given up. */
+/** Throws `docker_unavailable`: an actor is not discarded unless its objects can be listed. */
 export async function listLeftBehind(
   ports: Parts,
   actor: { kind: string; id: string; service_id: string | null },

@@ -19,7 +19,7 @@ export interface PrefixClaim {
   owner: Owner
   storage: Pick<Storage, 'directory' | 'predecessors'>
   logger: Logger
-  /** The server id of the data directory whose prefix is taken over; empty for none. */
+  /** The server id of the data directory whose prefix is taken over; empty without a take-over. */
   takeOver: string
   /** How long to watch for new activity. A running daemon starts a stopped instance within seconds. */
   watchMs?: number

@@ -12,7 +12,7 @@ export interface EngineReadinessOptions extends PrefixClaim {
   reconcile: () => Promise<void>
   /** The network that all instances get, passed on each time the engine becomes ready. */
   onOpen: (network: Network) => void
-  /** The engine holds objects of our prefix that are another server's: the daemon must not go on. */
+  /** The engine has objects with this prefix that belong to another server: the daemon must not continue. */
   onForeignObjects: (failure: Failure) => void
 }
 
@@ -25,7 +25,7 @@ export function createEngineReadiness(options: EngineReadinessOptions): Pick<Eng
   let opening: Promise<PrivateNetwork> | null = null
   let isReconciled = false
 
-  /** One opening at a time, shared by all who wait. */
+  /** Only one check runs at a time; all waiting callers share it. */
   function open(): Promise<PrivateNetwork> {
     opening ??= openOnce().finally(() => {
       opening = null

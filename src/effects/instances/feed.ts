@@ -66,7 +66,7 @@ export class InstanceFeed {
       }
       if (this.#due.size > 0) this.#flushLater(pauseMs)
     } catch (error) {
-      // The next look after an engine's return finds what is missing.
+      // The next inspection after the engine's return finds what is missing.
       if (!this.#isClosed && codeOf(error) !== 'docker_unavailable') {
         this.#parts.logger.warn({ reason: messageOf(error) }, 'changes of instances are announced late')
       }

@@ -17,7 +17,7 @@ interface Account {
   timer: NodeJS.Timeout | null
 }
 
-/** `summarize` writes the line that stands for `count` others. */
+/** `summarize` writes one line in place of `count` others. */
 export function createLineBudget(
   summarize: (serviceId: string, count: number) => void,
   now: () => number = Date.now,

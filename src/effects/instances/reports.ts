@@ -1,5 +1,5 @@
-// What happens to instances, for readers of the change feed and of their service's log. Docker's events say
-// when to look.
+// Events of instances, for the change feed and the log of their service. Docker's events only trigger
+// an inspection.
 import type { Storage } from '../../../storage/index.ts'
 import { sleep } from '../../async/sleep.ts'
 import { killedExitCode } from '../../docker/containers/exit-explanation.ts'
@@ -62,7 +62,7 @@ export class InstanceReports {
     this.#unsubscribe = parts.instanceEvents.subscribeAll((event) => this.#hear(event))
   }
 
-  /** Events may be missing before this instant: the engine was away, or this daemon. */
+  /** Events before this instant may be missing, because the engine or this daemon was down. */
   lookAtAll(): void {
     this.#feed.lookAtAll().catch((error: unknown) => {
       this.#parts.logger.warn({ reason: messageOf(error) }, 'the state of instances is not known')

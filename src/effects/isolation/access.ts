@@ -5,7 +5,7 @@ import { preDeployIndex } from '../../docker/engine/names.ts'
 import { type Reference, referencesIn } from '../../domain/env-references.ts'
 import type { Access } from '../../firewall/rules.ts'
 
-/** A container, or one that is about to be. */
+/** An existing container, or one that will be created. */
 interface Holder {
   address: string
   /** The service or datastore that it belongs to. */

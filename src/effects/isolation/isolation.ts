@@ -61,7 +61,7 @@ export class Isolation {
 
   /**
    * Resolves when the kernel has the rules for the current records. If it refuses them, `state` has the
-   * reason, and they are tried again. A call during a run waits for the next run, which reads the records.
+   * reason, and they are retried. A call during a run waits for the next run, which reads the records again.
    */
   apply(): Promise<void> {
     return this.#rounds.run()
@@ -111,7 +111,7 @@ export class Isolation {
     else logger.warn({ reason }, notIsolated)
   }
 
-  /** Names of shared services, for an operator who wants to close what an older version left open. */
+  /** Names of shared services, for an operator who wants to restrict what an older version left open. */
   #shared(): string[] {
     const { services, datastores } = this.#options.storage
     const found = [

@@ -46,7 +46,7 @@ async function timeLeft(
 ) {
   const found = await retryWhileEngineAway(ports, signal, () => ports.instances.inspect(name))
   if (found === null || isEnded(found)) return null
-  // A clock that was set back makes no limit longer.
+  // Setting the clock back does not extend the limit.
   return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
 }
 
@@ -70,7 +70,7 @@ async function inTime<T>(
   }
 }
 
-/** Why it has failed, in words; null when it has not. */
+/** The error message of a failed run; null if it did not fail. */
 async function troubleOf(
   ports: JobRunPorts,
   { command }: RunFollow,

@@ -70,7 +70,7 @@ export function createJobSlots(count: number): JobSlots {
   }
 }
 
-/** Of equals the one that has waited longest. */
+/** Among equals, the run that has waited longest. */
 function nextOf(waiting: Waiting[], running: SlotRun[]): Waiting | undefined {
   const runsOf = ({ serviceId }: SlotRun) => running.filter((run) => run.serviceId === serviceId).length
   const [first, ...others] = waiting

@@ -6,7 +6,7 @@ import type { Storage } from '../../../storage/index.ts'
 
 type Actors = Pick<Storage['actors'], 'active' | 'record'>
 
-/** Those that are not over, the oldest first; with `before` only those that are older than that one. */
+/** Runs that have not ended, oldest first; with `before`, only those older than that run. */
 export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
   for (const { id } of actors.active('job-run', serviceId)) {
     if (before !== undefined && id >= before) return
@@ -15,7 +15,7 @@ export function* ownRuns(actors: Actors, serviceId: string, before?: string): It
   }
 }
 
-/** What ended by itself is only cleared away any more. */
+/** A run whose command has ended only waits for its cleanup. */
 function mayRun({ status }: JobRunRecord): boolean {
   return status !== 'succeeded' && status !== 'failed'
 }

@@ -9,7 +9,7 @@ import type { JobRunPorts } from './ports.ts'
 
 const tryAgainMs = 500
 
-/** Until the run has ended. What cannot be read is tried again, the last time when nothing comes any more. */
+/** Copies until the run has ended. Failed reads are retried, a last time after the end. */
 export async function copyOutput(
   ports: JobRunPorts,
   id: string,

@@ -16,7 +16,7 @@ export async function sayOnce(
   await ports.storage.logs.flush(id)
 }
 
-/** All lines logged for a run that has not begun. */
+/** All lines that were logged before the command of a run started. */
 export async function saidSoFar(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,

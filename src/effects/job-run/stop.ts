@@ -1,4 +1,4 @@
-// The end of a run that is not to go on: SIGTERM, ten seconds, SIGKILL, and what it wrote until then.
+// Stops a run: SIGTERM, ten seconds, SIGKILL. Its output until then is kept.
 import type { EndedRun, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
@@ -11,7 +11,7 @@ import { copyOutput } from './output.ts'
 import type { JobRunPorts } from './ports.ts'
 
 const graceSeconds = 10
-/** Until its container goes: who cancels a run that shouts does not wait for the last of it. */
+/** The limit for removing the container. Canceling a run with a lot of output does not wait for all of it. */
 const wholeMs = 11_500
 const leastForWordsMs = 1500
 
@@ -24,7 +24,7 @@ export function stopRun(ports: JobRunPorts) {
       for (const { name } of await ports.instances.list({ deployId: input.id, kind: jobKind })) {
         await ports.instances.stop(name, graceSeconds)
         ended = await ports.instances.inspect(name)
-        // What never ran has said nothing, and never will.
+        // A container that never ran has no output.
         if (!ended || ended.state === 'created') continue
         const leftMs = wholeMs - (performance.now() - beganAt)
         await readLastWords(ports, input.id, name, Math.max(leastForWordsMs, leftMs), signal)

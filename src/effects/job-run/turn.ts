@@ -18,7 +18,7 @@ export function awaitTurn(ports: JobRunPorts) {
   return (input: TurnInput, outer: AbortSignal) =>
     whileWanted(ports, input.serviceId, outer, async (signal) => {
       const log = openActorLog(ports, 'job', input.id)
-      // Also so that runs which go on after a restart of the daemon have their places again.
+      // Also, so that runs which continue after a restart of the daemon get their slots back first.
       await waitForEngine(ports, signal, log.say)
       const isTold = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
       await ports.jobSlots.take(input, signal, (running) => {
@@ -30,7 +30,10 @@ export function awaitTurn(ports: JobRunPorts) {
     })
 }
 
-/** Those before it end first; who replaces them ends them. Answers whether its log says so. */
+/**
+ * Waits until older runs have ended; with the policy `replace` it ends them. Returns whether the log
+ * mentions it.
+ */
 async function waitForOthers(
   ports: JobRunPorts,
   { id, serviceId }: TurnInput,

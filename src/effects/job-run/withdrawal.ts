@@ -1,4 +1,4 @@
-// Work for a run that ends with its service: one that is suspended or deleted runs nothing any more.
+// Aborts the work of a run when its service is suspended or deleted.
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
 import type { JobRunPorts } from './ports.ts'

@@ -31,7 +31,7 @@ export class AccessLog {
     this.#parts.storage.accessLogs.append(line.serviceId, 'access', '', line.at, { access: toRecord(line) })
   }
 
-  /** The request that ended last of those that are stored: where a reader of the edge goes on. */
+  /** The newest stored request: a reader of the edge continues after it. */
   async newest(): Promise<AccessMark | null> {
     const { accessLogs } = this.#parts.storage
     const lines = await Promise.all((await accessLogs.ids()).map((id) => accessLogs.tail(id, 1)))
@@ -42,7 +42,7 @@ export class AccessLog {
     return ends.sort((a, b) => b.at - a.at)[0] ?? null
   }
 
-  /** Removes what is stored, and counted, of a service. */
+  /** Removes the stored requests and counts of a service. */
   async remove(serviceId: string): Promise<void> {
     this.#names.set(serviceId, null)
     this.#parts.traffic.forget(serviceId)
@@ -65,7 +65,7 @@ export class AccessLog {
     try {
       return this.#parts.storage.services.get(serviceId)?.name ?? null
     } catch {
-      // A damaged row is no reason to lose what its service was asked.
+      // A damaged row is no reason to lose the requests of its service.
       return serviceId
     }
   }

@@ -1,4 +1,4 @@
-// The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
+// The log of a deploy or a job run, for its effects. Berth's own lines are on the `system` stream.
 import type { LogAbout, LogStream } from '../../../storage/log/logs.ts'
 import type { BuildStep } from '../../docker/build/build-log.ts'
 import type { SharedPorts } from '../ports.ts'
@@ -7,9 +7,9 @@ import type { SharedPorts } from '../ports.ts'
 export interface ActorLine extends LogAbout {
   /** Of a build: the step, and what became of it. */
   step?: BuildStep
-  /** The line in fewer words, to stand after the name of the phase. */
+  /** A shorter form of the line, shown after the name of the phase. */
   brief?: string
-  /** `running`: the command of a job begins. `outcome`: the last line. */
+  /** `running`: the command of a job starts. `outcome`: the last line. */
   mark?: 'running' | 'outcome'
 }
 

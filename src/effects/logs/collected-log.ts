@@ -18,7 +18,7 @@ export interface CollectedLog {
   keep(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
   /** Forgets the places of all others: their containers are gone. */
   retain(writers: LogWriter[]): void
-  /** Writes the note, unless it would say nothing new. */
+  /** Writes the note, unless it is unchanged. */
   save(): Promise<void>
 }
 
@@ -118,7 +118,7 @@ function parseNote(text: string | null): Note | null {
   }
 }
 
-/** A reader that goes on would fill the memory: Docker keeps what is not read yet. */
+/** Without this wait, a fast reader would fill the memory. Docker keeps what has not been read. */
 async function untilWritten(logs: Logs, serviceId: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     await logs.flush(serviceId)

@@ -1,5 +1,5 @@
-// What instances write, read from Docker as long as they are there and stored by service: it outlives them.
-// A container must not be removed before `drained`: its last words would go with it.
+// Reads the output of instances from Docker and stores it by service, so it outlives the containers. A
+// container must not be removed before `drained`, or its last lines are lost.
 import type { Storage } from '../../../storage/index.ts'
 import { settleWithin } from '../../async/settle-within.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
@@ -59,7 +59,7 @@ export class LogCollector {
     })
   }
 
-  /** Begins to read, and goes on until `stop`. Needs an engine that is ours to use. */
+  /** Reads until `stop`. Needs an engine whose objects belong to this server. */
   start(): void {
     this.#looking ??= this.#lookOn()
   }
@@ -80,7 +80,7 @@ export class LogCollector {
     await this.#ports.storage.runtimeLogs.remove(serviceId)
   }
 
-  /** Lets go, and notes how far it has read: the next one goes on from there. */
+  /** Stops reading and stores the read positions, where the next collector continues. */
   async stop(): Promise<void> {
     this.#unsubscribe()
     this.#stopping.abort()
@@ -150,7 +150,7 @@ export class LogCollector {
 
   async #readToEnd(name: string): Promise<void> {
     const state = await this.#ports.instances.inspect(name)
-    // What a command before a deploy says is in the log of that deploy.
+    // The output of a pre-deploy command is in the log of its deploy.
     if (state === null || state.serviceId === '' || state.index === preDeployIndex) return
     const instance = { ...state, isUp: state.state === 'running' }
     const former = this.#readings.get(state.containerId)
@@ -180,7 +180,10 @@ export class LogCollector {
     return (await this.#ports.instances.inspect(containerId))?.startedAt ?? null
   }
 
-  /** Twice not seen: one that came while the list was made is on the next. */
+  /**
+   * Forgets a container after it was missing twice: a container that was created during the listing is on the
+   * next list.
+   */
   async #forgetGone(instances: InstanceGlance[]): Promise<void> {
     const open = this.#openReadings().map(({ instance }) => instance)
     const kept = [...instances, ...this.#seenBefore, ...open]

@@ -1,6 +1,5 @@
-// Restoring Postgres: the data go into a database of their own, and the two change their names in one
-// transaction.
-// Which databases there are says how far it got, and nothing else does.
+// Restores Postgres: the data are loaded into a new database, and two databases swap names in one
+// transaction. The existing databases are the only record of the progress.
 import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
@@ -14,7 +13,7 @@ import { ask, type Restorer } from './work.ts'
 const switchAttempts = 40
 const switchPauseMs = 250
 
-/** Of the database that is brought, and of the one that goes. */
+/** The names of the new database, and of the old one after the swap. */
 const newName = ({ id }: { id: string }) => `berth_new_${id.slice(4)}`
 const formerName = ({ id }: { id: string }) => `berth_former_${id.slice(4)}`
 
@@ -101,7 +100,7 @@ async function sql(
   await query(ports, datastore, statements, signal)
 }
 
-/** Each statement is a transaction. Connected to what is never restored. */
+/** Each statement is a transaction. Connects to a database that is never restored. */
 function query(
   ports: RestorePorts,
   datastore: Datastore,

@@ -13,9 +13,7 @@ import { ask, isPassing, type Restorer, type RestoreWork } from './work.ts'
 const sourcePort = 16_379
 const lookEveryMs = 100
 
-/**
- * It loads what it is given, serves it to one replica, and ends with its container.
- */
+/** Loads the given file, serves it to one replica, and ends with its container. */
 const sourceScript = `cat > /tmp/dump.rdb
 exec redis-server - <<END
 bind 127.0.0.1
@@ -64,12 +62,12 @@ export const redisRestorer: Restorer = {
 
   async undo(ports, datastore, _work, signal) {
     const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
-    // Whatever it had taken by then is in its memory alone: what is on its disk is loaded again.
+    // Replicated data are in its memory only; a restart loads the data on disk.
     if (isReplica) await ports.instances.stop(datastore.name, 0)
   },
 }
 
-/** All of it taken, and its own log of it on the disk. */
+/** Whether it has received all data, and has written its own append-only file. */
 async function isCaughtUp(ports: RestorePorts, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
   const replication = await info(ports, datastore, null, 'replication', signal)
   const persistence = await info(ports, datastore, null, 'persistence', signal)
@@ -96,7 +94,7 @@ async function hasSwitched(
   return !isReplica && (await say(ports, datastore, null, ['exists', markOf(work)], signal)) === '1'
 }
 
-/** Does something while the second server serves the data, which `requireSource` asks; it ends with that. */
+/** Runs a function while the second server serves the data; `requireSource` checks that server. */
 async function withSource(
   ports: RestorePorts,
   datastore: Datastore,

@@ -1,5 +1,5 @@
-// The effects of a restore, as far as they are common to both kinds of datastores. How each gets its data is
-// in a file of its own.
+// The effects of a restore that are common to both kinds of datastores. The differences are in a file
+// per kind.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { machine, RestoreSlot } from '../../../machines/restore.ts'
 import type { Effects } from '../../../machines/slot.ts'
@@ -62,7 +62,7 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
   }
 }
 
-/** A datastore that goes away in the middle, and Docker, may be back in time. */
+/** A datastore or engine that becomes unavailable in the middle may be back in time. */
 async function severalTimes(
   ports: RestorePorts,
   input: RestoreSlot,

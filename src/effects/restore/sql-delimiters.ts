@@ -24,7 +24,7 @@ export class BlockComment {
 
 /** `$tag$ … $tag$`, from its first dollar on. */
 export class DollarQuote {
-  /** As far as it is read. */
+  /** The part that has been read. */
   text = '$'
   private matched = 0
 

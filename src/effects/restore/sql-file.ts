@@ -9,7 +9,7 @@ import { unsupported } from './sql-marks.ts'
 import { openSqlThread } from './sql-thread.ts'
 
 const gibibyte = 1024 ** 3
-/** Text packs up to about 20 times. What packs far better is made to fill a disk. */
+/** Text compresses up to about 20 times. A much higher ratio is an attempt to fill the disk. */
 const largestRatio = 100
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 

@@ -33,7 +33,7 @@ export class SqlLexer {
   private readonly outflow = new SqlOutflow()
   private piece: Buffer = Buffer.alloc(0)
 
-  /** What goes on to psql. Throws `unsupported_dump` with the line. */
+  /** Returns what is passed to psql. Throws `unsupported_dump` with the line. */
   push(piece: Buffer): Buffer[] {
     this.piece = piece
     this.outflow.take(piece)
@@ -149,7 +149,7 @@ export class SqlLexer {
   private endStatement(next: number): void {
     const { first, isTooLong } = this.words
     if (first === 'copy' && isTooLong) throw new Error('the COPY statement is too long')
-    // A refusal names the line where the statement begins.
+    // A refusal names the first line of the statement.
     const { line } = this
     this.line = this.startLine
     const verdict = verdictOf(this.words.toString())

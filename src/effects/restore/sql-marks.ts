@@ -21,7 +21,7 @@ class Line {
   }
 }
 
-/** A file may hold several dumps; each that begins has to end. */
+/** A file may hold several dumps; each one that starts must end. */
 export class DumpMarks {
   readonly comment = new Line()
   private begun = 0

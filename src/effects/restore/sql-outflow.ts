@@ -1,4 +1,4 @@
-// What of an SQL file goes on: pieces as they are, but for a statement that is held until it is judged.
+// The output of an SQL file: chunks pass unchanged, except for a statement that is held until it is judged.
 
 /** Of a statement that may be left out. */
 const heldLimitBytes = 1024 * 1024
@@ -19,14 +19,14 @@ export class SqlOutflow {
     this.out = []
   }
 
-  /** All up to there goes on. */
+  /** Passes everything up to this offset. */
   send(to: number): void {
     this.out.push(...this.held.splice(0), this.piece.subarray(this.unsent, to))
     this.heldBytes = 0
     this.unsent = to
   }
 
-  /** Of what is held, and of the piece up to there, only the line breaks go on. */
+  /** Of the held text and the chunk up to this offset, passes only the line breaks. */
   drop(to: number): void {
     if (!this.isHolding) throw new Error('the statement is too long')
     const dropped = Buffer.concat([...this.held.splice(0), this.piece.subarray(this.unsent, to)])
@@ -35,12 +35,12 @@ export class SqlOutflow {
     this.unsent = to
   }
 
-  /** None of the piece before that goes on any more. */
+  /** Drops the chunk before this offset. */
   skip(to: number): void {
     this.unsent = to
   }
 
-  /** What goes on of the piece, which is over. The piece itself is only lent. */
+  /** Returns the output of the finished chunk. The chunk itself is reused by the caller. */
   finish(isHeld: boolean): Buffer[] {
     if (!isHeld || !this.isHolding) this.send(this.piece.length)
     else {

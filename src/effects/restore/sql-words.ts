@@ -1,5 +1,5 @@
-// The words of one SQL statement, as far as they decide what it does: lower case, single spaces, no comments,
-// empty quotes and parentheses. Parentheses and the bodies of functions are counted as psql counts them.
+// The words of one SQL statement that decide what it does: lower case, single spaces, no comments, empty
+// quotes and parentheses. Parentheses and function bodies are counted as psql does.
 
 /** A longer statement is judged by its beginning. */
 const limit = 2000
@@ -9,9 +9,9 @@ const [space, dollar, dash, slash] = [0x20, 0x24, 0x2d, 0x2f]
 const [open, close] = [0x28, 0x29]
 
 export class SqlWords {
-  /** The one that is being read. */
+  /** The word that is being read. */
   word = ''
-  /** Empty for a statement that begins with something else; null while it is not known. */
+  /** Empty for a statement that starts with something other than a word; null while unknown. */
   first: string | null = null
   private text = ''
   private depth = 0
@@ -51,7 +51,7 @@ export class SqlWords {
     if (isOther) this.first ??= ''
   }
 
-  /** The first character of a comment was none of its own; the comment is white space. */
+  /** The first character of a comment was added as a word; the comment counts as white space. */
   takeBack(): void {
     if (this.depth === 0 && !this.isTooLong) this.text = this.text.slice(0, -1)
     this.add(space)

@@ -1,5 +1,5 @@
-// What a restore works on, and how it asks the datastore: in the datastore's own container, and again when
-// that was away for a moment.
+// What a restore works on, and how it runs commands: in the datastore's own container, with retries while
+// that is unavailable.
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { Command } from '../../docker/exec/exec.ts'
@@ -86,7 +86,7 @@ export function isGone({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: 
   return record === null || (isDeleted && !record.trash)
 }
 
-/** Whether the datastore was away just then, and the same may succeed when it is back. */
+/** Whether the datastore was unavailable, so that a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   return ['docker_error', 'docker_unavailable'].includes(codeOf(error) ?? '')
 }

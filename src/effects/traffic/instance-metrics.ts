@@ -1,5 +1,5 @@
-// What instances use and how often they end, for Prometheus. A scrape never waits for Docker: it gets the
-// last finished sample, and begins the next one when that is old. Without scrapes nothing is sampled.
+// Resource usage and restarts of instances, for Prometheus. A scrape never waits for Docker: it gets the last
+// finished sample, and starts the next one if that is old. Without scrapes nothing is sampled.
 import type { InstanceSample } from '../../docker/containers/instance-sample.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
@@ -24,9 +24,9 @@ interface Parts {
   logger: Logger
   instances: Pick<Instances, 'isAskedToEnd'>
   services: { get(id: string): { live_deploy_id: string | null } | null }
-  /** Throws while the engine is away. */
+  /** Throws while the engine is unavailable. */
   sample: () => Promise<InstanceSample[]>
-  /** How old a sample is when a scrape begins the next one. */
+  /** The age of a sample at which a scrape starts the next one. */
   everyMs?: number
 }
 
@@ -38,7 +38,7 @@ export class InstanceMetrics {
   #latest: UsageSample | null = null
   #isSampling = false
   #begunAt = Number.NEGATIVE_INFINITY
-  /** By container: Docker's counter begins at zero in each. Null before the first sample. */
+  /** Per container, because Docker's counter starts at zero in each. Null before the first sample. */
   #cpuOfContainers: Map<string, number> | null = null
   readonly #cpuSeconds = new Map<string, number>()
   readonly #restarts = new Map<string, number>()

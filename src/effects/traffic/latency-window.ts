@@ -57,7 +57,7 @@ export class LatencyWindow {
     }
   }
 
-  /** The slot of now, in place of the one that has gone out of sight. */
+  /** The current slot, which replaces the expired one. */
   #slotAt(at: number): Slot {
     const place = at % slotCount
     const known = this.#slots.find((slot) => slot.at % slotCount === place)

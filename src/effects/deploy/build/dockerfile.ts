@@ -12,7 +12,10 @@ import { resolveReferences } from '../start/environment.ts'
 import { lookUp } from '../start/instances.ts'
 import { starterFor } from './dockerfile-suggestion.ts'
 
-/** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */
+/**
+ * Finds the Dockerfile. If it is missing, the failure lists where Berth looked, and the log shows one to
+ * start from.
+ */
 export async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
   const { settings } = requireRelease(ports, deployId)
   const checkout = checkoutDirectory(ports, deployId)
@@ -62,7 +65,7 @@ export async function cacheOf(
   return { noCache: clearCache, cachePrefix }
 }
 
-/** A build may not need what cannot be resolved; the start of the instances says so if they do. */
+/** A build may not need a reference that cannot be resolved. If the instances need it, their start fails. */
 function resolvable(ports: DeployPorts, one: EnvVar): EnvVar[] {
   try {
     return resolveReferences([one], (kind, name, property) => lookUp(ports, kind, name, property))

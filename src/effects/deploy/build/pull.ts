@@ -55,7 +55,7 @@ export function pullImage(ports: DeployPorts) {
   }
 }
 
-/** Adopts what an earlier daemon tagged; what it only began is taken back and done again. */
+/** Adopts an image that an earlier daemon tagged. A pull that it only started is undone and repeated. */
 async function ensureImage(pull: Pull): Promise<string> {
   const { ports, id, image, signal } = pull
   const note = await readPullNote(ports, id)
@@ -113,7 +113,7 @@ async function pullByDigest(
   await tagImage(ports.engine, ports.owner, name, pull.image)
 }
 
-/** Null when it is not here: a digest is that digest, a tag what it meant the last time. */
+/** The image on this host, or null: by digest exactly, or by what the tag meant at the last pull. */
 async function fromHere(pull: Pull, reason: string): Promise<string | null> {
   const { ports, wanted, log } = pull
   const local = await inspectImage(ports.engine, wanted.reference)

@@ -5,10 +5,10 @@ import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 
 export interface Site {
-  /** The image that serves: /site on $PORT, with BERTH_SPA as the site wants it. */
+  /** The server image: it serves /site on $PORT, and reads BERTH_SPA. */
   server: string
   isSpa: boolean
-  /** An image that the site is taken out of; null for the build's own context. */
+  /** The image that contains the site; null for the build context. */
   from: string | null
   /** The folder whose content is the site. */
   folder: string
@@ -29,7 +29,7 @@ export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site
   ].join('\n')
 }
 
-/** Whether a build of it failed because the folder or its index.html is not there, as either builder says. */
+/** Whether a build failed because the folder or its index.html is missing, in the words of either builder. */
 export function isMissing(error: unknown): boolean {
   if (codeOf(error) !== 'build_failed') return false
   return /^COPY .*(not found|no such file|not exist)/.test(messageOf(error))
@@ -51,7 +51,7 @@ export function siteIgnore(folder: string, root: string, rules: string): string[
   return ['*', `!${site}`, ...own, ...hidden]
 }
 
-/** COPY and .dockerignore take these for patterns or variables, and their ways to say otherwise differ. */
+/** COPY and .dockerignore treat these characters as patterns or variables, and escape them differently. */
 function literal(path: string): string {
   if (!/[*?[\]\\$"\p{Cc}]|\s$/u.test(path)) return path
   throw new Failure('invalid_request', `the folder '${path}' has a name that cannot be copied from`)

@@ -1,5 +1,5 @@
-// Building a static site: a folder of the source, or of what its Dockerfile made, in the image of a server.
-// With a Dockerfile there are two builds, and an image in between that must not outlive them.
+// Builds a static site: a folder of the source, or of what its Dockerfile built, in the image of a server.
+// With a Dockerfile there are two builds, and the intermediate image must be removed afterwards.
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../../storage/services.ts'

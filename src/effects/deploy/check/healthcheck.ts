@@ -1,6 +1,6 @@
-// The HEALTHCHECK of an image as a check of its instances: Docker's word counts.
-// Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
-// here as well while Docker still calls the instance "starting", as newer engines do by --start-interval.
+// The HEALTHCHECK of an image as the check of its instances: Docker's status decides. Docker first runs it
+// after a whole interval, 30 s by default. So Berth also runs the command while the status is "starting",
+// like --start-interval of newer engines.
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { runInside } from '../../../docker/exec/exec.ts'
 import { codeOf } from '../../../errors.ts'

@@ -1,6 +1,6 @@
-// Where an instance listens when it is not where it was expected: its port is found where nothing says which
-// one it is, and else the deploy fails early and names it.
-// A slow app may open the port of a debugger or of its metrics first, so time has to pass.
+// Finds out where an instance listens if it is not the expected port. The port is detected if none is set;
+// otherwise the deploy fails early and names it. A slow app may open a debugger or metrics port first, so the
+// port must be stable for some time.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
@@ -14,12 +14,12 @@ export interface Expected {
   serviceName: string
   port: number
   portSource: PortSource
-  /** Where the former version was found to listen: there is nothing to wait for when it is there again. */
+  /** The detected port of the former version. If the new version listens there too, no wait is needed. */
   formerPort: number | null
   settings: Pick<ServiceSettings, 'health_check_timeout_seconds'>
 }
 
-/** The port to use instead, or why waiting is no use; null to go on as before. */
+/** The port to use instead, or why waiting is pointless; null to keep waiting. */
 export type Finding = { port: number } | { advice: PortAdvice } | null
 
 /** Why no connection to the expected port succeeds, and at which port the program listens or has to. */
@@ -121,7 +121,7 @@ export async function listensOn(instance: InstanceState, port: number): Promise<
   return listeners?.some((one) => one.port === port && !one.isLoopback) ?? false
 }
 
-/** Among the ports that can be reached: one that the image exposes, else the only one. */
+/** Among the reachable ports: one that the image exposes, or else the only one. */
 export function choosePort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
   const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
   const [first] = inOrder(exposed.filter((port) => reached.includes(port)))
@@ -141,7 +141,9 @@ export function isLikely(found: number, exposed: readonly number[]): boolean {
   return first === undefined ? !isSide(found) : found === first
 }
 
-/** Whether an idle instance may still open its port: one on the side does not say that its start is over. */
+/**
+ * Whether an idle instance may still open its port: a side port alone does not mean that its start is over.
+ */
 export function mayBeLate(listeners: readonly Listener[], { settings }: Pick<Expected, 'settings'>): boolean {
   return settings.health_check_timeout_seconds > usualSeconds || listeners.every(({ port }) => isSide(port))
 }

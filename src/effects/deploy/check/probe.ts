@@ -113,7 +113,7 @@ export async function tryProbe(
   const port = record?.port as number
   if (!service) return 'the service is gone'
   const hostName = defaultHost(service.name, ports.settings.baseDomain)
-  // A version that went live without the image's own check must not be taken out by it later.
+  // A version that went live without the image's own check must not be taken out by that check later.
   const hasHealthcheck = instance.health !== null && record?.health_check === 'image'
   return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)
 }

@@ -1,4 +1,4 @@
-// What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
+// The probes of an instance: an HTTP response, a TCP connection, or that it still runs.
 
 import { request } from 'node:http'
 import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
@@ -11,7 +11,7 @@ import { tryConnection } from '../../try-connection.ts'
 
 export interface Probe {
   kind: HealthCheck
-  /** What it does, in the words of the log. */
+  /** A description for the log. */
   text: string
   /** null when it passed, else why not. */
   run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
@@ -37,7 +37,7 @@ export interface Checked {
   healthcheck: Healthcheck
 }
 
-/** What is asked: its own health path, else the HEALTHCHECK of its image, else whether it listens or runs. */
+/** The kind of probe: the health path, or else the HEALTHCHECK of the image, or else listening or running. */
 export function kindOfProbe({
   settings,
   hasHealthcheck,

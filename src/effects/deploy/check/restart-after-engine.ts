@@ -5,7 +5,7 @@ import { retryWhileEngineAway } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
-/** False when it ended by itself, or is gone; then nothing was done. */
+/** Returns false, without a restart, if the instance ended for another reason or is gone. */
 export async function startAgain(
   ports: DeployPorts,
   instance: InstanceState | null,

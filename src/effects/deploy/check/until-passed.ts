@@ -23,7 +23,7 @@ export interface Check {
   port: number
   portSource: PortSource
   formerPort: number | null
-  /** The probe for what is known now. */
+  /** The probe, from current knowledge such as a detected port. */
   probe(): Probe
 }
 
@@ -77,7 +77,7 @@ export async function untilPassed(
   }
 }
 
-/** The check goes on at the port that was found. Throws `health_check_failed` when waiting is no use. */
+/** The check continues at the detected port. Throws `health_check_failed` if waiting is pointless. */
 async function searchPort(search: PortSearch, instance: InstanceState, check: Check, signal: AbortSignal) {
   if (!check.hasPort) return
   const found = await search.look(instance, signal)

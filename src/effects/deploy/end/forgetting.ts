@@ -1,5 +1,5 @@
-// Which deploys of a service stay on record: the newest two hundred, and older ones that something still
-// refers to. The others are forgotten with their logs.
+// Which deploys of a service stay on record: the newest two hundred, and older ones that are still referred
+// to. The others are removed with their logs.
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'

@@ -1,10 +1,10 @@
-// Which images of a service stay: the newest N that were built, and those that something else needs.
+// Which images of a service stay: the newest N that were built, and those that are still in use.
 import { removeImage } from '../../../docker/images/images.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { imagesInUse, isRecorded, listOwnImages } from '../../engine/images-in-use.ts'
 import type { DeployPorts } from '../ports.ts'
 
-/** How far back releases are looked for that a removed image made useless. */
+/** How many deploys are searched for releases that need a removed image. */
 const deploysLookedAt = 500
 
 /** Removes older images of that service, and the releases that nothing can run any more. */
@@ -40,7 +40,7 @@ async function removeVersion(ports: DeployPorts, serviceId: string, image: strin
   }
 }
 
-/** A restart has a release of its own and another deploy's image. */
+/** A restart has its own release and the image of another deploy. */
 async function removeReleases(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
   const deploys = ports.storage.actors.list('deploy', serviceId, deploysLookedAt)
   for (const deploy of deploys) {

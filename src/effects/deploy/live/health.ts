@@ -7,15 +7,15 @@ export interface Health {
   expectExit(name: string): void
   /** From now on an exit of it is a crash again. */
   expectRunning(name: string): void
-  /** False when it was asked for. */
+  /** Returns false if upkeep requested the exit. */
   sawExit(name: string): boolean
-  /** Why an instance that runs gets no requests; null when all that run do. */
+  /** Why a running instance gets no requests; null if all running instances get requests. */
   sawUnready(reason: string | null): void
   /** Why the deploy is degraded; null when it is not. Called once a round, with the state from Docker. */
   findShortfall(instances: InstanceState[], wanted: number): string | null
 }
 
-/** Whether as many instances run as are wanted. */
+/** Whether as many instances run as wanted. */
 type Availability =
   /** Enough of them run. */
   | 'enough'

@@ -1,5 +1,5 @@
-// Removes instances of a live deploy that are not wanted any more: first no new requests, then time for open
-// requests, then the stop.
+// Removes surplus instances of a live deploy: first no new requests, then time for open requests, then
+// the stop.
 import { sleep } from '../../../async/sleep.ts'
 import { messageOf } from '../../../errors.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
@@ -38,7 +38,7 @@ export interface ScaleDown {
   readonly fromIndex: number | null
   /** Does nothing unless idle. */
   begin(leaving: Leaving, hooks: Hooks): void
-  /** Aborts what is under way, and resolves when it has ended. */
+  /** Aborts a running scale-down, and resolves when it has ended. */
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export function createScaleDown(
     remove(leaving, hooks).catch(async (error: unknown) => {
       if (closing.signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
-      // The next round begins as soon as this one has ended, and Docker may refuse at once.
+      // The next round starts as soon as this one has ended, and Docker may refuse again at once.
       await sleep(retryPauseMs, closing.signal).catch(() => undefined)
     })
 

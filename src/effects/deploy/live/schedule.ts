@@ -1,5 +1,5 @@
-// What a live deploy of a cron job does instead of keeping instances: its service has a schedule at work.
-// The schedule is an actor of its own, and goes on with the next live deploy.
+// What a live deploy of a cron job does instead of keeping instances: it makes sure that its service has a
+// schedule. The schedule is a separate actor, and continues with the next live deploy.
 import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { scheduleIdOf } from '../../../domain/job-defaults.ts'
@@ -26,7 +26,10 @@ export async function keepSchedule(
   })
 }
 
-/** One that cannot be started says so itself: what is live is not at fault, and runs by hand go on. */
+/**
+ * A schedule that cannot start reports the reason itself. The live deploy is not at fault, and manual runs
+ * still work.
+ */
 async function startSchedule(
   { actors, logger }: DeployPorts,
   id: string,

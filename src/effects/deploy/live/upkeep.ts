@@ -1,5 +1,6 @@
-// Supervising the instances of a live deploy: as many as the service wants, running, until another is live.
-// Desired state is the service row, see `Duty`. Observed state comes from Docker. Each round reads both.
+// Supervises the instances of a live deploy: as many as the service wants, running, until another deploy
+// is live. Desired state is the service row, see `Duty`. Observed state comes from Docker. Each round
+// reads both.
 
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
@@ -32,9 +33,9 @@ interface UpkeepInput {
 const roundMs = 5000
 /** While an instance runs that does not pass its check yet. */
 const impatientMs = 250
-/** How long a round waits for an edge that is away. */
+/** How long a round waits for an unavailable edge. */
 const edgeMs = 5000
-/** How long what is open may go on where the next version waits for the disk. */
+/** The drain time if the next version waits for the disk. */
 const briefDrainMs = 3000
 /** Failures that the next round may not meet again. */
 const passing = [
@@ -85,8 +86,8 @@ export function keepInstances(ports: DeployPorts) {
 }
 
 /**
- * Runs a part of upkeep. Returns null on a failure that may pass, because a live deploy is never given up.
- * A failure that repeats is logged once.
+ * Runs a part of upkeep. Returns null on a transient failure, because a live deploy is never abandoned. A
+ * failure that repeats is logged once.
  */
 function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
   let logged: string | null = null
@@ -122,11 +123,11 @@ interface Upkeep {
 /** `unready`: an instance that runs does not get requests yet. */
 type Outcome = 'complete' | 'unready'
 
-/** One round: surplus instances leave, missing ones are made or started, and the state is reported. */
+/** One round: removes surplus instances, creates or starts missing ones, and reports the state. */
 async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
   const { ports, input, health, scaleDown } = upkeep
   const found = await ports.instances.list({ deployId: input.id })
-  // Read after Docker has answered: an engine that was away may have delayed the round.
+  // Read after Docker has responded, because an unavailable engine may have delayed the round.
   const service = ports.storage.services.get(input.serviceId)
   const duty = dutyOf(ports, input.id, service)
   if (!service || duty === 'over' || duty === 'scheduled') return 'complete'
@@ -143,7 +144,7 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
       await keepInstance(upkeep, service, duty, index, instance)
       if (instance) health.expectRunning(instance.name)
     }
-    // While another deploy is being switched to, that one decides who serves.
+    // During a switch to another deploy, that deploy decides which instances serve.
     if (duty !== 'serving' || !isServed(ports, service)) return 'complete'
     return await keepServing(upkeep, kept)
   } finally {
@@ -205,7 +206,10 @@ async function keepServing(
   return running.every((instance) => isAdmitted(ports, input, instance)) ? 'complete' : 'unready'
 }
 
-/** Docker itself restarts one that crashed; what it gave up on, or lost, is brought back here. */
+/**
+ * Docker restarts a crashed instance. An instance that Docker no longer restarts, or has lost, is
+ * restored here.
+ */
 async function keepInstance(
   { ports, input, signal }: Upkeep,
   service: ServiceRow,

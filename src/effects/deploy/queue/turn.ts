@@ -29,7 +29,7 @@ export function awaitTurn(ports: DeployPorts) {
     await waitForEngine(ports, signal, log.say)
     const isReuse = input.source.kind === 'reuse'
     const reused = isReuse ? reusedImage(ports, input) : null
-    // Nothing starts that could not go on; and what runs already is never held up by a full disk.
+    // A deploy that could not finish does not start. A full disk never stops instances that already run.
     if (reused) await requireImage(ports, reused.image, signal)
     else await checkFreeDisk(ports.settings)
     await ports.storage.releases.freeze(input.id, () => releaseOf(ports, input))
@@ -52,9 +52,9 @@ export function awaitTurn(ports: DeployPorts) {
 }
 
 /**
- * A version that would take the place of one that serves has to run for a while first: many crash only after
- * their first seconds. A site's server is our own; and where the former one stops for this one, as with a
- * disk, every second counts.
+ * A version that replaces a serving one must run for a while first, because many versions crash only after
+ * several seconds. A static site runs Berth's own server. With a disk the former version has already stopped,
+ * so every second counts.
  */
 function settleMsOf(ports: DeployPorts, { type }: ServiceSettings): number {
   return type === 'static_site' || !listens({ type }) ? 0 : ports.settings.settleMs
@@ -125,7 +125,7 @@ function settingsOf(service: ServiceRow): ServiceSettings {
   return settings
 }
 
-/** A rollback runs with what its target ran with; everything else with what is set now. */
+/** A rollback uses the release of its target; every other deploy uses the current settings. */
 function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Release {
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
@@ -138,7 +138,7 @@ function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Releas
   return { ...release, resolved: null }
 }
 
-/** A restart starts what is live when it runs, not what was live when it was asked for. */
+/** A restart starts the version that is live when it runs, not when it was requested. */
 function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
   const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
   const reused = id ? ports.storage.actors.record(id) : null

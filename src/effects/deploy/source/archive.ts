@@ -1,5 +1,5 @@
-// Unpacking the uploaded archive of a deploy, and which archives stay: the last one of each service, the one
-// before it until the last has proved sound, and those that a deploy is about to unpack.
+// Unpacks the uploaded archive of a deploy. Of each service, these archives stay: the last one, the one
+// before it until the last has been unpacked successfully, and those that a deploy will unpack.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
@@ -70,7 +70,10 @@ async function unpackInto(
   return unpackArchive({ file, directory, signal, roomBytes: await roomBytes(settings), keepsFolder })
 }
 
-/** Whether a path of the settings begins with the folder. That of a site with a Dockerfile is its image's. */
+/**
+ * Whether a path in the settings starts with the folder. With a Dockerfile, the path of a site is inside
+ * its image.
+ */
 function isSpokenOf(tree: string, folder: string, settings: ServiceSettings): boolean {
   const { root_dir, dockerfile_path, publish_dir } = settings
   const inFolder = (path: string) => existsSync(join(tree, folder, path))
@@ -111,7 +114,7 @@ function isAwaited({ actors }: Storage, serviceId: string, archiveId: string): b
   return active.some((record) => record !== null && awaits(record, archiveId))
 }
 
-/** Also while it unpacks: it begins again when the daemon dies before that is committed. */
+/** Also while it unpacks: if the daemon dies before the commit, unpacking is repeated. */
 function awaits({ id, status, source }: ActorRecord, archiveId: string): boolean {
   if (status !== 'queued' && status !== 'running') return false
   const wanted = source as DeploySource

@@ -1,4 +1,4 @@
-// Files that git LFS keeps elsewhere: what is fetched in their place is a few lines of text.
+// Files that git LFS stores elsewhere: the checkout contains a pointer of a few lines instead.
 
 import { constants } from 'node:fs'
 import { lstat, open, opendir } from 'node:fs/promises'
@@ -12,7 +12,7 @@ const maxShown = 5
 /** A look at more would hold up the deploy. */
 const maxEntries = 20_000
 
-/** Says which files of the source are pointers. The deploy goes on: it may not need them. */
+/** Logs which files of the source are pointers. The deploy continues, because it may not need them. */
 export async function sayLfsPointers(directory: string, log: DeployLog): Promise<void> {
   const pointers = await findLfsPointers(directory)
   for (const path of pointers.slice(0, maxShown)) {

@@ -114,7 +114,7 @@ export async function resolveRoot(
   throw new Failure('source_not_found', `root_dir ${root_dir} is not a folder`)
 }
 
-/** A path inside the checkout, links followed. Throws `source_not_found` when it is missing or leads out. */
+/** A path inside the checkout, with links resolved. Throws `source_not_found` if it is missing or outside. */
 export async function resolveInside(checkout: string, path: string, what: string): Promise<string> {
   const root = await realpath(checkout)
   const resolved = await realpath(join(root, path)).catch(() => null)

@@ -25,7 +25,7 @@ export function withDisk<T>(
   })
 }
 
-/** The version that the service wants may have it, once no other one with a disk has an instance. */
+/** The version that the service wants gets the disk once no other version with a disk has an instance. */
 async function requireFree(
   ports: DeployPorts,
   serviceId: string,
@@ -76,7 +76,7 @@ export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string |
   }
 }
 
-/** The former version stops when it sees that the service wants this one; until then this waits. */
+/** Waits until the former version has stopped, which happens once it sees that the service wants this one. */
 export async function whileDiskIsBusy<T>(
   log: DeployLog,
   signal: AbortSignal,

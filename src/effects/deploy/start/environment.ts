@@ -7,7 +7,7 @@ import { replaceReferences } from '../../../domain/env-references.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 
-/** What `${{kind.NAME.PROP}}` stands for; null when there is no such thing or property. */
+/** The value of `${{kind.NAME.PROP}}`; null if the object or the property does not exist. */
 export type Lookup = (kind: string, name: string, property: string) => string | null
 
 /** Throws `unresolved_reference`, naming the variable and the reference. */
@@ -24,7 +24,7 @@ function resolveValue(key: string, value: string, lookup: Lookup): string {
   })
 }
 
-/** The person's own variables win over Berth's: nothing is there twice. */
+/** The user's variables take precedence over Berth's, and each key appears once. */
 export function withDefaults(vars: EnvVar[], defaults: Record<string, string>): EnvVar[] {
   const own = new Set(vars.map(({ key }) => key))
   const added = Object.entries(defaults).filter(([key]) => !own.has(key))
@@ -62,7 +62,7 @@ export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): 
   return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))
 }
 
-/** What the log says of a PORT that is not used, or null. One that is no plain number may be a secret. */
+/** The warning about a PORT that is not used, or null. A value that is not a plain number may be a secret. */
 export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
   const own = ownPort(vars)
   if (!port || !listens({ type }) || own === '' || Number(own) === port) return null
@@ -70,7 +70,7 @@ export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string
   return `PORT is ${port}, the service's port; ${which} of its env is not used`
 }
 
-/** Empty counts as not set. */
+/** An empty value counts as not set. */
 function ownPort(vars: EnvVar[]): string {
   return vars.find(({ key }) => key === 'PORT')?.value.trim() ?? ''
 }

@@ -46,7 +46,7 @@ export function startInstances(ports: DeployPorts) {
     await retryWhileEngineAway(ports, signal, () => removePreDeploy(ports, input.id))
     const chosen = await retryWhileEngineAway(ports, signal, () => resolveEnvironment(ports, input, service))
     const count = wantedInstances(service)
-    // What was begun before a restart may be more than is wanted now, and not all of it may run.
+    // Instances from before a restart may be more than are wanted now, and some of them may not run.
     if (isBegunAgain(ports, input.id)) {
       await retryWhileEngineAway(ports, signal, () => stopInstances(ports, input.id, count))
     }
@@ -113,7 +113,7 @@ async function sayWhatDiffers(ports: DeployPorts, id: string, settings: ServiceS
   }
 }
 
-/** What a reference stands for now; null when there is no such thing. */
+/** The current value of a reference; null if the object does not exist. */
 export function lookUp(ports: DeployPorts, kind: string, name: string, property: string): string | null {
   if (kind === 'datastore') return lookUpDatastore(ports, name, property)
   const service = kind === 'service' ? ports.storage.services.get(name) : null
@@ -130,7 +130,7 @@ export function lookUp(ports: DeployPorts, kind: string, name: string, property:
   return Object.hasOwn(values, property) ? values[property as ServiceProperty] : null
 }
 
-/** One instance, running: adopted when it is there already. */
+/** Creates and starts one instance, or adopts it if it exists already. */
 export async function ensureInstance(
   ports: DeployPorts,
   service: ServiceRow,

@@ -28,8 +28,8 @@ export function runPreDeploy(ports: DeployPorts) {
     await retryWhileEngineAway(ports, signal, () => begin(ports, input, service, name, signal))
     await retryWhileEngineAway(ports, signal, () => copyOutput(ports, name, log, signal))
     await requireSuccess(ports, input, name, signal)
-    // Its container stays until the next phase begins: removed before that is committed, it would run again
-    // after a crash in between.
+    // The container stays until the next phase starts. If it were removed before the commit, a crash in
+    // between would run the command again.
     return { at: isoNow() }
   }
 }

@@ -1,5 +1,5 @@
-// Switching a service to its new deploy, and back: the edge sends requests to the new instances, then none to
-// the former ones; and Docker brings back by itself only those of the version that serves.
+// Switches a service to its new deploy, and back: the edge sends requests to the new instances, then none to
+// the former ones, and Docker's restart policy applies only to the version that serves.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'

@@ -1,6 +1,5 @@
-// Instances as the edge's upstreams: they get requests only once one through the edge has reached them, and
-// leave without cutting what is open.
-// Only services with a public address have any; for all others these do nothing.
+// Instances as upstreams of the edge: they get requests only after a request through the edge has reached
+// them, and are removed without cutting open requests. Does nothing for services without a public address.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { UpstreamRow } from '../../../../storage/upstreams.ts'
 import { sleep } from '../../../async/sleep.ts'
@@ -96,7 +95,7 @@ async function verify(
   }
 }
 
-/** No new request reaches these; what is open goes on. Resolves when the edge has it so. */
+/** Stops new requests to these instances; open ones continue. Resolves when the edge has applied it. */
 export async function standAside(
   ports: DeployPorts,
   { id, serviceId }: Whose,
@@ -106,7 +105,9 @@ export async function standAside(
   if (changed) await ports.edge.apply(serviceId, signal)
 }
 
-/** The same for a cleanup: an edge that is away does not hold it up, and has it so when it comes back. */
+/**
+ * The same for a cleanup: an unavailable edge does not delay it, and applies the change when it comes back.
+ */
 export async function takeOut(
   ports: Pick<DeployPorts, 'edge' | 'storage'>,
   whose: Whose,
@@ -136,7 +137,7 @@ export async function takeOutEnded(
   if (changed) await ports.edge.applyBestEffort(serviceId, signal)
 }
 
-/** Gives back the slots of instances that are gone: what is still open there is cut. */
+/** Releases the slots of removed instances. Requests that are still open there are cut. */
 export async function forget(
   ports: Pick<DeployPorts, 'edge' | 'storage'>,
   whose: Whose,
@@ -166,8 +167,8 @@ export async function putBack(
 }
 
 /**
- * Resolves when no request is open twice in a row at instances from an index on, at `until`, or when
- * `isOver` says so. An edge that cannot be asked counts as busy.
+ * Resolves when there is no open request, twice in a row, at instances from an index on, at `until`, or when
+ * `isOver` returns true. If the edge cannot be queried, it counts as busy.
  */
 export async function untilFinished(
   ports: DeployPorts,
