@@ -22,7 +22,7 @@ export interface Grant {
   expiresInDays: number | null
 }
 
-export interface MadeToken {
+export interface CreatedToken {
   row: TokenRow
   /** Returned to the client that created it, and not stored. */
   token: string
@@ -33,7 +33,7 @@ const dayMs = 24 * 60 * 60 * 1000
 export async function createToken(
   storage: Pick<Storage, 'commit' | 'tokens'>,
   { id, name, at, grant, terminal }: NewToken,
-): Promise<MadeToken> {
+): Promise<CreatedToken> {
   const token = newSecret('bth_')
   const { role, services, expiresInDays } = grant
   const expires_at =

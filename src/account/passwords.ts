@@ -13,7 +13,7 @@ export const hashing = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as co
 const atATime = 2
 
 /** The hash of a password that no account has, for constant-time comparison. */
-export const nobodysHash =
+export const dummyHash =
   '$argon2id$v=19$m=65536,t=3,p=4$45swb1VvzvnWjSqghpFN2Q$biKKEe7chEe0SofQazzxxhnDu7nxvsHtPIxQb1VbUqM'
 
 export interface Hasher {
@@ -38,7 +38,7 @@ export function createPasswords(hasher: Hasher = argon2): Passwords {
   return {
     hash: (password) => turn(() => hasher.hash(password, hashing)),
     async fits(known, password) {
-      const isRight = await turn(() => hasher.verify(known ?? nobodysHash, password))
+      const isRight = await turn(() => hasher.verify(known ?? dummyHash, password))
       return isRight && known !== null
     },
   }

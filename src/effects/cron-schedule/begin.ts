@@ -8,8 +8,8 @@ import { latestTime } from '../../domain/schedule.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
-import { ownRuns } from '../job-run/others.ts'
-import { sayOnce } from '../job-run/saying.ts'
+import { logOnce } from '../job-run/log-once.ts'
+import { ownRuns } from '../job-run/overlapping-runs.ts'
 import type { Clock } from './clock.ts'
 import type { CronSchedulePorts } from './ports.ts'
 
@@ -80,7 +80,7 @@ async function obstacleOf(
   if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs are not over`
   const running = others.at(-1)
   if (!running) return null
-  await sayOnce(ports, running.id, `the run due at ${instant} was skipped: this one is not over`)
+  await logOnce(ports, running.id, `the run due at ${instant} was skipped: this one is not over`)
   return `${running.id}${whoseIs(running)} was not over`
 }
 

@@ -5,13 +5,13 @@ import { datastoreName } from '../../docker/engine/names.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
 import type { DefaultLimits } from '../engine/ports.ts'
-import { kinds, type StoreKind } from './kind.ts'
+import { type DatastoreEngine, kinds } from './kind.ts'
 import type { DatastorePorts } from './ports.ts'
 
 export interface Datastore {
   record: DatastoreRecord
   credentials: Credentials
-  kind: StoreKind
+  kind: DatastoreEngine
   /** Of its container. */
   name: string
 }
@@ -56,9 +56,9 @@ export async function askDatastore(
   { name, kind, credentials }: Datastore,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const question = kind.question(credentials)
-  const outcome = await ports.datastores.run(name, question, { signal, timeoutMs: 10_000 })
-  if (kind.isAnswer(outcome)) return null
+  const healthCommand = kind.healthCommand(credentials)
+  const outcome = await ports.datastores.run(name, healthCommand, { signal, timeoutMs: 10_000 })
+  if (kind.isHealthy(outcome)) return null
   if (endedLate.includes(outcome.exitCode)) return 'it takes connections and says nothing'
   const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
   return masked(words, credentials) || `it ended with exit code ${outcome.exitCode}`

@@ -4,17 +4,17 @@ import type { DatastoreKind } from '../../../machines/datastore/datastore-contex
 import type { Command, Outcome } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 
-export interface StoreKind {
+export interface DatastoreEngine {
   /** Where the volume belongs, by the server's version. */
   mountPath(version: string): string
   env(credentials: Credentials): Record<string, string>
   /** What `sh -c` runs in place of the image's own command; null for that. */
   script: string | null
   /** Asks it something that only a server that is ready for its clients can answer. */
-  question(credentials: Credentials): Command
-  isAnswer(outcome: Outcome): boolean
+  healthCommand(credentials: Credentials): Command
+  isHealthy(outcome: Outcome): boolean
   /** Whether a server refuses only because it is still loading its data. */
-  isBusy(refusal: string): boolean
+  isLoading(refusal: string): boolean
   /** The command that gives a running server its new memory limit; null if the server does not need it. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
   /** Its interactive client with the user's arguments, without a time limit and without a history file. */
@@ -25,9 +25,9 @@ export interface StoreKind {
  * A hanging server still accepts connections, and its client would wait without end. Nothing outside of the
  * container could stop it.
  */
-const patience = ['timeout', '8']
+const probeTimeout = ['timeout', '8']
 
-const postgres: StoreKind = {
+const postgres: DatastoreEngine = {
   mountPath: (version) =>
     Number.parseInt(version, 10) >= 18 ? '/var/lib/postgresql' : '/var/lib/postgresql/data',
   env: ({ username, password, database }) => ({
@@ -38,12 +38,24 @@ const postgres: StoreKind = {
   script: null,
   // While a new database is initialized, its temporary server listens on a Unix socket only. It must not
   // count as ready, so the check uses TCP.
-  question: ({ username, password, database }) => ({
-    argv: [...patience, 'psql', '-X', '-h', '127.0.0.1', '-U', username, '-d', database!, '-tAc', 'select 1'],
+  healthCommand: ({ username, password, database }) => ({
+    argv: [
+      ...probeTimeout,
+      'psql',
+      '-X',
+      '-h',
+      '127.0.0.1',
+      '-U',
+      username,
+      '-d',
+      database!,
+      '-tAc',
+      'select 1',
+    ],
     env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },
   }),
-  isAnswer: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
-  isBusy: () => false,
+  isHealthy: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
+  isLoading: () => false,
   limitCommand: () => null,
   client: ({ username, password, database }, words) => ({
     argv: ['psql', ...words],
@@ -74,13 +86,13 @@ maxmemory $((limit / 4 * 3))
 maxmemory-policy noeviction
 END`
 
-const redis: StoreKind = {
+const redis: DatastoreEngine = {
   mountPath: () => '/data',
   env: ({ password }) => ({ REDIS_PASSWORD: password }),
   script: redisScript,
-  question: ({ password }) => redisCommand(password, ['ping']),
-  isAnswer: ({ stdout }) => stdout.trim() === 'PONG',
-  isBusy: (refusal) => refusal.startsWith('LOADING'),
+  healthCommand: ({ password }) => redisCommand(password, ['ping']),
+  isHealthy: ({ stdout }) => stdout.trim() === 'PONG',
+  isLoading: (refusal) => refusal.startsWith('LOADING'),
   limitCommand: ({ password }, memoryMb) =>
     redisCommand(password, [
       'config',
@@ -94,9 +106,9 @@ const redis: StoreKind = {
   }),
 }
 
-export const kinds: Record<DatastoreKind, StoreKind> = { postgres, redis }
+export const kinds: Record<DatastoreKind, DatastoreEngine> = { postgres, redis }
 
 function redisCommand(password: string, words: string[]): Command {
-  const argv = [...patience, 'redis-cli', '-h', '127.0.0.1', ...words]
+  const argv = [...probeTimeout, 'redis-cli', '-h', '127.0.0.1', ...words]
   return { argv, env: { REDISCLI_AUTH: password } }
 }

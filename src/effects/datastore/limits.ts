@@ -11,7 +11,7 @@ import type { DatastorePorts } from './ports.ts'
 export function applyLimits(ports: DatastorePorts) {
   return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
     await engineWithin(ports, signal)
-    return { at: isoNow(), notice: await giveLimits(ports, id, signal) }
+    return { at: isoNow(), notice: await setContainerLimits(ports, id, signal) }
   }
 }
 
@@ -19,7 +19,7 @@ export function applyLimits(ports: DatastorePorts) {
  * Applies the wanted limits to the container. If they change during the call, the last call applies the
  * newest ones. Resolves with what the host cannot grant. Throws `docker_error` with the reason of a refusal.
  */
-export async function giveLimits(
+export async function setContainerLimits(
   ports: DatastorePorts,
   id: string,
   signal: AbortSignal,

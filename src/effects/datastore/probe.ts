@@ -6,7 +6,7 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
-import { giveLimits } from './limits.ts'
+import { setContainerLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 
 /** Includes the time to replay the log after a crash. */
@@ -44,7 +44,7 @@ export function awaitAnswer(ports: DatastorePorts) {
 /** The limits may have changed during the start. A refusal was reported to the client that set them. */
 async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datastore, signal: AbortSignal) {
   try {
-    await giveLimits(ports, id, signal)
+    await setContainerLimits(ports, id, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'docker_error') throw error
@@ -85,12 +85,16 @@ export async function explainLoss(
   if (state === null) return 'its container is gone'
   if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
   if (state.state === 'running') return 'it does not answer'
-  const words = await lastWords(ports, datastore, state.startedAt)
+  const words = await lastOutputLine(ports, datastore, state.startedAt)
   return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
 }
 
 /** From the output since the last start: the newest line with a serious error, or else the last line. */
-async function lastWords(ports: DatastorePorts, { name, credentials }: Datastore, startedAt: string | null) {
+async function lastOutputLine(
+  ports: DatastorePorts,
+  { name, credentials }: Datastore,
+  startedAt: string | null,
+) {
   const written = await ports.instances.tail(name, lastLines, startedAt).catch(() => [])
   const lines = written.map(({ line }) => line.trim()).filter((line) => line !== '')
   const words = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)

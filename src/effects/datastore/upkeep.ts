@@ -8,7 +8,7 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import { tryConnection } from '../try-connection.ts'
 import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
-import { giveLimits } from './limits.ts'
+import { setContainerLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 import { explainLoss } from './probe.ts'
 
@@ -91,7 +91,7 @@ async function keepLimits(
   // Of Redis, the container's limits are only half of it.
   const isMissed = wasAway && caughtUp.revision !== revision
   if (!isMissed && !(await differs(ports, record, state))) return
-  await giveLimits(ports, record.id, signal).catch((error: unknown) => {
+  await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
     ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
   })
@@ -120,7 +120,7 @@ async function findSilence(
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
     const refusal = await askDatastore(ports, datastore, signal)
-    return refusal !== null && datastore.kind.isBusy(refusal) ? null : refusal
+    return refusal !== null && datastore.kind.isLoading(refusal) ? null : refusal
   } catch (error) {
     signal.throwIfAborted()
     return codeOf(error) === 'docker_unavailable' ? null : messageOf(error)

@@ -12,9 +12,9 @@ import { codeOf, Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
+import { whileWanted } from './cancel-with-service.ts'
 import { copyOutput } from './output.ts'
 import type { JobRunPorts } from './ports.ts'
-import { whileWanted } from './withdrawal.ts'
 
 export function followRun(ports: JobRunPorts) {
   return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>

@@ -12,9 +12,9 @@ import { ensureDisk, instanceSpec } from '../deploy/start/instances.ts'
 import { isoNow } from '../iso-now.ts'
 import { takeAddress } from '../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
+import { whileWanted } from './cancel-with-service.ts'
+import { logOnce } from './log-once.ts'
 import type { JobRunPorts } from './ports.ts'
-import { sayOnce } from './saying.ts'
-import { whileWanted } from './withdrawal.ts'
 
 export function startRun(ports: JobRunPorts) {
   return (input: RunStart, outer: AbortSignal) =>
@@ -37,7 +37,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
     throw new Failure('image_gone', `the image ${input.image} is gone: it was removed from Docker`)
   }
   const spec = await specOf(ports, input, service, signal)
-  if (!found) await sayOnce(ports, input.id, announcement(input), { mark: 'running' })
+  if (!found) await logOnce(ports, input.id, announcement(input), { mark: 'running' })
   await ensureDisk(ports, service, spec)
   return ports.instances.ensure(spec, signal)
 }

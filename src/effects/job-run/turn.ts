@@ -7,10 +7,10 @@ import { requireRelease } from '../deploy/release.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
-import { ownRuns } from './others.ts'
+import { whileWanted } from './cancel-with-service.ts'
+import { linesBeforeCommand } from './log-once.ts'
+import { ownRuns } from './overlapping-runs.ts'
 import type { JobRunPorts } from './ports.ts'
-import { saidSoFar } from './saying.ts'
-import { whileWanted } from './withdrawal.ts'
 
 type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
 
@@ -46,7 +46,7 @@ async function waitForOthers(
   if (overlap === 'replace') {
     for (const other of before()) await replace(ports, other.id, id)
   }
-  const said = await saidSoFar(ports, id)
+  const said = await linesBeforeCommand(ports, id)
   await untilCommitted(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true

@@ -41,7 +41,7 @@ async function start(t: TestContext) {
   const datastore = { name, kind: kinds.redis, credentials } as Datastore
   const ask = () => askDatastore({ datastores }, datastore, signal)
   await until('it to answer', async () => (await ask().catch(() => 'no')) === null)
-  const { env = {} } = kinds.redis.question(credentials)
+  const { env = {} } = kinds.redis.healthCommand(credentials)
   const command = (...words: string[]) => datastores.run(name, { argv: ['redis-cli', ...words], env })
   return { ...site, datastores, name, spec, made, ask, command }
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noticeOf } from '../../../src/effects/datastore/access.ts'
-import { giveLimits } from '../../../src/effects/datastore/limits.ts'
+import { setContainerLimits } from '../../../src/effects/datastore/limits.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password, up } from '../../support/datastore-ports.ts'
 import { eventually } from '../../support/supervision.ts'
@@ -16,11 +16,11 @@ const limits = (memoryLimitMb: number, cpuLimit: number) => ({ memoryLimitMb, cp
 test('what was set is given, or the default; more CPUs than there are is said', async (t) => {
   const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
-  assert.equal(await giveLimits(ports, id, signal), null)
+  assert.equal(await setContainerLimits(ports, id, signal), null)
   await become({ memory_limit_mb: 64, cpu_limit: 2, limits: settled(2) })
-  assert.equal(await giveLimits(ports, id, signal), null)
+  assert.equal(await setContainerLimits(ports, id, signal), null)
   await become({ cpu_limit: 2.5, limits: settled(3) })
-  assert.equal(await giveLimits(ports, id, signal), 'the host has 2 CPUs: cpu_limit 2.5 is held to 2')
+  assert.equal(await setContainerLimits(ports, id, signal), 'the host has 2 CPUs: cpu_limit 2.5 is held to 2')
   assert.deepEqual(seen.limits, [limits(512, 1), limits(64, 2), limits(64, 2.5)])
 })
 
@@ -43,7 +43,7 @@ test('limits that are set while others are given are given after them, by whoeve
     return limit(...asked)
   }
 
-  await giveLimits(ports, id, signal)
+  await setContainerLimits(ports, id, signal)
 
   assert.deepEqual(
     seen.limits.map(({ memoryLimitMb }) => memoryLimitMb),
@@ -68,9 +68,9 @@ test('two who give at once end with the newest, whichever is slower', async (t) 
     return limit(...asked)
   }
 
-  const slow = giveLimits(ports, id, signal)
+  const slow = setContainerLimits(ports, id, signal)
   await become({ memory_limit_mb: 256, limits: { ...settled(1), revision: 2 } })
-  await giveLimits(ports, id, signal)
+  await setContainerLimits(ports, id, signal)
   go()
   await slow
 
@@ -85,8 +85,8 @@ test('Redis is told three quarters of its memory; Postgres is told nothing', asy
   redis.world.run = () => ok
   const postgres = await openDatastorePorts(t, { kind: 'postgres', memory_limit_mb: 100 })
 
-  await giveLimits(redis.ports, id, signal)
-  await giveLimits(postgres.ports, id, signal)
+  await setContainerLimits(redis.ports, id, signal)
+  await setContainerLimits(postgres.ports, id, signal)
 
   const [{ argv, env } = { argv: [] as string[], env: {} }, ...more] = redis.seen.commands
   assert.deepEqual(argv.slice(-4), ['config', 'set', 'maxmemory', String(75 * 2 ** 20)])
@@ -96,11 +96,11 @@ test('Redis is told three quarters of its memory; Postgres is told nothing', asy
 test('one that does not run has them at its start, and is told nothing', async (t) => {
   const { ports, world, seen } = await openDatastorePorts(t)
   world.limit = () => false
-  assert.equal(await giveLimits(ports, id, signal), null)
+  assert.equal(await setContainerLimits(ports, id, signal), null)
   world.limit = () => true
   for (const found of [null, { ...up, state: 'exited' as const }]) {
     world.inspect = () => found
-    assert.equal(await giveLimits(ports, id, signal), null)
+    assert.equal(await setContainerLimits(ports, id, signal), null)
   }
   assert.deepEqual(seen.commands, [])
 })
@@ -112,7 +112,7 @@ for (const stdout of [
   test(`a Redis that only begins is left to read its limit: ${stdout}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => ({ exitCode: 1, stdout })
-    assert.equal(await giveLimits(ports, id, signal), null)
+    assert.equal(await setContainerLimits(ports, id, signal), null)
   })
 }
 
@@ -124,19 +124,22 @@ for (const [what, outcome, message] of [
   test(`a Redis that refuses its share fails the change with ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
-    await assert.rejects(giveLimits(ports, id, signal), { code: 'docker_error', message })
+    await assert.rejects(setContainerLimits(ports, id, signal), { code: 'docker_error', message })
   })
 }
 
 test('a refusal of the engine goes out as it is', async (t) => {
   const { ports } = await openDatastorePorts(t)
   ports.datastores.limit = () => Promise.reject(new Failure('docker_error', 'Minimum memory limit is 6MB'))
-  await assert.rejects(giveLimits(ports, id, signal), { code: 'docker_error', message: /Minimum memory/ })
+  await assert.rejects(setContainerLimits(ports, id, signal), {
+    code: 'docker_error',
+    message: /Minimum memory/,
+  })
 })
 
 test('one that is gone meanwhile is not found', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
   await storage.datastores.remove(id)
   await eventually('it to be gone', () => storage.datastores.idOf('shop') === null)
-  await assert.rejects(giveLimits(ports, id, signal), { code: 'not_found' })
+  await assert.rejects(setContainerLimits(ports, id, signal), { code: 'not_found' })
 })

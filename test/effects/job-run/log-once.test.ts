@@ -1,7 +1,7 @@
 // What Berth says in the log of a run, which has to be there after a kill of the daemon at any later step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sayOnce } from '../../../src/effects/job-run/saying.ts'
+import { logOnce } from '../../../src/effects/job-run/log-once.ts'
 import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
 import { openLogs } from '../../../storage/log/logs.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
@@ -14,7 +14,7 @@ test('what is said before a container is made is written before it is made, and 
   t.after(() => logs.close())
   const ports = standIn<ActorLogPorts>({ storage: { logs } })
 
-  await sayOnce(ports, 'job-1', 'running ls')
+  await logOnce(ports, 'job-1', 'running ls')
 
   const afterKill = openLogs(directory)
   t.after(() => afterKill.close())
@@ -22,6 +22,6 @@ test('what is said before a container is made is written before it is made, and 
     (await afterKill.tail('job-1', 9)).map(({ line }) => line),
     ['running ls'],
   )
-  await sayOnce(standIn<ActorLogPorts>({ storage: { logs: afterKill } }), 'job-1', 'running ls')
+  await logOnce(standIn<ActorLogPorts>({ storage: { logs: afterKill } }), 'job-1', 'running ls')
   assert.equal((await afterKill.tail('job-1', 9)).length, 1)
 })

@@ -10,7 +10,7 @@ import { duration } from '../../../quantities.ts'
 import { whileRoomInDocker } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { removeWork } from '../source/source.ts'
@@ -59,7 +59,7 @@ async function buildInSlot(
   log: DeployLog,
   signal: AbortSignal,
 ) {
-  if (isBegunAgain(ports, input.id)) log.say('the build starts again: the daemon was restarted')
+  if (isRepeated(ports, input.id)) log.say('the build starts again: the daemon was restarted')
   const expired = AbortSignal.timeout(input.timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {

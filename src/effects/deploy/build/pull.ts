@@ -14,7 +14,7 @@ import { codeOf, messageOf } from '../../../errors.ts'
 import { whileRoomInDocker } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
 
@@ -41,7 +41,7 @@ const deploysLookedAt = 500
 export function pullImage(ports: DeployPorts) {
   return async ({ id, serviceId, source }: PullInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, id)
-    if (isBegunAgain(ports, id)) log.say('pulling starts again: the daemon was restarted')
+    if (isRepeated(ports, id)) log.say('pulling starts again: the daemon was restarted')
     const service = ports.storage.services.get(serviceId)!
     const image = imageName(ports.owner, service.name, id)
     const pull = { ports, id, serviceId, wanted: parseImageReference(source.image!), image, log }

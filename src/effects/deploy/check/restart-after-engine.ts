@@ -6,7 +6,7 @@ import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
 /** Returns false, without a restart, if the instance ended for another reason or is gone. */
-export async function startAgain(
+export async function restartInstance(
   ports: DeployPorts,
   instance: InstanceState | null,
   log: DeployLog,

@@ -11,7 +11,7 @@ import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
 import { notYet, type Probe, refused } from './probes.ts'
-import { startAgain } from './restart-after-engine.ts'
+import { restartInstance } from './restart-after-engine.ts'
 
 export interface Check {
   settings: ServiceSettings
@@ -53,7 +53,7 @@ export async function untilPassed(
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
-        const isAgain = isStartedAgain || !(await startAgain(ports, instance, check.log, signal))
+        const isAgain = isStartedAgain || !(await restartInstance(ports, instance, check.log, signal))
         if (isAgain) throw ended(instance, check)
         isStartedAgain = true
         continue

@@ -12,7 +12,7 @@ import type { DeployPorts } from '../ports.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
 import { putInCharge } from '../switch/switch.ts'
-import { forget, putBack, takeOut } from '../switch/upstreams.ts'
+import { drainUpstreamsBestEffort, releaseSlots, restoreUpstreams } from '../switch/upstreams.ts'
 import { stopInstances } from './drain.ts'
 
 interface TracesInput {
@@ -35,12 +35,12 @@ export function removeTraces(ports: DeployPorts) {
     await retryUntilCleanedUp(ports, id, signal, async () => {
       const former = stillLive(ports, input) ? formerDeployId : null
       await putInCharge(ports, former, id)
-      if (former) await putBack(ports, { id: former, serviceId: input.serviceId }, signal)
-      await takeOut(ports, input, signal)
+      if (former) await restoreUpstreams(ports, { id: former, serviceId: input.serviceId }, signal)
+      await drainUpstreamsBestEffort(ports, input, signal)
       await stopInstances(ports, id)
       await removeOwnImage(ports, input)
     })
-    await forget(ports, input, signal)
+    await releaseSlots(ports, input, signal)
     await ports.storage.addresses.release(id)
     await ports.storage.releases.remove(id)
     await removeFormerArchives(ports)

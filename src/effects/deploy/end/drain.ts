@@ -5,7 +5,7 @@ import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
-import { forget, isServed, takeOut, untilFinished } from '../switch/upstreams.ts'
+import { drainUpstreamsBestEffort, isServed, releaseSlots, untilFinished } from '../switch/upstreams.ts'
 import { removeOldImages } from './retention.ts'
 
 export interface DrainInput {
@@ -22,13 +22,13 @@ const lookAgainMs = 250
 
 export function drainInstances(ports: DeployPorts) {
   return async (input: DrainInput, signal: AbortSignal) => {
-    await takeOut(ports, input, signal)
+    await drainUpstreamsBestEffort(ports, input, signal)
     await retryUntilCleanedUp(ports, input.id, signal, async () => {
       await awaitSilence(ports, input, signal)
       await stopInstances(ports, input.id)
       await removeOldImages(ports, input.serviceId, input.id)
     })
-    await forget(ports, input, signal)
+    await releaseSlots(ports, input, signal)
     await ports.storage.addresses.release(input.id)
     return { at: isoNow() }
   }
@@ -81,13 +81,13 @@ export async function removeAbandoned(
 /** Stops all instances of a deploy at once. They get no more requests. */
 export async function removeVersion(
   ports: Pick<DeployPorts, 'edge' | 'instances' | 'logCollector' | 'storage'>,
-  whose: { id: string; serviceId: string },
+  deploy: { id: string; serviceId: string },
   signal: AbortSignal,
 ): Promise<void> {
-  await takeOut(ports, whose, signal)
-  await stopInstances(ports, whose.id)
-  await forget(ports, whose, signal)
-  await ports.storage.addresses.release(whose.id)
+  await drainUpstreamsBestEffort(ports, deploy, signal)
+  await stopInstances(ports, deploy.id)
+  await releaseSlots(ports, deploy, signal)
+  await ports.storage.addresses.release(deploy.id)
 }
 
 /**

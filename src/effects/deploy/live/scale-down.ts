@@ -5,7 +5,7 @@ import { messageOf } from '../../../errors.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { awaitSilence, stopInstances } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
-import { forget, takeOut } from '../switch/upstreams.ts'
+import { drainUpstreamsBestEffort, releaseSlots } from '../switch/upstreams.ts'
 
 const retryPauseMs = 1000
 
@@ -53,13 +53,13 @@ export function createScaleDown(
     const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
-    await takeOut(ports, leaving, signal, fromIndex)
+    await drainUpstreamsBestEffort(ports, leaving, signal, fromIndex)
     await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isWantedAgain))
     if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
     await retryWhileEngineAway(ports, signal, () => stopInstances(ports, id, fromIndex))
-    await forget(ports, leaving, signal, fromIndex)
+    await releaseSlots(ports, leaving, signal, fromIndex)
   }
   const removeOrWarn = (leaving: Leaving, hooks: Hooks) =>
     remove(leaving, hooks).catch(async (error: unknown) => {

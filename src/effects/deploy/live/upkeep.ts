@@ -16,7 +16,7 @@ import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
 import { ensureInstance } from '../start/instances.ts'
-import { admit, isAdmitted, isServed, takeOutEnded } from '../switch/upstreams.ts'
+import { admit, drainEnded, isAdmitted, isServed } from '../switch/upstreams.ts'
 import { type Duty, dutyOf, instancesFor } from './duty.ts'
 import { createHealth, type Health } from './health.ts'
 import { createScaleDown, type ScaleDown } from './scale-down.ts'
@@ -183,7 +183,7 @@ async function keepServing(
   kept: number,
 ): Promise<Outcome> {
   const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
-  await takeOutEnded(ports, input, instances, signal, kept)
+  await drainEnded(ports, input, instances, signal, kept)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
   let unready: string | null = null

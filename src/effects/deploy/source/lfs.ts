@@ -13,7 +13,7 @@ const maxShown = 5
 const maxEntries = 20_000
 
 /** Logs which files of the source are pointers. The deploy continues, because it may not need them. */
-export async function sayLfsPointers(directory: string, log: DeployLog): Promise<void> {
+export async function logLfsPointers(directory: string, log: DeployLog): Promise<void> {
   const pointers = await findLfsPointers(directory)
   for (const path of pointers.slice(0, maxShown)) {
     const name = path.replace(/\p{Cc}/gu, '?')

@@ -11,21 +11,21 @@ import { reapGit } from '../../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../../git/repository.ts'
 import { whileRoomIn } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
-import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { unpackSource } from './archive.ts'
-import { sayLfsPointers } from './lfs.ts'
+import { logLfsPointers } from './lfs.ts'
 
 type FetchInput = { id: string; serviceId: string; source: DeploySource }
 
 export function fetchSource(ports: DeployPorts) {
   return async (input: FetchInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
-    if (isBegunAgain(ports, input.id)) log.say('fetching starts again: the daemon was restarted')
+    if (isRepeated(ports, input.id)) log.say('fetching starts again: the daemon was restarted')
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
     const place = { what: 'a fetch', directory: ports.settings.dataDir }
     const found = await whileRoomIn(ports, place, signal, (bound) => fetchInto(ports, input, log, bound))
-    await sayLfsPointers(checkoutDirectory(ports, input.id), log)
+    await logLfsPointers(checkoutDirectory(ports, input.id), log)
     return { ...found, at: isoNow() }
   }
 }

@@ -18,7 +18,7 @@ import { isoNow } from '../../iso-now.ts'
 import { takeAddress } from '../../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
-import { isBegunAgain, openDeployLog } from '../log.ts'
+import { isRepeated, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
@@ -47,7 +47,7 @@ export function startInstances(ports: DeployPorts) {
     const chosen = await retryWhileEngineAway(ports, signal, () => resolveEnvironment(ports, input, service))
     const count = wantedInstances(service)
     // Instances from before a restart may be more than are wanted now, and some of them may not run.
-    if (isBegunAgain(ports, input.id)) {
+    if (isRepeated(ports, input.id)) {
       await retryWhileEngineAway(ports, signal, () => stopInstances(ports, input.id, count))
     }
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.

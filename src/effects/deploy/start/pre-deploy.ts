@@ -8,7 +8,7 @@ import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { isoNow } from '../../iso-now.ts'
 import { takeAddress } from '../../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
@@ -21,7 +21,7 @@ export function runPreDeploy(ports: DeployPorts) {
     const service = ports.storage.services.get(input.serviceId)!
     const name = preDeployName(ports.owner, service.name, input.id)
     log.say(
-      isBegunAgain(ports, input.id)
+      isRepeated(ports, input.id)
         ? 'the daemon was restarted: the pre-deploy command from its first line'
         : 'running the pre-deploy command in the new image',
     )

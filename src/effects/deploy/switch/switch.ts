@@ -6,10 +6,10 @@ import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
-import { startAgain } from '../check/restart-after-engine.ts'
+import { restartInstance } from '../check/restart-after-engine.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { admit, isServed, standAside } from './upstreams.ts'
+import { admit, drainUpstreams, isServed } from './upstreams.ts'
 
 interface SwitchInput {
   id: string
@@ -24,7 +24,7 @@ export function switchTraffic(ports: DeployPorts) {
     const log = openDeployLog(ports, id)
     const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
     for (const instance of instances.filter(({ state }) => state !== 'running')) {
-      if (await startAgain(ports, instance, log, signal)) continue
+      if (await restartInstance(ports, instance, log, signal)) continue
       throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
     }
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
@@ -47,7 +47,7 @@ async function switchRequests(
   const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
   await admit(ports, { id, serviceId }, instances, signal)
   if (!service.suspended) await sayWhetherReached(ports, service, log, signal)
-  if (formerDeployId) await standAside(ports, { id: formerDeployId, serviceId }, signal)
+  if (formerDeployId) await drainUpstreams(ports, { id: formerDeployId, serviceId }, signal)
 }
 
 /** The check of an instance uses a socket of the edge's own: the public ports may be another program's. */

@@ -10,7 +10,7 @@ import { isOf } from '../../edge/haproxy-edge.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 
-interface Whose {
+interface DeployRef {
   id: string
   serviceId: string
 }
@@ -28,7 +28,7 @@ export function isServed(ports: DeployPorts, service: Pick<ServiceRow, 'type'> |
  */
 export async function admit(
   ports: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   instances: readonly InstanceState[],
   signal: AbortSignal,
   withinMs?: number,
@@ -48,7 +48,7 @@ export async function admit(
 /** Whether this run of the instance gets requests already. */
 export function isAdmitted(
   { storage }: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   instance: InstanceState,
 ): boolean {
   const { index, startedAt } = instance
@@ -58,7 +58,7 @@ export function isAdmitted(
 
 async function place(
   { storage }: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   instances: InstanceState[],
 ): Promise<number[]> {
   await storage.upstreams.allocatePool(serviceId)
@@ -75,7 +75,7 @@ async function place(
 /** A suspended service gets no requests through the edge, so there is nothing to verify. */
 async function verify(
   ports: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   slots: number[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -96,9 +96,9 @@ async function verify(
 }
 
 /** Stops new requests to these instances; open ones continue. Resolves when the edge has applied it. */
-export async function standAside(
+export async function drainUpstreams(
   ports: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   signal: AbortSignal,
 ): Promise<void> {
   const changed = await ports.storage.upstreams.setState(serviceId, isOf(id), 'out')
@@ -108,21 +108,21 @@ export async function standAside(
 /**
  * The same for a cleanup: an unavailable edge does not delay it, and applies the change when it comes back.
  */
-export async function takeOut(
+export async function drainUpstreamsBestEffort(
   ports: Pick<DeployPorts, 'edge' | 'storage'>,
-  whose: Whose,
+  deploy: DeployRef,
   signal: AbortSignal,
   fromIndex = 0,
 ): Promise<void> {
-  const isTheirs = isOf(whose.id, fromIndex)
-  const changed = await ports.storage.upstreams.setState(whose.serviceId, isTheirs, 'out')
-  if (changed) await ports.edge.applyBestEffort(whose.serviceId, signal)
+  const isTheirs = isOf(deploy.id, fromIndex)
+  const changed = await ports.storage.upstreams.setState(deploy.serviceId, isTheirs, 'out')
+  if (changed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
 
 /** Instances that ended or restarted get no requests until they pass their check again. */
-export async function takeOutEnded(
+export async function drainEnded(
   ports: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   instances: readonly InstanceState[],
   signal: AbortSignal,
   beforeIndex: number,
@@ -138,20 +138,20 @@ export async function takeOutEnded(
 }
 
 /** Releases the slots of removed instances. Requests that are still open there are cut. */
-export async function forget(
+export async function releaseSlots(
   ports: Pick<DeployPorts, 'edge' | 'storage'>,
-  whose: Whose,
+  deploy: DeployRef,
   signal: AbortSignal,
   fromIndex = 0,
 ): Promise<void> {
-  const removed = await ports.storage.upstreams.remove(whose.serviceId, isOf(whose.id, fromIndex))
-  if (removed) await ports.edge.applyBestEffort(whose.serviceId, signal)
+  const removed = await ports.storage.upstreams.remove(deploy.serviceId, isOf(deploy.id, fromIndex))
+  if (removed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
 
 /** The former instances take requests again, as after a switch that failed. */
-export async function putBack(
+export async function restoreUpstreams(
   ports: DeployPorts,
-  { id, serviceId }: Whose,
+  { id, serviceId }: DeployRef,
   signal: AbortSignal,
 ): Promise<void> {
   const running = (await ports.instances.list({ deployId: id })).filter(({ state }) => state === 'running')
@@ -172,7 +172,7 @@ export async function putBack(
  */
 export async function untilFinished(
   ports: DeployPorts,
-  { id, serviceId, index }: Whose & { index?: number },
+  { id, serviceId, index }: DeployRef & { index?: number },
   until: number,
   signal: AbortSignal,
   isOver: () => boolean = () => false,

@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { DeployLog } from '../../../../src/effects/deploy/log.ts'
-import { findLfsPointers, sayLfsPointers } from '../../../../src/effects/deploy/source/lfs.ts'
+import { findLfsPointers, logLfsPointers } from '../../../../src/effects/deploy/source/lfs.ts'
 import { temporaryDirectory } from '../../../support/directory.ts'
 import { writeTree } from '../../../support/write-tree.ts'
 
@@ -32,7 +32,7 @@ test('the log names the first five and counts the others', async (t) => {
   writeTree(folder, Object.fromEntries(names.map((name) => [name, pointer])))
   const lines: string[] = []
 
-  await sayLfsPointers(folder, { say: (line: string) => lines.push(line) } as unknown as DeployLog)
+  await logLfsPointers(folder, { say: (line: string) => lines.push(line) } as unknown as DeployLog)
 
   assert.equal(lines.length, 6)
   assert.match(

@@ -5,7 +5,7 @@ import { type ActorLine, openActorLog } from '../logs/actor-log.ts'
 import type { JobRunPorts } from './ports.ts'
 
 /** Logs the line unless it is the last one. Resolves when it is on disk, so that a kill keeps it. */
-export async function sayOnce(
+export async function logOnce(
   ports: ActorLogPorts,
   id: string,
   line: string,
@@ -17,7 +17,7 @@ export async function sayOnce(
 }
 
 /** All lines that were logged before the command of a run started. */
-export async function saidSoFar(
+export async function linesBeforeCommand(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<Set<string>> {
