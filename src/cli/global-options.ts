@@ -6,9 +6,12 @@ import { nearest } from '../nearest-name.ts'
 import { usageFailure } from './failure.ts'
 
 const options = [
-  new Option('--server <name|url>', 'which server, else BERTH_SERVER, berth.json, the default one'),
-  new Option('--token-file <file>', 'its token, else BERTH_TOKEN, that of `berth login`; - is stdin'),
-  new Option('--json', "the API's JSON; for streams one value a line"),
+  new Option('--server <name|url>', 'the server; otherwise BERTH_SERVER, berth.json, or the default'),
+  new Option(
+    '--token-file <file>',
+    'file with the token; otherwise BERTH_TOKEN or `berth login`; - is stdin',
+  ),
+  new Option('--json', "print the API's JSON; streams as one value per line"),
   new Option('--no-color', 'no colours, as with NO_COLOR=1'),
 ]
 const secret = new Option('--token <token>').hideHelp()

@@ -81,7 +81,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'Keys of env variables that are passed as build arguments. All of them can be mounted as secrets.',
     flag: {
       flags: '--build-env <key>',
-      help: 'variable that is passed as a build argument; can be repeated',
+      help: 'variable to pass as a build argument; can be repeated',
       value: 'list',
     },
   },
@@ -119,7 +119,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at build',
     meaning: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
-    flag: { flags: '--publish-dir <path>', help: 'what a static site serves' },
+    flag: { flags: '--publish-dir <path>', help: 'folder that a static site serves' },
     refusal: onlySites,
     // It may be absolute. `.` is a valid folder: the WORKDIR of an image.
     normalize: (path) => posix.normalize(path).replace(/(?<=.)\/$/, ''),
@@ -127,8 +127,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   spa_fallback: {
     default: false,
     takesEffect: 'at restart',
-    meaning: 'A static site answers unknown paths with its index.html. Without it false.',
-    flag: { flags: '--spa-fallback', help: 'a static site answers unknown paths with index.html' },
+    meaning: 'Whether a static site serves index.html for unknown paths. Without it false.',
+    flag: { flags: '--spa-fallback', help: 'serve index.html for unknown paths of a static site' },
     refusal: onlySites,
   },
   port: {
@@ -137,7 +137,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     meaning:
       "The port it listens on, passed to it as PORT. 0: PORT of its env, else the image's only exposed " +
       'port, else 3000 or the only port that it listens on.',
-    flag: { flags: '--port <number>', help: 'port it listens on, 0 is automatic', value: 'whole number' },
+    flag: { flags: '--port <number>', help: 'port of the app; 0 detects it', value: 'whole number' },
   },
   health_check_path: {
     default: null,
@@ -163,7 +163,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     meaning: 'How long open connections to a former version may stay open. Without it 30.',
     flag: {
       flags: '--drain <seconds>',
-      help: 'for open connections to a former version (30)',
+      help: 'time for open connections to a former version (30)',
       value: 'whole number',
     },
   },
@@ -240,7 +240,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
     flag: {
       flags: '--shared-network <on|off>',
-      help: 'every service may connect to it (off)',
+      help: 'allow all services to connect (off)',
       value: 'on or off',
     },
   },
@@ -255,7 +255,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at once',
     meaning: 'Time zone of the schedule, such as Europe/Berlin. At once. Without it UTC.',
-    flag: { flags: '--timezone <zone>', help: 'of its schedule, such as Europe/Berlin (UTC)' },
+    flag: { flags: '--timezone <zone>', help: 'time zone of the schedule, such as Europe/Berlin (UTC)' },
     refusal: onlyCronJobs,
   },
   overlap: {
@@ -263,7 +263,10 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'at once',
     meaning:
       'What happens when a cron job is due while it still runs: skip, queue or replace. Without it skip.',
-    flag: { flags: '--overlap <policy>', help: 'if due while it still runs: skip, queue or replace (skip)' },
+    flag: {
+      flags: '--overlap <policy>',
+      help: 'when a run is due during another: skip, queue or replace (skip)',
+    },
     refusal: onlyCronJobs,
   },
   timeout_seconds: {
@@ -272,7 +275,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     meaning: 'Seconds after which a job run is stopped and fails; 0 is the default of 86400 (a day).',
     flag: {
       flags: '--job-timeout <seconds>',
-      help: 'how long its job runs may take (a day)',
+      help: 'time limit of job runs (a day)',
       value: 'whole number',
     },
     refusal: notSites,

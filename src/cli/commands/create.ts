@@ -24,12 +24,12 @@ interface CreateOptions {
 export function addCreateCommands(program: Command, run: Runner): void {
   const command = program
     .command('create')
-    .argument('[name]', 'what it is to be called')
+    .argument('[name]', 'the new name')
     .description('create a service and deploy it; asks for what is missing')
     .option('--type <type>', 'web_service, private_service, background_worker, cron_job or static_site')
   addSettingFlags(command)
-    .option('--env <KEY=value>', 'a variable, can be repeated; secrets better by --env-file', collect)
-    .option('--env-file <file>', 'variables, a line KEY=value each; - is stdin')
+    .option('--env <KEY=value>', 'a variable; can be repeated; for secrets use --env-file', collect)
+    .option('--env-file <file>', 'a file of KEY=value lines; - is stdin')
     .option('--no-deploy', 'only create it')
     .option('--no-follow', 'do not wait for its first deploy')
     .addHelpText(

@@ -36,14 +36,14 @@ export function addDeployCommands(program: Command, run: Runner): void {
   program
     .command('deploys')
     .argument('[name]', 'the service')
-    .description('list its deploys, the newest first')
+    .description('list the deploys of a service, newest first')
     .option('--limit <number>', 'how many', whole, 20)
     .addHelpText('after', examples('berth deploys shop', 'berth deploys shop --limit 100 --json'))
     .action(run(listDeploys))
   program
     .command('cancel')
-    .argument('<deploy>', 'a deploy, a job run, or a service whose queued or running deploy is meant')
-    .description('cancel a deploy or job run that is not over; what is live keeps serving')
+    .argument('<deploy>', 'a deploy, a job run, or a service for its queued or running deploy')
+    .description('cancel an unfinished deploy or job run; the live version keeps serving')
     .addHelpText(
       'after',
       examples(

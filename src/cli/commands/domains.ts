@@ -25,7 +25,7 @@ export function addDomainCommands(program: Command, run: Runner): void {
     .command('add')
     .argument('<name>', 'the service')
     .argument('<domain>', 'a host alone, such as shop.example.com')
-    .description('lead a domain to a service, at once')
+    .description('add a domain to a service')
     .addHelpText(
       'after',
       examples('berth domains add shop shop.example.com', 'berth domains add shop shop.lan --json'),
@@ -34,8 +34,8 @@ export function addDomainCommands(program: Command, run: Runner): void {
   domains
     .command('rm')
     .argument('<name>', 'the service')
-    .argument('<domain>', 'which')
-    .description('take a domain away from a service, at once')
+    .argument('<domain>', 'the domain')
+    .description('remove a domain from a service')
     .addHelpText(
       'after',
       examples('berth domains rm shop shop.example.com', 'berth domains rm shop shop.lan'),

@@ -27,7 +27,7 @@ export function addEnvFileCommands(program: Command, run: Runner): void {
     .addHelpText('after', examples('berth env edit shop', 'EDITOR=nano berth env edit shop --restart'))
     .action(run(editEnv))
   withSaving(env.command('import').argument('<name>', 'the service').argument('[file]', '- is stdin', '.env'))
-    .description('set the variables of a file; shows first what would change')
+    .description('set the variables of a file; shows the changes first')
     .option('--replace', 'remove the variables that are not in the file')
     .option('--yes', 'save without asking')
     .addHelpText(

@@ -33,7 +33,7 @@ export function addEnvCommands(program: Command, run: Runner): void {
       ),
     )
     .action(run(setEnv))
-  withSaving(env.command('unset').argument('<name>', 'the service').argument('<KEY...>', 'which'))
+  withSaving(env.command('unset').argument('<name>', 'the service').argument('<KEY...>', 'the variables'))
     .description('remove variables')
     .addHelpText(
       'after',

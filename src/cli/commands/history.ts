@@ -20,8 +20,8 @@ interface Row extends HistoryEntry {
 export function addHistoryCommands(program: Command, run: Runner): void {
   program
     .command('history')
-    .argument('[deploy]', 'a deploy, a job run, or a service whose newest deploy is meant')
-    .description('every transition of a deploy or job run; as its chart made them')
+    .argument('[deploy]', 'a deploy, a job run, or a service for its newest deploy')
+    .description('list every transition of a deploy or job run')
     .addHelpText(
       'after',
       examples(

@@ -16,7 +16,7 @@ export function addInstanceCommands(program: Command, run: Runner): void {
   program
     .command('restart')
     .argument('[name]', 'the service')
-    .description('run the live image again; with the settings and variables of now')
+    .description('restart the live image; with the current settings and variables')
     .option('--no-follow', 'do not wait for it')
     .addHelpText('after', examples('berth restart shop', 'berth restart shop --no-follow'))
     .action(run(restart))
@@ -25,7 +25,7 @@ export function addInstanceCommands(program: Command, run: Runner): void {
     .argument('<name>', 'the service')
     .argument('<number>', 'how many instances', positive)
     .description('set the number of instances, and wait until they run')
-    .option('--no-wait', 'only ask for it')
+    .option('--no-wait', 'do not wait until they run')
     .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --no-wait'))
     .action(run(scale))
   program

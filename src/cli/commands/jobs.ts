@@ -29,11 +29,15 @@ export function addJobCommands(program: Command, run: Runner): void {
   program
     .command('run')
     .argument('[name]', 'the service')
-    .argument('[command...]', 'after --: one word for its shell, or a program with its arguments')
-    .description('run a command in a container of its own; ends with its exit code')
-    .option('--timeout <seconds>', 'end it after so long, else by what the service says (a day)', whole)
-    .option('--follow', 'show what it writes until it has ended, as without it')
-    .option('--no-follow', 'only begin it')
+    .argument('[command...]', 'after --: one word for the shell, or a program with its arguments')
+    .description('run a command in a new container; exits with its exit code')
+    .option(
+      '--timeout <seconds>',
+      'stop it after this time (by default the setting of the service: a day)',
+      whole,
+    )
+    .option('--follow', 'show the output until the end (the default)')
+    .option('--no-follow', 'only start it')
     .addHelpText(
       'after',
       examples(
@@ -47,7 +51,7 @@ export function addJobCommands(program: Command, run: Runner): void {
   program
     .command('jobs')
     .argument('[name]', 'the service')
-    .description('list its job runs, the newest first')
+    .description('list the job runs of a service, newest first')
     .option('--limit <number>', 'how many', whole, 20)
     .addHelpText('after', examples('berth jobs nightly', 'berth jobs shop --limit 100 --json'))
     .action(run(listRuns))

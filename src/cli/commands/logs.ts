@@ -36,13 +36,13 @@ export function addLogCommands(program: Command, run: Runner): void {
   program
     .command('logs')
     .argument('[name]', 'the service')
-    .description("what instances write, a deploy's or a job run's log; or the requests that came")
-    .option('--access', 'the requests that came, and how they were answered')
+    .description('show the output of instances; or the log of a deploy or job run, or the requests')
+    .option('--access', 'the requests and their responses')
     .option('--deploy <id>', 'the log of this deploy instead')
     .option('--job <id>', 'the log of this job run instead')
-    .option('-f, --follow', 'go on with what comes; a deploy or job run until it is over')
-    .option('--tail <number>', 'begin with so many of the last lines (100)', whole)
-    .option('--timestamps', 'whole timestamps; on a terminal there are short ones anyway')
+    .option('-f, --follow', 'follow new lines; a deploy or job run until it ends')
+    .option('--tail <number>', 'start with this many of the last lines (100)', whole)
+    .option('--timestamps', 'full timestamps; a terminal shows short ones by default')
     .addHelpText(
       'after',
       examples(

@@ -18,8 +18,8 @@ export function addRollbackCommands(program: Command, run: Runner): void {
   program
     .command('rollback')
     .argument('[name]', 'the service')
-    .argument('[deploy]', 'which; without it you choose')
-    .description('go back to a former deploy')
+    .argument('[deploy]', 'the deploy; without it you choose')
+    .description('go back to an earlier deploy')
     .option('--no-follow', 'do not wait for it')
     .addHelpText(
       'after',

@@ -24,7 +24,7 @@ export function addScheduleCommands(program: Command, run: Runner): void {
   program
     .command('schedule')
     .argument('[name]', 'a cron job')
-    .description('when a cron job runs next, and how it went last')
+    .description('show the next and the last run of a cron job')
     .addHelpText('after', examples('berth schedule nightly', 'berth schedule nightly --json'))
     .action(run(showSchedule))
 }

@@ -37,7 +37,7 @@ export function addServiceCommands(program: Command, run: Runner): void {
     .addHelpText('after', examples('berth show shop', 'berth show shop --json'))
     .action(run(showOne))
   addSettingFlags(program.command('update').argument('[name]', 'the service'))
-    .description("change a service's settings; those given, an empty text or 0 clears one")
+    .description('change the given settings of a service; an empty text or 0 clears one')
     .addHelpText(
       'after',
       examples(
@@ -53,7 +53,7 @@ export function addServiceCommands(program: Command, run: Runner): void {
     .description('delete a service; asks for its name')
     .option('--yes', 'do not ask')
     .option('--delete-disk', 'delete its disk as well; it goes to the trash')
-    .option('--purge', 'with --delete-disk: delete its data at once, without the trash')
+    .option('--purge', 'with --delete-disk: delete its data immediately, without the trash')
     .option('--force', 'even if other services refer to it')
     .addHelpText('after', examples('berth delete shop', 'berth delete shop --yes --delete-disk'))
     .action(run(deleteService))

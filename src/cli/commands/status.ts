@@ -23,8 +23,8 @@ export function addStatusCommands(program: Command, run: Runner): void {
   program
     .command('status')
     .argument('[name]', 'the service')
-    .description('show the instances of a service as they are now')
-    .option('-w, --watch', 'go on looking, until Ctrl-C')
+    .description('show the current instances of a service')
+    .option('-w, --watch', 'refresh until Ctrl-C')
     .addHelpText('after', examples('berth status shop', 'berth status shop --watch'))
     .action(run(showStatus))
 }

@@ -23,10 +23,10 @@ interface UpOptions {
 export function addUpCommands(program: Command, run: Runner): void {
   program
     .command('up')
-    .argument('[name]', 'the service; else that of berth.json, else called like the folder')
+    .argument('[name]', 'the service; by default that of berth.json, or the name of the folder')
     .argument('[dir]', 'the folder', '.')
     .description('upload a folder and deploy it; creates the service if it does not exist')
-    .option('--type <type>', 'of a service that is created, such as private_service or static_site')
+    .option('--type <type>', 'the type of a new service, such as private_service or static_site')
     .option('-y, --yes', 'create the service without asking')
     .option('--clear-cache', 'build without the build cache')
     .option('--no-follow', 'do not wait for the deploy')

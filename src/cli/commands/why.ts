@@ -27,7 +27,7 @@ export function addWhyCommands(program: Command, run: Runner): void {
   program
     .command('why')
     .argument('[id]', 'a service or datastore, or the id of a deploy, job run, backup, …')
-    .description('why something failed, or what took so long')
+    .description('explain why something failed, or what took so long')
     .addHelpText('after', examples('berth why', 'berth why shop', 'berth why job-01k5yq0v3nhx8m2r7c9d4f6gbt'))
     .action(run(explain))
 }

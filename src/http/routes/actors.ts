@@ -9,7 +9,7 @@ export const actorRoutes = tagged('Actors', [
     method: 'GET',
     path: `${v1}/actors`,
     role: 'read',
-    summary: 'What is at work, and what is parked after an error of the server',
+    summary: 'Lists active actors, and actors that are parked after an error in the server',
     query: ActorsQuery,
     answer: z.array(Actor),
     handler: actors.listActors,
@@ -17,7 +17,7 @@ export const actorRoutes = tagged('Actors', [
   route({
     method: 'POST',
     path: `${v1}/actors/{id}/retry`,
-    summary: 'A parked actor goes on where it was',
+    summary: 'Resumes a parked actor',
     params: ActorParams,
     status: 202,
     answer: Actor,
@@ -28,7 +28,7 @@ export const actorRoutes = tagged('Actors', [
   route({
     method: 'POST',
     path: `${v1}/actors/{id}/discard`,
-    summary: 'Ends a parked actor and lists what it leaves behind; nothing of that is removed',
+    summary: 'Ends a parked actor and lists the objects that it leaves; none of them is removed',
     params: ActorParams,
     answer: DiscardedActor,
     problems: ['not_parked', 'docker_unavailable'],

@@ -9,7 +9,7 @@ export const diskRoutes = tagged('Disks', [
     method: 'GET',
     path: `${v1}/disks`,
     role: 'read',
-    summary: 'The disks of services, also those that were kept when their service was deleted',
+    summary: 'Lists the disks of services, including those of deleted services',
     answer: z.array(Disk),
     problems: ['docker_unavailable', 'docker_error'],
     handler: disks.listDisks,
@@ -17,7 +17,7 @@ export const diskRoutes = tagged('Disks', [
   route({
     method: 'DELETE',
     path: `${v1}/disks/{name}`,
-    summary: 'Deletes the disk of a service that was deleted; it goes to the trash first',
+    summary: 'Moves the disk of a deleted service to the trash',
     params: DiskParams,
     query: DeleteDiskQuery,
     problems: ['conflict', 'in_use', 'docker_unavailable', 'docker_error'],

@@ -11,7 +11,7 @@ export const domainRoutes = tagged('Domains', [
     path: `${v1}/services/{id}/domains`,
     role: 'read',
     scope: 'service',
-    summary: 'The hosts that lead to a service: its default one, then its own domains',
+    summary: 'Lists the hosts of a service: the default one, then its domains',
     params: ServiceParams,
     answer: z.array(ServiceDomain),
     handler: domains.listDomains,
@@ -19,7 +19,7 @@ export const domainRoutes = tagged('Domains', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/domains`,
-    summary: 'Adds a domain, at once; one that it has already changes nothing',
+    summary: 'Adds a domain, effective immediately; adding it again changes nothing',
     description:
       'Adds a domain, at once. One that the service has already changes nothing, and the answer is the ' +
       'same: 201 with the domain.',
@@ -33,7 +33,7 @@ export const domainRoutes = tagged('Domains', [
   route({
     method: 'DELETE',
     path: `${v1}/services/{id}/domains/{domain}`,
-    summary: 'Takes a domain away, at once',
+    summary: 'Removes a domain, effective immediately',
     params: DomainParams,
     problems: ['conflict'],
     handler: domains.removeDomain,

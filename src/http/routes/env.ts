@@ -12,7 +12,7 @@ export const envRoutes = tagged('Env', [
     path: `${v1}/services/{id}/env`,
     role: 'read',
     scope: 'service',
-    summary: 'The env variables, by key',
+    summary: 'Lists the env variables, by key',
     params: ServiceParams,
     answer: z.array(ShownEnvVar),
     handler: env.getEnv,

@@ -9,7 +9,7 @@ export const trashRoutes = tagged('Trash', [
     method: 'GET',
     path: `${v1}/trash`,
     role: 'read',
-    summary: 'Deleted datastores and disks that can be restored, the newest first',
+    summary: 'Lists deleted datastores and disks that can be restored, newest first',
     answer: z.array(TrashEntry),
     handler: trash.listTrash,
   }),
@@ -27,7 +27,7 @@ export const trashRoutes = tagged('Trash', [
   route({
     method: 'DELETE',
     path: `${v1}/trash/{id}`,
-    summary: 'Removes an entry at once, with its data and its final backup',
+    summary: 'Removes an entry immediately, with its data and its final backup',
     params: TrashParams,
     problems: ['conflict'],
     handler: trash.purgeTrash,

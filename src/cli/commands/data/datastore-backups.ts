@@ -20,15 +20,15 @@ import { printTable } from '../../terminal/table.ts'
 export function addBackupCommands(db: Command, run: Runner): void {
   db.command('backup')
     .argument('<name>', 'the datastore')
-    .description('back it up and check that; into a file, or kept on the server without one')
-    .option('--keep', 'keep it on the server too')
+    .description('create and verify a backup; to a file, or else kept on the server')
+    .option('--keep', 'also keep it on the server')
     .addHelpText('after', examples('berth db backup shop-db > shop-db.dump', 'berth db backup shop-db'))
     .action(run(backup))
   db.command('backups')
-    .argument('[name]', 'only those of this datastore')
-    .description('list them, also of datastores that are gone')
-    .option('--get <id>', 'print the file of this one')
-    .option('--rm <id>', 'delete this one')
+    .argument('[name]', 'only backups of this datastore')
+    .description('list backups, including those of deleted datastores')
+    .option('--get <id>', 'print the file of this backup')
+    .option('--rm <id>', 'delete this backup')
     .addHelpText(
       'after',
       examples('berth db backups shop-db', 'berth db backups --get bak-01jexample > shop-db.dump'),
@@ -36,7 +36,7 @@ export function addBackupCommands(db: Command, run: Runner): void {
     .action(run(listBackups))
   db.command('restore')
     .argument('<name>', 'the datastore')
-    .description('replace all its data by those of a file or a backup; a wrong one changes nothing')
+    .description('replace all data with those of a file or backup; an invalid one changes nothing')
     .option('--from <backup>', 'a backup on the server, instead of standard input')
     .option('--yes', 'do not ask')
     .addHelpText(

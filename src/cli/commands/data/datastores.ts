@@ -26,7 +26,7 @@ import { addClientCommands } from './datastore-shell.ts'
 export function addDatastoreCommands(program: Command, run: Runner): void {
   const db = program
     .command('db')
-    .description('managed Postgres and Redis: list them')
+    .description('list managed Postgres and Redis datastores')
     .addHelpText('after', examples('berth db', 'berth db create shop-db'))
     .action(run(list))
   db.command('ls')
@@ -36,17 +36,17 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
   addCreate(db, run)
   db.command('show')
     .argument('<name>', 'the datastore')
-    .description('what it is, how it is, and how services reach it')
+    .description('show the settings, the state and the addresses of a datastore')
     .addHelpText('after', examples('berth db show shop-db', 'berth db show shop-db --json'))
     .action(run(show))
   db.command('url')
     .argument('<name>', 'the datastore')
-    .description('print its address, with the password: the one for this host')
-    .option('--internal', 'the one that services reach it by')
+    .description('print the connection string for this host, with the password')
+    .option('--internal', 'the connection string for services')
     .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
     .action(run(printUrl))
   addFlags(db.command('update').argument('<name>', 'the datastore'))
-    .description('change its limits at once, without a restart, or when it is backed up')
+    .description('change limits (without a restart) or the backup schedule')
     .addHelpText(
       'after',
       examples(
@@ -59,14 +59,14 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
   addClientCommands(db, run)
   db.command('restart')
     .argument('<name>', 'the datastore')
-    .description('stop it in order and start it again')
+    .description('restart a datastore')
     .addHelpText('after', examples('berth db restart shop-db', 'berth db restart cache --json'))
     .action(run(restart))
   db.command('rm')
     .argument('<name>', 'the datastore')
-    .description('delete it; its data stay in the trash for a while; asks for its name')
+    .description('delete a datastore; its data stay in the trash for a while; asks for its name')
     .option('--yes', 'do not ask')
-    .option('--purge', 'delete its data at once, without the trash')
+    .option('--purge', 'delete its data immediately, without the trash')
     .option('--force', 'even if services refer to it')
     .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
     .action(run(remove))
@@ -75,13 +75,13 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
 function addCreate(db: Command, run: Runner): void {
   const command = db
     .command('create')
-    .argument('<name>', 'what it is to be called')
-    .description('create one and wait until it serves')
+    .argument('<name>', 'the new name')
+    .description('create a datastore and wait until it is available')
     .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
-    .option('--version <version>', 'of Postgres or Redis (postgres 17, redis 8)')
-    .addOption(new Option('--server-version <version>', 'its former name').hideHelp())
-    .option('--database <name>', 'of Postgres (its own name)')
-    .option('--username <name>', 'of Postgres (that of the database)')
+    .option('--version <version>', 'the version of Postgres (17) or Redis (8)')
+    .addOption(new Option('--server-version <version>', 'former name of --version').hideHelp())
+    .option('--database <name>', 'the database of Postgres (the name of the datastore)')
+    .option('--username <name>', 'the user of Postgres (the name of the database)')
   addFlags(command)
     .addHelpText(
       'after',
@@ -99,9 +99,9 @@ function addFlags(command: Command): Command {
   return command
     .option('--memory <MiB>', 'from 16; 0 is the default of the server', whole)
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
-    .option('--backup-schedule <cron>', 'when it is backed up, in UTC; an empty one for never')
-    .option('--backup-keep <number>', 'how many of these backups are kept (7)', whole)
-    .option('--shared-network <on|off>', 'every service may connect to it (off)', onOrOff)
+    .option('--backup-schedule <cron>', 'when to create backups, in UTC; empty for never')
+    .option('--backup-keep <number>', 'how many scheduled backups to keep (7)', whole)
+    .option('--shared-network <on|off>', 'allow all services to connect (off)', onOrOff)
 }
 
 interface SettingOptions {

@@ -15,7 +15,7 @@ import { sayKept } from '../../trash-entry.ts'
 export function addDiskCommands(program: Command, run: Runner): void {
   const disks = program
     .command('disks')
-    .description('the disks of services: list them')
+    .description('list the disks of services')
     .addHelpText('after', examples('berth disks', 'berth disks --json'))
     .action(run(list))
   disks
@@ -28,7 +28,7 @@ export function addDiskCommands(program: Command, run: Runner): void {
     .argument('<name>', 'the disk')
     .description('delete the disk of a deleted service; it goes to the trash')
     .option('--yes', 'do not ask')
-    .option('--purge', 'delete its data at once, without the trash')
+    .option('--purge', 'delete its data immediately, without the trash')
     .addHelpText(
       'after',
       examples('berth disks rm berth-svc-01jexample', 'berth disks rm NAME --yes --purge'),

@@ -17,7 +17,7 @@ import { printTable } from '../../terminal/table.ts'
 export function addTrashCommands(program: Command, run: Runner): void {
   const trash = program
     .command('trash')
-    .description('deleted datastores and disks: list them')
+    .description('list deleted datastores and disks')
     .addHelpText('after', examples('berth trash', 'berth trash --json'))
     .action(run(list))
   trash
@@ -38,7 +38,7 @@ export function addTrashCommands(program: Command, run: Runner): void {
   trash
     .command('purge')
     .argument('<name>', 'its name or its id')
-    .description('remove it at once, with its data; asks for its name')
+    .description('remove an entry and its data immediately; asks for its name')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples('berth trash purge shop-db', 'berth trash purge dsk-01jexample --yes'))
     .action(run(purge))

@@ -14,20 +14,20 @@ import { type Column, printTable } from '../../terminal/table.ts'
 export function addActorCommands(program: Command, run: Runner): void {
   program
     .command('actors')
-    .description('list what is at work, and what is parked')
-    .option('--parked', 'only what is parked')
+    .description('list active and parked actors')
+    .option('--parked', 'only parked actors')
     .addHelpText('after', examples('berth actors', 'berth actors --parked'))
     .action(run(list))
   program
     .command('retry')
     .argument('<id>', 'the parked actor')
-    .description('have a parked actor go on')
+    .description('resume a parked actor')
     .addHelpText('after', examples('berth retry edge', 'berth retry dep-01jexample'))
     .action(run(retry))
   program
     .command('discard')
     .argument('<id>', 'the parked actor')
-    .description('end a parked actor; what it made stays, and is listed')
+    .description('end a parked actor; lists the objects that it leaves')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples('berth discard dep-01jexample', 'berth discard bak-01jexample --yes'))
     .action(run(discard))

@@ -23,10 +23,10 @@ export function addApiCommands(program: Command, run: Runner): void {
     .command('api')
     .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
     .argument('<path>', 'below /api/v1, such as /services')
-    .description("call the server's API and print its answer")
+    .description("call the server's API and print the response")
     .option(
       '-f, --field <key=value>',
-      'a text of the body, or of the query of a GET; can be repeated',
+      'a text field of the body, or of the query of a GET; can be repeated',
       collect,
     )
     .option('-F, --typed-field <key=json>', 'the same with a JSON value', collect)

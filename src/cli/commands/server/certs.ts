@@ -22,8 +22,8 @@ export function addCertificateCommands(program: Command, run: Runner): void {
     .action(run(list))
   certs
     .command('retry')
-    .argument('<host>', 'which')
-    .description('try for one again, at once')
+    .argument('<host>', 'the host')
+    .description('retry a certificate now')
     .addHelpText(
       'after',
       examples('berth certs retry shop.example.com', 'berth certs retry shop.example.com --json'),

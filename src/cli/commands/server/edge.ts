@@ -22,7 +22,7 @@ export function addEdgeCommands(program: Command, run: Runner): void {
     .action(run(show))
   edge
     .command('upgrade')
-    .option('--force', 'replace it even when nothing newer is available')
+    .option('--force', 'replace it even if nothing newer is available')
     .description('replace it with the newest HAProxy; no request fails')
     .addHelpText('after', examples('berth edge upgrade', 'berth edge upgrade --force'))
     .action(run(upgrade))

@@ -31,8 +31,8 @@ export function addLoginCommands(program: Command, run: Runner): void {
   program
     .command('login')
     .argument('[url]', `the server's address (${defaultUrl})`)
-    .description('log in to a server; --server says what it is called here')
-    .option('--no-browser', 'only say which page to open')
+    .description('log in to a server; --server sets its local name')
+    .option('--no-browser', 'only print the page to open')
     .addHelpText(
       'after',
       examples(
@@ -45,12 +45,12 @@ export function addLoginCommands(program: Command, run: Runner): void {
   program
     .command('logout')
     .argument('[server]', 'its name or address')
-    .description('forget the token of a server')
+    .description('delete the token of a server')
     .addHelpText('after', examples('berth logout', 'berth logout production'))
     .action(run(logOut))
   program
     .command('whoami')
-    .description('show which server this talks to, and as whom')
+    .description('show the server and the account in use')
     .addHelpText('after', examples('berth whoami', 'berth whoami --server production'))
     .action(run(whoAmI))
 }

@@ -13,7 +13,7 @@ import { printTable } from '../../terminal/table.ts'
 export function addRegistryCommands(program: Command, run: Runner): void {
   const registries = program
     .command('registries')
-    .description('credentials of image registries: list them')
+    .description('list credentials of image registries')
     .addHelpText('after', examples('berth registries', 'berth registries ls --json'))
     .action(run(list))
   registries
@@ -24,10 +24,10 @@ export function addRegistryCommands(program: Command, run: Runner): void {
   registries
     .command('add')
     .argument('<host>', 'as in the names of its images, such as ghcr.io')
-    .description('keep credentials; the password comes from a prompt, or from a pipe')
-    .requiredOption('-u, --username <name>', 'who pulls')
-    .option('--password-stdin', 'take the password from the pipe, as without it where there is one')
-    .option('--no-verify', 'do not ask the registry whether it takes them')
+    .description('store credentials; the password is read from a prompt or a pipe')
+    .requiredOption('-u, --username <name>', 'the user name')
+    .option('--password-stdin', 'read the password from standard input (the default in a pipe)')
+    .option('--no-verify', 'do not verify them with the registry')
     .addHelpText(
       'after',
       examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada'),
@@ -35,8 +35,8 @@ export function addRegistryCommands(program: Command, run: Runner): void {
     .action(run(add))
   registries
     .command('rm')
-    .argument('<host>', 'which')
-    .description('forget the credentials')
+    .argument('<host>', 'the registry')
+    .description('delete the credentials')
     .addHelpText(
       'after',
       examples('berth registries rm ghcr.io', 'berth registries rm registry.example.com:5000'),

@@ -19,14 +19,14 @@ export function addServerCommands(program: Command, run: Runner): void {
     .action(run(listServers))
   servers
     .command('use')
-    .argument('<name>', 'which')
-    .description('make one the default')
+    .argument('<name>', 'the server')
+    .description('set the default server')
     .addHelpText('after', examples('berth servers use production', 'berth servers use local'))
     .action(run(useServer))
   servers
     .command('rm')
-    .argument('<name>', 'which')
-    .description('forget one, with its token')
+    .argument('<name>', 'the server')
+    .description('remove a server and its token')
     .addHelpText('after', examples('berth servers rm production', 'berth servers rm local'))
     .action(run(forgetServer))
   program
