@@ -1,5 +1,5 @@
-// The access lines of HAProxy as they come, from its ring in memory.
-// A ring begins with what is still in it; where the reader was is known by the id of its last line.
+// The access lines of HAProxy, read from its ring buffer in memory. The ring starts with the oldest line that
+// it still holds, so a reader finds its position by the id of the last line that it read.
 import { settleWithin } from '../async/settle-within.ts'
 import type { EdgeFiles } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'

@@ -22,7 +22,7 @@ export interface AccessLine {
   bytesOut: number
   /** From the first byte of the request to the last of the answer. */
   durationMs: number
-  /** Until the body of the answer began: what is said of latency, also of streams. */
+  /** Time until the body of the response began: the latency, also for streams. */
   firstByteMs: number
   userAgent: string | null
 }

@@ -126,10 +126,10 @@ function ownerText({ socketOwner }: Frame): string {
   return socketOwner ? ` uid ${socketOwner.uid} gid ${socketOwner.gid}` : ''
 }
 
-// Without abortonclose the count of open requests stays wrong for seconds after a client left. The pages are
-// put together only when one is needed: made ready for each request they cost a tenth of the edge's pace.
-// Applications close idle connections, gunicorn after 2 s, Node after 5 s: a POST that is on its way then
-// cannot be tried again. So ours are given up before.
+// Without abortonclose, the count of open requests stays wrong for seconds after a client has left. Error
+// pages are built only when needed: building them for each request costs a tenth of the throughput.
+// Applications close idle connections (gunicorn after 2 s, Node after 5 s), and a POST in flight then cannot
+// be retried, so the edge closes its idle connections earlier.
 function defaultsSection(files: EdgeFiles): string {
   const part = (name: AnswerName, end: string) =>
     `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${files.pages})]`
@@ -167,7 +167,7 @@ ${page(504, 'slow')}
 /** A cookie that is not the API's: sites below the same domain can set some for its host, 4 KiB each. */
 const foreignCookie = '(?<![^; ])(?!svc_)[^; ][^;]*'
 
-/** The API itself. What the edge says of the client is believed because of the secret. */
+/** The API itself. It trusts the edge's headers about the client because of the secret. */
 function dashboardSection({ dashboard }: Frame): string {
   if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
   // A connection to it is never shared: a misrouted response would show secrets to another client.

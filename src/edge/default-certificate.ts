@@ -1,4 +1,5 @@
-// The certificate for who asks for no host that has one: self-signed, made once. HAProxy starts without none.
+// The default certificate for clients that request no known host: self-signed, created once. HAProxy does not
+// start without a certificate.
 import { existsSync } from 'node:fs'
 import { writeWhole } from './files.ts'
 

@@ -1,5 +1,5 @@
-// From what HAProxy has to what it should have: commands, in an order in which no request meets nothing.
-// What takes requests comes before what sends them there; what loses them comes last.
+// The commands that change HAProxy from its current state to the wanted one, in an order in which no request
+// fails: targets are added before the rules that send requests to them, and removed after those rules.
 
 import { type EdgeFiles, fileNameOf } from './files.ts'
 import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'
@@ -47,7 +47,7 @@ function open(name: string, has: ServerState | undefined, { address, port, state
   return commands
 }
 
-/** Not `drain`: that still serves who comes with a sticky cookie. What is open goes on. */
+/** Not `drain`, which still serves clients with a sticky cookie. Open requests continue. */
 function close(name: string, has: ServerState, upstream: Upstream | null): Command[] {
   const commands: Command[] = has.isOpen ? [{ text: `set server ${name} state maint` }] : []
   if (upstream === null && has.port !== 1) commands.push({ text: `shutdown sessions server ${name}` })
@@ -65,8 +65,8 @@ function surplus({ servers }: RuntimeState, { pools }: Routes): Command[] {
 }
 
 /**
- * By host, what installs, renews or takes away its certificate. Apart from all else: HAProxy has one
- * transaction for all of them, and one that was left open must not hold up a deploy.
+ * The commands that install, renew or remove certificates, by host. They are separate, because HAProxy has
+ * one transaction for all certificates, and one that was left open must not delay a deploy.
  */
 export function certificateChanges(
   found: RuntimeState,
@@ -127,7 +127,7 @@ function mapped({ maps: known }: RuntimeState, { maps }: Routes, files: EdgeFile
   )
 }
 
-/** What HAProxy has once it did all that; its certificates are looked after by themselves. */
+/** The state of HAProxy after these commands. Certificates are tracked separately. */
 export function expectedState(wanted: Routes, found: RuntimeState): RuntimeState {
   const servers: RuntimeState['servers'] = new Map()
   for (const [name, { weight }] of found.servers) {

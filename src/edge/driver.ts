@@ -13,15 +13,15 @@ import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
 const reloadMs = 10_000
 const lookAgainMs = 50
 
-/** A class, because what it does is many small things around what it believes HAProxy has. */
+/** A class, because it consists of many small operations on the assumed state of HAProxy. */
 export class Driver {
   readonly #files: EdgeFiles
   readonly #given: Omit<Frame, 'slots'>
-  /** The one that takes new connections. */
+  /** The process that accepts new connections. */
   #current: DrivenProcess
   /** Those that finish their connections. Their requests need the current upstreams too. */
   #retired: DrivenProcess[] = []
-  /** What each file says, by its path. */
+  /** The last written content of each file, by path. */
   readonly #written = new Map<string, string>()
   #pools: number
   readonly #slots = new Map<number, number>()
@@ -69,7 +69,7 @@ export class Driver {
       if (codeOf(error) !== 'edge_refused') throw error
       await this.#change(routes)
     }
-    // A retired one that has fewer slots, or has just ended, must not delay the current one.
+    // A retired process that has fewer slots or has just ended must not delay the current one.
     for (const one of this.#retired) await one.change(routes).catch(() => undefined)
     const refusals = await this.#current.changeCertificates(routes)
     const hosts = routes.certificates.map(({ host }) => host)
@@ -96,7 +96,7 @@ export class Driver {
     return open
   }
 
-  /** Only where it says something else than before. */
+  /** Writes only changed content. */
   async #write(path: string, text: string): Promise<void> {
     if (this.#written.get(path) === text) return
     await writeWhole(path, text)
@@ -131,7 +131,7 @@ export class Driver {
   async #requireFrame(): Promise<void> {
     const wanted = fingerprintOf(this.#files, this.#frame())
     if (await this.#hasFrame(wanted)) return
-    // The master hangs up on who asked.
+    // The master closes the connection on which it got the command.
     await this.#current.master.ask('reload').catch(() => '')
     for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
       if (await this.#isUpWith(wanted).catch(() => false)) return

@@ -17,12 +17,12 @@ export interface EdgeFiles {
   pages: string
   certificateList: string
   certificate(host: string): string
-  /** What is served to who asks for no host with a certificate. */
+  /** Served to clients that request no host with a certificate. */
   defaultCertificate: string
   adminSocket: string
   masterSocket: string
   verifySocket: string
-  /** The root directory of a worker that has given up its rights. */
+  /** The root directory of a worker after it has dropped its privileges. */
   emptyDirectory: string
   pidFile: string
   output: string
@@ -57,7 +57,7 @@ export function openEdgeFiles(dataDir: string): EdgeFiles {
     const reason = `${files.verifySocket} is too long for the name of a socket`
     throw new Failure('edge_unusable', reason, 'choose a shorter --data-dir')
   }
-  // They stand unquoted in the configuration and in commands.
+  // Paths are unquoted in the configuration and in commands.
   if (!/^[\w./@+-]+$/.test(directory)) {
     const reason = `${directory} has characters that HAProxy would take for its own`
     throw new Failure('edge_unusable', reason, 'choose a --data-dir of letters, digits and ./@+-_')
@@ -88,7 +88,7 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await rename(draft, path)
 }
 
-/** Takes away the certificates of hosts that have none any more; answers their paths. */
+/** Removes the certificates of hosts that no longer have one, and returns their paths. */
 export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string[]): string[] {
   const folder = join(files.directory, 'certificates')
   const kept = new Set([files.defaultCertificate, ...hosts.map(files.certificate)])
@@ -100,7 +100,10 @@ export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string
   return gone
 }
 
-/** By which the daemon knows the edge: made once, or every start of the daemon would be a reload. */
+/**
+ * The secret by which the API recognizes the edge. It is created once, or every start of the daemon would
+ * need a reload.
+ */
 export function keepSecret({ directory }: EdgeFiles): string {
   const path = join(directory, 'secret')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''

@@ -20,6 +20,6 @@ export interface Frame {
   proof: Proof
   /** How many pools there are. */
   pools: number
-  /** Slots of those that have more than the least, by number. */
+  /** The number of slots of pools that have more than the minimum, by pool number. */
   slots: ReadonlyMap<number, number>
 }

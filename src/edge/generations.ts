@@ -45,7 +45,7 @@ export function listGenerations(files: EdgeFiles): EdgeFiles[] {
   return [...(hasFirst ? [first] : []), ...later.map((number) => generationOf(files, number))]
 }
 
-/** The newest one that accepts connections; null when none does. */
+/** The newest generation that accepts connections; null if none does. */
 export async function findAccepting(files: EdgeFiles): Promise<EdgeFiles | null> {
   for (const one of listGenerations(files).reverse()) if (await isAccepting(one)) return one
   return null
@@ -69,7 +69,7 @@ export async function closeListeners(files: EdgeFiles): Promise<void> {
   if (!existsSync(retiredFile(files))) await writeWhole(retiredFile(files), new Date().toISOString())
 }
 
-/** When its listeners were closed; null for one that was not retired. */
+/** When its listeners were closed; null if it is not retired. */
 export function retiredAt(files: EdgeFiles): number | null {
   try {
     return Date.parse(readFileSync(retiredFile(files), 'utf8')) || null

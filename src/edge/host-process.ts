@@ -11,8 +11,8 @@ import { readWorkers } from './workers.ts'
 
 export interface EdgeProcess {
   /**
-   * Resolves when it serves; one that serves already is left alone. A new one takes the listening sockets of
-   * `former`. Throws `edge_unavailable` with why.
+   * Resolves when HAProxy serves; a serving process is left alone. A new process takes over the listening
+   * sockets of `former`. Throws `edge_unavailable` with the reason.
    */
   ensure(signal: AbortSignal, former?: EdgeFiles | null): Promise<void>
   /** Ends it. Not there is fine. */
@@ -30,7 +30,7 @@ export function workerUser(passwd = readFileSync('/etc/passwd', 'utf8')) {
 }
 
 const startMs = 10_000
-/** One that is there may be busy with a reload, or hang. */
+/** A running process may be busy with a reload, or hang. */
 const patienceMs = 5_000
 const lookAgainMs = 25
 
@@ -58,7 +58,7 @@ export async function hostVersion(signal: AbortSignal): Promise<string> {
   }
 }
 
-/** Looks again until it serves, the time is over, or `isOver` says that there is nothing to wait for. */
+/** Polls until HAProxy serves, the time is over, or `isOver` returns true. */
 export async function servesWithin(
   files: EdgeFiles,
   withinMs: number,
@@ -89,7 +89,7 @@ function start(files: EdgeFiles, former: EdgeFiles | null) {
   const handover = former ? ['-x', former.adminSocket] : []
   let reason: string | null = null
   let isEnded = false
-  // A group of its own: what ends the daemon's does not end this.
+  // In its own process group, so that a signal to the daemon's group does not end it.
   const child = spawn('haproxy', ['-W', ...sockets, ...handover, '-f', files.configuration], {
     detached: true,
     stdio: ['ignore', output, output],
@@ -108,7 +108,7 @@ function start(files: EdgeFiles, former: EdgeFiles | null) {
   return { hasEnded: () => isEnded, reason: () => reason }
 }
 
-/** The alerts of a start that failed, or all that it said. */
+/** The alerts of a failed start, or else its whole output. */
 export function lastWords(files: Pick<EdgeFiles, 'output'>): string {
   try {
     return alertsIn(readFileSync(files.output, 'utf8'))

@@ -1,6 +1,6 @@
-// How much of the edge one client may use, and what happens when the edge is nearly full.
-// The counters are kept by HAProxy. After a reload they begin at zero in the new worker; the old one keeps
-// its own until its connections have ended.
+// How much of the edge one client may use, and what happens when the edge is nearly full. HAProxy keeps the
+// counters. After a reload they start at zero in the new worker; the old worker keeps its own until its
+// connections have ended.
 
 export interface Limits {
   /** Connections of each of the two frontends. */
@@ -21,7 +21,7 @@ const bytesPerConnection = 64 * 1024
 const memoryShare = 1 / 4
 const bounds = { least: 1000, most: 50_000 }
 
-/** What is derived from the memory of the host, and what the options say. */
+/** The limits, derived from the memory of the host and the options. */
 export function limitsFor(
   memoryBytes: number,
   { connectionsPerAddress, requestsPerAddress }: Omit<Limits, 'connections'>,

@@ -1,5 +1,5 @@
-// What the edge itself answers: small pages, JSON for who asks for it, each with the request's id.
-// HAProxy fills in `%[…]`; a percent sign of a page's own is written twice.
+// The edge's own responses: small pages, or JSON for clients that request it, each with the request's id.
+// HAProxy expands `%[…]`, so a literal percent sign is doubled.
 
 interface Answer {
   code: string
@@ -7,7 +7,7 @@ interface Answer {
   words: string
 }
 
-/** By the word that the configuration knows them by. */
+/** By the name that the configuration uses. */
 export const answers = {
   unknown: {
     code: 'unknown_host',
@@ -78,7 +78,7 @@ const errors: [name: AnswerName, status: number][] = [
 ]
 const id = '%[var(txn.id)]'
 
-/** A map of what is before and after the id: `unready..head` of a page, `unready.json.head` of a problem. */
+/** A map of the text before and after the id: `unready..head` of a page, `unready.json.head` of a problem. */
 export function pagesText(): string {
   const lines = errors.flatMap(([name, status]) => {
     const [pageHead, pageTail] = htmlOf(name).split(id)

@@ -1,5 +1,5 @@
 // Whether a connection to a public port reaches this edge. Only this edge can answer a nonce, because its
-// configuration holds the key. A program that has taken the port, or shares it, answers something else.
+// configuration contains the key. Another program on the port gives a different response.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -7,7 +7,7 @@ import { codeOf } from '../errors.ts'
 
 /** How an edge proves that it is the one of this server. */
 export interface Proof {
-  /** The host name that the edge answers itself. It is random, so that no client can ask for it. */
+  /** The host name that the edge answers itself. It is random, so no client can request it. */
   host: string
   /** In base64, as HAProxy expects it. */
   key: string
@@ -45,7 +45,7 @@ export function proofBackend({ key }: Proof): string {
  http-request return status 200 content-type text/plain lf-string "%[path,hmac(sha256,${key}),hex]"`
 }
 
-/** Asks once, on a connection of its own. Rejects only with the signal. */
+/** Sends one request on a new connection. Rejects only with the signal. */
 export async function findAnswerer(target: PortTarget, proof: Proof, signal: AbortSignal): Promise<Answerer> {
   const path = `/${randomBytes(16).toString('hex')}`
   const expected = createHmac('sha256', Buffer.from(proof.key, 'base64')).update(path).digest('hex')
@@ -68,7 +68,7 @@ function ask(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { host: address, port, path, headers: { host }, agent: false as const, signal }
-    // The certificate proves nothing here: without a name of its own the edge shows a self-signed one.
+    // The certificate proves nothing here: the edge uses a self-signed one for unknown names.
     const asking = isTls
       ? requestHttps({ ...options, servername: host, rejectUnauthorized: false })
       : requestHttp(options)

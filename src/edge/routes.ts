@@ -1,7 +1,7 @@
-// What the edge should be serving: pools of upstreams, and maps that say which host gets which pool.
-// It is whole. What is not in it is taken away, so it is always made from committed rows.
+// What the edge must serve: pools of upstreams, and maps from hosts to pools. It is complete, built from
+// committed rows; anything that is not in it is removed.
 
-/** The upstreams of one service. Its place (`p7`) stays the same as long as the service is there. */
+/** The upstreams of one service. Its name (`p7`) does not change during the life of the service. */
 export interface Pool {
   name: string
   /** By slot: `s1` is the first. */
@@ -11,7 +11,7 @@ export interface Pool {
 export interface Upstream {
   address: string
   port: number
-  /** verifying: reached by a verification alone; ready: serves; leaving: only finishes what is open. */
+  /** verifying: gets only verification requests; ready: serves; leaving: only finishes open requests. */
   state: 'verifying' | 'ready' | 'leaving'
 }
 
@@ -29,8 +29,8 @@ export interface Routes {
   /** In the order of their numbers; `pools[0]` is `p1`. */
   pools: Pool[]
   /**
-   * hosts: host to pool, `suspended` or `dashboard`; https: hosts that http leads to https; hsts: host to
-   * header; challenges: ACME token to answer; body-limits: host to bytes; timeouts: host to milliseconds.
+   * hosts: host to pool, `suspended` or `dashboard`; https: hosts that http redirects to https; hsts: host to
+   * header; challenges: ACME token to response; body-limits: host to bytes; timeouts: host to milliseconds.
    */
   maps: Record<MapName, Map<string, string>>
   certificates: Certificate[]

@@ -12,7 +12,7 @@ const smallBodyBytes = 16 * 1024
 const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
 
-/** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
+/** The routing of http requests: HAProxy answers ACME challenges itself, and redirects to https. */
 export function httpRouting(files: EdgeFiles, { limits, proof }: Pick<Frame, 'limits' | 'proof'>): string {
   const hasCertificate = `{ var(txn.host),map_str(${files.map('https')}) -m found }`
   return [
@@ -33,7 +33,7 @@ export function routing(files: EdgeFiles): string {
 
 type AnsweringParts = Pick<Frame, 'httpsPort' | 'proof'>
 
-/** What is answered here, as backends: a rule that need not be looked at costs nothing. */
+/** The edge's own responses, as backends: a rule that is not evaluated costs nothing. */
 export function answeringBackends(files: EdgeFiles, { httpsPort, proof }: AnsweringParts): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
@@ -211,7 +211,7 @@ export function answering(name: AnswerName, status: number): string {
   ].join('\n')
 }
 
-/** As one word of the configuration, whatever is in it. */
+/** One quoted word of the configuration, with any content. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-// What HAProxy says it has, read whole: after a start of either side nothing else is believed.
+// The state that HAProxy reports, read completely. After a start of either side nothing else is trusted.
 import { X509Certificate } from 'node:crypto'
 import type { EdgeFiles } from './files.ts'
 import { type MapName, mapNames } from './routes.ts'
@@ -15,7 +15,7 @@ export interface RuntimeState {
   /** By `p1/s2`. */
   servers: Map<string, ServerState>
   maps: Record<MapName, Map<string, string>>
-  /** Name of the file, without its ending, to the fingerprint of what it has. */
+  /** Fingerprints of installed certificates, by file name without extension. */
   certificates: Map<string, string>
 }
 
@@ -63,7 +63,7 @@ async function readCertificates(runtime: Runtime, files: EdgeFiles): Promise<Run
   return found
 }
 
-/** As HAProxy shows it. Parsed once: it is asked for at every comparison. */
+/** In HAProxy's format. Cached, because every comparison needs it. */
 export function fingerprintOfPem(pem: string): string {
   const known = fingerprints.get(pem)
   if (known !== undefined) return known

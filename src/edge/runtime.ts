@@ -1,5 +1,5 @@
-// HAProxy's runtime socket: one command per connection, bounded, its answer as text.
-// A refusal is text like any other answer; who sends a command says which answers are fine.
+// HAProxy's runtime socket: one command per connection, with limits, and its response as text. A refusal is
+// text like any other response, so the caller decides which responses are expected.
 import { connect, type Socket } from 'node:net'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts'
 export interface Runtime {
   /** Throws `edge_unavailable` without a response. */
   ask(command: string): Promise<string>
-  /** Like `ask`, for what changes something. Throws `edge_refused` for any answer that is not expected. */
+  /** Like `ask`, for commands that change something. Throws `edge_refused` for an unexpected response. */
   change(command: string, expected?: RegExp): Promise<void>
   /**
    * A response without an end, until the other side closes or `signal` is aborted. Yields batches of lines.
@@ -20,7 +20,7 @@ const answerMs = 5_000
 const manyAtOnce = 32 * 1024
 /** The pause between two readings. */
 export const restMs = 250
-/** What HAProxy says where it did what was asked. */
+/** The responses of HAProxy to successful commands. */
 const fine = new RegExp(
   [
     '^\\s*$',
@@ -75,7 +75,10 @@ export function openRuntime(path: string): Runtime {
   }
 }
 
-/** HAProxy sends each line by itself to who has read all before it, which costs it more than the line. */
+/**
+ * HAProxy sends each line separately to a reader that is up to date, which costs it more than the
+ * line itself.
+ */
 async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<string[]> {
   let text = ''
   socket.setEncoding('utf8')

@@ -1,5 +1,5 @@
-// The processes behind the edge: the master, the worker that serves, and older ones that finish what is open.
-// After a reload the runtime socket knows the new worker only; old ones are asked through the master.
+// The processes of the edge: the master, the serving worker, and older workers that finish open requests.
+// After a reload the runtime socket reaches only the new worker; older ones are reached through the master.
 import type { Runtime } from './runtime.ts'
 
 export interface Workers {

@@ -1,12 +1,12 @@
-// The key of an account with a CA: makes it, and signs requests with it (RFC 8555 section 6.2).
-// jose is loaded with the first use, so that a daemon without certificates pays nothing for it.
+// The key of an ACME account: creates it, and signs requests with it (RFC 8555 section 6.2). jose is loaded
+// at the first use, so a daemon without certificates does not load it.
 import type { JWK } from 'jose'
 
 /** The private key as JSON, to be kept. */
 export type AccountJwk = JWK
 
 export interface AccountKey {
-  /** Answers a challenge: the token, and which account was asked. */
+  /** The key authorization of a challenge: its token and a thumbprint of the account key. */
   authorize(token: string): string
   /** `kid` is the account's address; null while it has none. */
   sign(payload: object | null, header: { url: string; nonce: string; kid: string | null }): Promise<object>

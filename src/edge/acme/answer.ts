@@ -1,5 +1,5 @@
-// One request to a CA: over TLS, bounded in time and in size.
-// Every address comes from the CA; one that is not https is refused, but on this host's own loopback.
+// One request to a CA over TLS, with limits on time and size. All URLs come from the CA; http is refused
+// except on loopback.
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
 import { duration, size } from '../../quantities.ts'
@@ -65,7 +65,7 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** fetch says only "fetch failed": why is in the cause. */
+/** fetch only reports "fetch failed"; the reason is in the cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const first = cause instanceof AggregateError ? cause.errors[0] : cause

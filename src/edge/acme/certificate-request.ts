@@ -1,11 +1,11 @@
-// The key of a certificate and the request for it (RFC 2986): ECDSA P-256, one host in its alternative names.
-// @peculiar/x509 wants `reflect-metadata` before it, and both are loaded with the first use.
+// The key of a certificate and its signing request (RFC 2986): ECDSA P-256, one host in the alternative
+// names. @peculiar/x509 needs `reflect-metadata` first; both are loaded at the first use.
 import { webcrypto } from 'node:crypto'
 
 export interface CertificateRequest {
   /** PKCS #8, PEM, without a blank line. */
   keyPem: string
-  /** DER in base64url, as the CA wants it. */
+  /** DER in base64url, as ACME requires. */
   csr: string
 }
 

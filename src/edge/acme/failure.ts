@@ -5,7 +5,7 @@ export type AcmeCode = 'acme_unreachable' | 'acme_rate_limited' | 'acme_rejected
 
 export interface AcmeDetails {
   hint?: string
-  /** RFC 3339: the CA wants no question before it. */
+  /** RFC 3339: the earliest time for another request. */
   retryAt?: string | null
   /** Such as `rejectedIdentifier`, without the prefix that all of them have. */
   problem?: string | null

@@ -9,7 +9,7 @@ import { AcmeFailure } from './failure.ts'
 import { challengeFailure, type Problem, retryAtOf } from './refusal.ts'
 import { type Account, jsonOf, locationOf, openSession, type Session } from './session.ts'
 
-/** What is needed to fetch a certificate that was asked for. */
+/** What is needed to download the certificate of a pending order. */
 export interface PendingOrder {
   url: string
   keyPem: string
@@ -27,7 +27,7 @@ export interface Wanted {
   account: Account
   host: string
   challenges: Challenges
-  /** An order of an earlier life; one that came to nothing is forgotten. */
+  /** The order of an earlier attempt. One that cannot be completed is dropped. */
   pending: PendingOrder | null
   onPending(order: PendingOrder): void
 }
@@ -76,7 +76,7 @@ export async function issueCertificate(wanted: Wanted, signal: AbortSignal): Pro
   return collect(session, host, { url, keyPem }, signal)
 }
 
-/** null when that order leads nowhere any more. */
+/** Null if the order can no longer be completed. */
 async function resume(session: Session, host: string, pending: PendingOrder, signal: AbortSignal) {
   try {
     return await collect(session, host, pending, signal)
@@ -105,7 +105,9 @@ async function collect(
   return bundleOf(host, keyPem, text)
 }
 
-/** Shows the CA that this server answers for the host. The answer is taken away again, come what may. */
+/**
+ * Proves to the CA that this server controls the host. The challenge response is always removed afterwards.
+ */
 async function prove(session: Session, { host, challenges }: Wanted, url: string, signal: AbortSignal) {
   const authorization = authorizationIn(await session.post(url, null))
   if (authorization.status === 'valid') return

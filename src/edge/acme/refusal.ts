@@ -14,7 +14,7 @@ const typePrefix = 'urn:ietf:params:acme:error:'
 const longestWords = 500
 const longestWaitMs = 7 * 24 * 60 * 60 * 1000
 
-/** The failure that an answer with a status from 400 stands for. */
+/** Converts a response with a status of 400 or above to a failure. */
 export function refusalOf(answer: Answer): AcmeFailure {
   const problem = problemIn(answer.text)
   const { host } = new URL(answer.url)
@@ -78,7 +78,7 @@ function typeOf(problem: Problem | null): string | null {
   return type.slice(typePrefix.length, typePrefix.length + 60)
 }
 
-/** `detail`, and that of what it is made of where that says more. */
+/** `detail`, with the details of its subproblems if they contain more. */
 function wordsOf(problem: Problem | null): string | null {
   const parts = Array.isArray(problem?.subproblems) ? problem.subproblems : []
   const details = [problem, ...parts].map((one) => (one as Problem | null)?.detail)

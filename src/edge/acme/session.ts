@@ -14,7 +14,7 @@ export interface Account {
 export interface Session {
   newOrderUrl: string
   authorize: AccountKey['authorize']
-  /** A payload of null only asks. Throws what the CA refuses with. */
+  /** A payload of null is a POST-as-GET. Throws the refusal of the CA. */
   post(url: string, payload: object | null): Promise<Answer>
 }
 
@@ -89,7 +89,7 @@ export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T 
   throw strange(url, 'answers with something that is no ACME')
 }
 
-/** Where the thing is that a request has made. */
+/** The URL of the object that a request created. */
 export function locationOf({ url, headers }: Answer): string {
   const location = headers.get('location')
   if (!location) throw strange(url, 'does not say where the new thing is')
