@@ -1,4 +1,4 @@
-// Actors: all that are not over, and what an administrator does about parked ones.
+// Actors: lists all unfinished ones; an administrator can retry or discard parked ones.
 import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
 import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
@@ -33,7 +33,7 @@ export async function retryActor({ context, params, eventId }: Call<ActorParams>
   return repeatRetry(context, { id })
 }
 
-/** What a repetition gets: the actor as it is now. */
+/** The response to a repeated request: the actor as it is now. */
 export function repeatRetry(context: HttpContext, { id }: { id: string }): Actor {
   const { actors } = context.storage
   const record = actors.record(id)
@@ -46,7 +46,7 @@ export function repeatRetry(context: HttpContext, { id }: { id: string }): Actor
   return findActor(context.storage, id)
 }
 
-/** What it made is listed before it ends: an engine that does not answer refuses that. */
+/** Its objects are listed before it ends, so the discard fails while the engine does not respond. */
 export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
   const { storage, actors, observe } = context
   const found = requireParked(storage, params.id)

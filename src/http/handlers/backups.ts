@@ -1,4 +1,4 @@
-// Backups of datastores: begun, listed, handed out, deleted. They outlive their datastore.
+// Backups of datastores: start, list, download, delete. They outlive their datastore.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
@@ -60,7 +60,7 @@ export async function createBackup(call: Call<DatastoreParams>): Promise<Backup>
   return toBackup(context, record)
 }
 
-/** What a repetition gets: the backup as it is now. */
+/** The response to a repeated request: the backup as it is now. */
 export function repeatBackup(context: HttpContext, { id }: { id: string }): Backup {
   return toBackup(context, findBackup(context.storage, id))
 }

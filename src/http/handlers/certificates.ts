@@ -1,4 +1,4 @@
-// Certificates: made by themselves for every public host; a person reads them, or asks for the next try.
+// Certificates. They are ordered automatically for every public host; users list them and trigger retries.
 import type { HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
@@ -7,7 +7,7 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/by.ts'
 
-/** Of a service, with those that were given up. */
+/** Per service, including released ones. */
 const mostLookedAt = 500
 
 /** By host; of a host the newest one. */
@@ -28,7 +28,7 @@ export function certificateHistory({ context, params }: Call<CertificateParams>)
   return context.storage.actors.history(findCertificate(context, params.id).id)
 }
 
-/** One that is tried for already answers as it is. */
+/** A certificate with an attempt in progress is returned unchanged. */
 export async function retryCertificate(call: Call<CertificateParams>): Promise<Certificate> {
   const { context, params, eventId } = call
   const { id, status } = findCertificate(context, params.id)

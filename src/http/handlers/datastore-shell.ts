@@ -6,7 +6,9 @@ import { type Call, Conversation } from '../pipeline/route.ts'
 import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
 import { openDatastoreShell } from '../server/datastore-shell.ts'
 
-/** Throws `not_found`, `conflict` for one that does not serve, `unavailable` at the limit of shells. */
+/**
+ * Throws `not_found`, `conflict` if the datastore is not available, and `unavailable` at the limit of shells.
+ */
 export function openDatastoreClient({ context, params, caller, log, requestId }: Call<DatastoreParams>) {
   const record = findDatastore(context.storage, params.id)
   refuseIdle(record)

@@ -1,4 +1,4 @@
-// Managed datastores. Handlers speak to the actor and wait for what is committed; they never change Docker.
+// Managed datastores. Handlers send events to the actor and wait for commits; they never change Docker.
 
 import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
@@ -60,7 +60,7 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   return toDatastore(context, record!)
 }
 
-/** What a repetition of a creation gets: the datastore as it is now. */
+/** The response to a repeated creation: the datastore as it is now. */
 export function repeatDatastore(context: HttpContext, { id }: { id: string }): Datastore {
   return toDatastore(context, findDatastore(context.storage, id))
 }
@@ -207,7 +207,7 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
 
 type Send = Parameters<HttpContext['actors']['send']>
 
-/** One that was parked after a bug goes on first: else nothing could delete it. */
+/** A parked actor is resumed first, or the datastore could not be deleted. */
 async function tell(
   { actors }: HttpContext,
   { id, status }: DatastoreRecord,

@@ -1,5 +1,5 @@
-// Deploys: asked for here, carried out by their actors.
-// 202 means committed; the deploy goes on whatever becomes of the request.
+// Deploys: requested here, run by their actors. 202 means committed; the deploy continues whatever happens to
+// the request.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type {
   CreateDeploy,

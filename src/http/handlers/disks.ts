@@ -1,4 +1,4 @@
-// The disks of this server, as Docker has them: the only way to find those that outlived their services.
+// The disks of this server, from Docker: the only way to find disks that outlived their services.
 
 import type { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import { Failure } from '../../errors.ts'

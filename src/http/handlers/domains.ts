@@ -1,5 +1,5 @@
-// The domains of a service: what it is reached by from outside. They act at once.
-// Which host is whose is settled inside the commit of the row (host-claims.ts).
+// The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
+// that a host has one owner.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import type { ServiceParams } from '../../api/service.ts'
@@ -18,7 +18,7 @@ import { findService, publicationOf } from '../records/service-record.ts'
 import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
 
-/** Of a service, also those that were given up; the newest. */
+/** The newest certificates of a service, including released ones. */
 const certificatesLookedAt = 200
 
 export function listDomains({ context, params }: Call<ServiceParams>): ServiceDomain[] {

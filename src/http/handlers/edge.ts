@@ -41,7 +41,7 @@ export async function retryEdge(call: Call): Promise<Edge> {
   return getEdge(call)
 }
 
-/** What a repetition of a retry gets: the edge as it is now. */
+/** The response to a repeated retry: the edge as it is now. */
 export function repeatRetryEdge(context: HttpContext): Edge {
   return getEdge({ context })
 }

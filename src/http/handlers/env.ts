@@ -1,5 +1,5 @@
-// Env variables of a service. They take effect with the next deploy or restart.
-// Values go out only where a person asked for them; never into a log, a message or an event.
+// Env variables of a service. They take effect with the next deploy or restart. Values are returned only to
+// clients that request them, and must never appear in logs, messages or events.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
@@ -34,7 +34,7 @@ export function updateEnv(call: Call<ServiceParams, EnvQuery, ChangeEnv>): Promi
 
 type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar[]>
 
-/** A connection from outside needs the port that it gets when it is made. */
+/** The external connection string needs the host port, which a datastore gets when it is created. */
 function hasDatastoreProperty({ storage }: HttpContext, name: string, property: string): boolean {
   const id = storage.datastores.idOf(name)
   const record = id === name || id === null ? null : storage.actors.record<'datastore'>(id)

@@ -1,4 +1,4 @@
-// The change feed: what changed, never what it holds.
+// The change feed: the ids of what changed, never the content.
 import type { Change } from '../../../storage/store/changes.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'

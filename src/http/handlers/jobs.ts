@@ -1,5 +1,5 @@
-// Job runs: asked for here, carried out by their actors.
-// 202 means committed; the run goes on whatever becomes of the request.
+// Job runs: requested here, run by their actors. 202 means committed; the run continues whatever happens to
+// the request.
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -59,7 +59,9 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
   return toJobRun(context.storage, record)
 }
 
-/** Null for the one that a cron job has. Throws `invalid_request`, and `conflict` for what has no shell. */
+/**
+ * Null for the command of a cron job. Throws `invalid_request`, and `conflict` for an image without a shell.
+ */
 function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
   if (type === 'static_site') {
     throw new Failure('conflict', `${name} is a static site: its image has nothing that could run a command`)

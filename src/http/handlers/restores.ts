@@ -1,5 +1,5 @@
-// Restoring a datastore, from one of its backups or from a file that is sent.
-// One at a time for a datastore, which is looked at in the transaction that begins it.
+// Restores a datastore from one of its backups or from an uploaded file. A datastore has one restore at a
+// time, checked in the transaction that starts it.
 
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'
@@ -44,7 +44,7 @@ export function restoreHistory({ context, params }: Call<RestoreParams>): Histor
   return context.storage.actors.history(findRestore(context.storage, params.id).id)
 }
 
-/** What a repetition gets: the restore as it is now. */
+/** The response to a repeated request: the restore as it is now. */
 export function repeatRestore(context: HttpContext, { id }: { id: string }): Restore {
   return toRestore(context, findRestore(context.storage, id))
 }
@@ -90,7 +90,7 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
   }
 }
 
-/** Lets nothing to the disk that has no room there, and stops what is of another kind. */
+/** Checks the free disk space before each write, and stops files of the wrong format. */
 function gatedSink(
   context: HttpContext,
   { announcedBytes }: Upload,
@@ -123,7 +123,7 @@ class Head {
     if (this.bytes.length === headBytes) this.judge()
   }
 
-  /** Throws `invalid_request`, with a code that says what the file is. */
+  /** Throws `invalid_request` with a code for the detected format. */
   judge(): void {
     const { kind } = this.datastore
     const { magic } = backupFormats[kind]

@@ -1,4 +1,4 @@
-// The schedule of a cron job: what it will do next, and what it did.
+// The schedule of a cron job: its next runs and its history.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Schedule } from '../../api/schedule.ts'
@@ -14,7 +14,7 @@ export function getSchedule({ context: { storage }, params }: Call<ServiceParams
   return toSchedule(storage, findScheduled(storage, params.id))
 }
 
-/** The transitions of the schedule: what was begun, what was skipped. */
+/** The transitions of the schedule: started and skipped runs. */
 export function scheduleHistory({ context: { storage }, params }: Call<ServiceParams>): HistoryEntry[] {
   return storage.actors.history(scheduleIdOf(findScheduled(storage, params.id).id))
 }

@@ -1,4 +1,4 @@
-// The server itself: whether it is up, what it is, and what its API looks like.
+// The server itself: health, information, metrics, and the OpenAPI document.
 
 import type { HealthQuery, Info } from '../../api/info.ts'
 import { edgeId } from '../../domain/domains.ts'
@@ -16,7 +16,7 @@ export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
   return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', text)
 }
 
-/** Codes alone, from what is in memory or indexed: anybody may ask, as often as they like. */
+/** Only codes, from memory or an index, because this route is public and may be polled often. */
 function degradations({ storage, observe }: HttpContext): string[] {
   const [parked] = storage.actors.parked()
   const edge = storage.actors.record(edgeId)?.status

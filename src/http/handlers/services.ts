@@ -62,7 +62,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
   const { credentials, ...source } = parseSource(context, body)
   const made = { at: new Date().toISOString(), ...source }
   let isMoved = false
-  // The address as it is shown, sent back, keeps the credentials that once came with it.
+  // If a client sends back the address as it was returned, the credentials that were given with it are kept.
   const also = () => {
     if (isMoved || credentials) context.storage.credentials.put(id, credentials)
   }
@@ -81,7 +81,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
   return toService(context, row)
 }
 
-/** Where the code comes from, in normal form: what is left out stays left out, what is cleared is null. */
+/** The source in normal form: absent fields stay absent, cleared fields are null. */
 function parseSource(
   { parse }: HttpContext,
   { repo_url, branch, image }: Pick<UpdateService, 'repo_url' | 'branch' | 'image'>,
@@ -177,7 +177,7 @@ function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): Ins
   return status === 'failed' || status === 'canceled' ? 'removing' : null
 }
 
-/** From what is stored: containers, and the engine, may be gone. */
+/** From stored logs, because the containers and the engine may be gone. */
 export function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id, name, type } = findService(context.storage, params.id)

@@ -60,7 +60,7 @@ async function findAwake(context: HttpContext, id: string): Promise<Trashed> {
   return found
 }
 
-/** Throws `name_taken` when the name was taken in the meantime. */
+/** Throws `name_taken` if another object got the name in the meantime. */
 function restoredDatastore({ id, name, trash }: DatastoreRecord, wanted: string): RestoredTrash {
   if (trash?.trouble?.code === 'name_taken') throw nameTaken(id, wanted)
   if (trash?.trouble) throw new Failure('internal_error', trash.trouble.message)

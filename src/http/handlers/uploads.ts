@@ -1,6 +1,6 @@
-// Uploading a source archive: what can be refused is refused before a byte is read, then it goes to the disk
-// as it comes, then it is deployed.
-// The service is looked at again in the transaction that makes the deploy; an upload can take long.
+// Uploads of source archives: everything that can be checked is checked before the body is read; then it is
+// streamed to disk and deployed. The service is checked again in the transaction that creates the deploy,
+// because an upload can take long.
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy, UploadQuery } from '../../api/deploy.ts'

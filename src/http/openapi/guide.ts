@@ -1,4 +1,4 @@
-// What the document says of the API as a whole.
+// The general description in the OpenAPI document.
 import type { Json } from './schema.ts'
 
 /** Stands for the port in the name of the cookie; no other text of the document has it. */

@@ -30,7 +30,7 @@ function securityOf({ credential }: Route): Json[] {
   return credential === 'session' ? [{ session: [] }] : [{ token: [] }, { session: [] }]
 }
 
-/** What the route says itself, then what follows from its declaration. */
+/** The route's own description, followed by what its declaration implies. */
 function descriptionOf(one: Route): string {
   const parts = [
     one.description ?? `${one.summary}.`,

@@ -1,4 +1,4 @@
-// Every answer that a route can give. What follows from its declaration is not said again at the route.
+// All responses of a route, derived from its declaration.
 import { STATUS_CODES } from 'node:http'
 import { ProblemDetails } from '../../api/parts/problem.ts'
 import { kindOf } from '../../api/parts/problem-codes.ts'
@@ -85,7 +85,7 @@ function problemHeaders(codes: readonly string[]): string[] {
   ]
 }
 
-/** The codes a route can answer with: its own, and those that follow from the rest of it. */
+/** All error codes of a route: its own, and those that its declaration implies. */
 export function codesOf(route: Route): string[] {
   const codes = ['internal_error', 'invalid_request', ...(route.problems ?? [])]
   if (route.credential !== 'public') codes.push('unauthorized')

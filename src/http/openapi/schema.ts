@@ -1,11 +1,11 @@
-// JSON Schemas for the document, from the schemas that the server validates with.
-// What only says that a number is an integer, or how a date looks, stays out: `type` and `format` do.
+// JSON Schemas for the document, from the validation schemas of the server. Patterns that `type` and `format`
+// already imply are left out.
 import { z } from 'zod'
 import { meaningOf } from './meanings/meanings.ts'
 
 export type Json = Record<string, unknown>
 
-/** What operations refer to; filled while they are made. */
+/** The schemas that operations refer to; filled while operations are built. */
 export interface Components {
   schemas: Record<string, Json>
   responses: Record<string, Json>
@@ -45,7 +45,7 @@ function quieten(schema: Json): void {
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
 
-/** Adds what a field means where the schema does not say it, at every depth. */
+/** Adds missing descriptions of fields, at every depth. */
 function explain(schema: Json, place: string): void {
   for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
     const here = `${place}.${name}`

@@ -40,7 +40,7 @@ ${passwordSection(email, refusal)}`
   return pageOf({ title: 'Account', body, refusal, corner, width: 'wide' })
 }
 
-/** `act` is one of those that the account knows. */
+/** `act` must be one of the acts of the account page. */
 function formFor(act: string, content: Html): Html {
   return html`<form method="post"><input type="hidden" name="act" value="${act}">${content}</form>`
 }
@@ -82,7 +82,7 @@ ${formFor('create-token', form)}
 </section>`
 }
 
-/** It asks once more: what is revoked does not come back. */
+/** Asks for confirmation, because a revocation cannot be undone. */
 function tokenRow({ id, name, hint, role, services, created_at, expires_at, last_used_at }: Token): Html {
   const revoke = html`<input type="hidden" name="id" value="${id}">
 <p>Requests with it are refused at once.</p><button class="danger">Revoke it</button>`

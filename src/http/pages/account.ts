@@ -1,6 +1,5 @@
-// `/account`: who is signed in, where else, and with which tokens. Each of its forms says which act it asks
-// for.
-// What can be said only once (a new token) is the answer itself; all else is a redirect to what is now.
+// `/account`: the signed-in user, sessions and tokens. Each form contains its act. A new token is shown in
+// the response itself, once; every other act redirects to the page.
 
 import { ChangePassword } from '../../api/access/account.ts'
 import { SessionParams } from '../../api/access/session.ts'

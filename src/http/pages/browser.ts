@@ -1,4 +1,4 @@
-// Names the browser of a session from what it says of itself: enough for its owner to know it again.
+// Names the browser of a session from its user agent, so that its owner recognizes it.
 
 const browsers = [
   [/Edg(?:e|A|iOS)?\//, 'Edge'],
@@ -19,7 +19,7 @@ const systems = [
 
 const shownChars = 60
 
-/** `Firefox on Linux`; of a stranger, its own words. */
+/** `Firefox on Linux`; for an unknown browser, its user agent. */
 export function browserOf(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown browser'
   const browser = nameIn(browsers, userAgent)

@@ -1,4 +1,4 @@
-// The page for a request that failed, for who looks at it in a browser: the same words as the problem answer.
+// The page for a failed request in a browser, with the text of the problem response.
 import type { Problem } from '../pipeline/problem.ts'
 import { html } from './html.ts'
 import { pageOf } from './layout.ts'

@@ -1,6 +1,5 @@
-// The fields of a form: label, input, what to mind, what is wrong.
-// What will do, the server says: the browser knows only what must be there. Its own rules for an e-mail
-// address are others, and it would change some.
+// The fields of a form: label, input, hint, error. Only the server validates; the browser only requires
+// values, because its rules for e-mail addresses differ, and it would change some.
 import { Setup } from '../../api/access/account.ts'
 import { attributesOf, type Html, html } from './html.ts'
 import type { Refusal } from './refusal.ts'
@@ -18,7 +17,7 @@ export interface Field {
   isOptional?: true
 }
 
-/** `isFocused`: the first one that is wrong, else the first one that is empty, is ready to be typed into. */
+/** `isFocused`: the first invalid field, or else the first empty one, gets the focus. */
 export function fieldsOf(fields: readonly Field[], refusal: Refusal | null, isFocused: boolean): Html[] {
   const wrong = fields.find(({ name }) => refusal?.fields.has(name))
   const focused = wrong ?? (isFocused ? fields.find(({ value }) => !value) : undefined)

@@ -1,7 +1,7 @@
-// HTML as a tagged template: whatever is put in is text, and stays text.
-// Attributes stand in double quotes, always; a value without them could begin another attribute.
+// HTML as a tagged template: inserted values are escaped. Attributes must be in double quotes; an unquoted
+// value could start another attribute.
 
-/** HTML that may be sent as it is. */
+/** HTML that needs no escaping. */
 export class Html {
   readonly text: string
 
@@ -25,7 +25,7 @@ function textOf(piece: Piece): string {
   return String(piece).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Attributes with their values; true stands for one without, false and undefined for none. */
+/** Attributes with their values; true gives an attribute without a value, false and undefined omit it. */
 export function attributesOf(given: Record<string, string | boolean | undefined>): Html {
   const present = Object.entries(given).filter(([, value]) => value !== undefined && value !== false)
   const written = present.map(([name, value]) =>

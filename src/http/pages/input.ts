@@ -1,4 +1,4 @@
-// What pages are asked with. A query may hold more than this; a form is looked at by the rules of the API.
+// Query parameters of the pages. Others are allowed; forms are validated by the rules of the API.
 import { z } from 'zod'
 
 /** The fields as they were typed, by name. */

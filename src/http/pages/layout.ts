@@ -8,7 +8,7 @@ import { mark } from './mark.ts'
 interface Content {
   title: string
   body: Html
-  /** Why it is not what was asked for; without it the status is 200. */
+  /** Why the request failed; without it the status is 200. */
   refusal?: { status: number; headers: HeaderList } | null
   head?: Html | null
   /** Shown next to the name of Berth. */
@@ -56,13 +56,13 @@ export function redirect(path: string, headers: HeaderList = []): Page {
 
 export const accountPath = '/account'
 
-/** A path of this server, as a link asked for it; the account for anything that could lead elsewhere. */
+/** A path of this server from a link; the account page for anything that could lead to another site. */
 export function ownPath(asked: string | undefined): string {
-  // Browsers read a backslash as a slash and skip tabs: only what is plain goes into the address bar.
+  // Browsers treat a backslash as a slash and skip tabs, so only plain characters are accepted.
   return asked !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(asked) ? asked : accountPath
 }
 
-/** `path?next=…`, or just the path when it leads to the account anyway. */
+/** `path?next=…`, or only the path if `next` is the account page, the default. */
 export function withNext(path: string, next: string): string {
   return next === accountPath ? path : `${path}?${new URLSearchParams({ next })}`
 }

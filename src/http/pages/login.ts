@@ -1,4 +1,4 @@
-// `/login`: signs a browser in, and leads on to where it wanted to go.
+// `/login`: signs a browser in, and redirects to the requested page.
 
 import { Login } from '../../api/access/account.ts'
 import { sessionOf } from '../pipeline/auth.ts'

@@ -66,7 +66,7 @@ function rendererOf(name: string): RendererObject {
   }
 }
 
-/** As GitHub makes them, so that the same links work in both places. */
+/** The same anchors as on GitHub, so that links work in both places. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -74,7 +74,7 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** null for what is not a page of the manual, such as a file of the repository. */
+/** Null for a link that is not a page of the manual, such as a file of the repository. */
 function targetOf(href: string, from: string): string | null {
   const found = /^(?:([a-z-]+|README)\.md)?(#.*)?$/.exec(href)
   return found === null ? null : pathOf(found[1] ?? from) + (found[2] ?? '')

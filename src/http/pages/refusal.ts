@@ -10,7 +10,7 @@ export interface Refusal {
   code: string
   status: number
   headers: HeaderList
-  /** Sentences; none when the fields say it all. */
+  /** Sentences above the form; empty if the errors of the fields are enough. */
   words: string[]
   /** A sentence for each field that will not do, by its name. */
   fields: Map<string, string>
@@ -25,7 +25,7 @@ export function refusalOf(error: unknown, { requestId }: Pick<Call, 'requestId'>
   return { code: codeOf(error), status: body.status, headers, words, fields }
 }
 
-/** The same refusal, said of a field. */
+/** Moves the text of a refusal to a field. */
 export function atField(refusal: Refusal, name: string): Refusal {
   return { ...refusal, words: [], fields: new Map([[name, refusal.words.join(' ')]]) }
 }

@@ -1,4 +1,4 @@
-// `/setup`: makes the account of a server that has none, with the code that the server printed.
+// `/setup`: creates the account of a new server, with the code that the server printed.
 
 import { Setup } from '../../api/access/account.ts'
 import { signUp } from '../handlers/access/account.ts'

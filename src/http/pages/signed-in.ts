@@ -10,7 +10,7 @@ import { pageOf, redirect, withNext } from './layout.ts'
 
 export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query, Body> & { caller: Caller }
 
-/** Added to an address that is asked once more; never twice. */
+/** Added to an address that is reloaded, so that it is reloaded only once. */
 const mark = 'reloaded'
 
 export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {

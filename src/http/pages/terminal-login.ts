@@ -1,5 +1,5 @@
-// `/cli-login?id=…`: a terminal asks to be connected, the administrator compares its code with the one here.
-// Nothing here is ready to be pressed by a stray Enter, and a name is anybody's text.
+// `/cli-login?id=…`: the administrator compares the code of a terminal with the one here, and approves it. No
+// button has the focus, so a stray Enter does nothing. The name of the terminal is untrusted text.
 
 import {
   ApproveTerminalLogin,

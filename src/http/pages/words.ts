@@ -1,7 +1,7 @@
-// How pages say things: whole sentences, and times as people count them.
+// Text helpers of the pages: full sentences, and relative times.
 import { type Html, html } from './html.ts'
 
-/** A message of a failure, which begins and ends like a part of a sentence, as a sentence. */
+/** Turns the message of a failure, which is a clause, into a sentence. */
 export function sentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?…]$/.test(start) ? start : `${start}.`

@@ -82,7 +82,7 @@ function notValid(): Failure {
   return new Failure('unauthorized', 'this credential is not valid, or not any more')
 }
 
-/** The caller where none is needed: a credential that is wrong counts as none. */
+/** The caller of a public route: an invalid credential counts as none. */
 export function callerOf(context: HttpContext, request: Asked): Caller | null {
   return shownBy(context, request, new URLSearchParams(request.query))?.caller ?? null
 }
@@ -126,7 +126,7 @@ function firstOf({ callers }: HttpContext, secrets: readonly string[]): Caller |
   return null
 }
 
-/** null without one; another scheme counts as none, an empty token as a wrong one. */
+/** Null without a bearer token. Another scheme counts as none, an empty token as a wrong one. */
 function bearerOf({ headers }: Asked): string | null {
   const [scheme = '', ...rest] = (headers.get('authorization') ?? '').trim().split(/ +/)
   return scheme.toLowerCase() === 'bearer' ? rest.join(' ') : null

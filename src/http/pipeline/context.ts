@@ -23,7 +23,7 @@ export interface HttpContext {
   config: HttpConfig
   /** Whether a Host header names this server. */
   allowedHosts(host: string): boolean
-  /** Whether what a peer with this address says of others, in X-Forwarded-*, is believed. */
+  /** Whether the X-Forwarded-* headers of a peer with this address are trusted. */
   isTrustedProxy(address: string): boolean
   /** What the edge shows with each request of the dashboard's; null without an edge. */
   edgeSecret: string | null
@@ -35,14 +35,14 @@ export interface HttpContext {
   storage: HttpStorage
   actors: ActorPort
   observe: Observer
-  /** Of datastores, for people: they change nothing of Docker's. */
+  /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
   /** What the edge counts; null without one. */
   traffic: TrafficNumbers | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
   diskOf(serviceId: string): string
-  /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
+  /** Whether there is a valid certificate for the host. From memory, because every record needs it. */
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority
   /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
@@ -66,7 +66,7 @@ export interface HttpConfig {
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
 }
 
-/** What builds are made by, and what all of them together may use; null for no limit. */
+/** The builder, and the limits for all builds together; null for no limit. */
 export interface BuildSettings {
   builder: 'buildkit' | 'classic'
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
@@ -142,9 +142,9 @@ export interface ActorPort {
     event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
     options?: { eventId?: string },
   ): Promise<{ applied: boolean; record: RecordOf<Kind> }>
-  /** A parked actor goes on. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
+  /** Resumes a parked actor. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
   retry(id: string, options?: { eventId?: string }): Promise<ActorRecord>
-  /** A parked actor ends; what it made stays. Throws `not_found`, `not_parked`. */
+  /** Ends a parked actor and keeps its objects. Throws `not_found`, `not_parked`. */
   discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
 }
 
@@ -159,7 +159,7 @@ export interface Observer {
   diskFreeBytes(): Promise<number>
   /** As counted last; null before the first count. */
   diskUsage(): DiskUsage | null
-  /** What instances used when they were last looked at; null before. It waits for nothing. */
+  /** The resource usage in the last sample; null before the first. Does not wait. */
   usage(): UsageSample | null
   /** Of a service, since this daemon started. */
   counters(serviceId: string): { restarts: number; cpuSeconds: number }
@@ -169,9 +169,9 @@ export interface Observer {
   builderHangsSince(): string | null
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
-  /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */
+  /** Throws `conflict` if a volume for a datastore of that name exists already. */
   refuseVolume(datastore: string): Promise<void>
-  /** What an actor has made and still is there. Throws `docker_unavailable`. */
+  /** The existing objects of an actor. Throws `docker_unavailable`. */
   leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
   /** How far a backup or a restore is; null when none of that id is at work. */
   progress(id: string): { doneBytes: number; totalBytes: number | null } | null

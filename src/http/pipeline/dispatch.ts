@@ -91,7 +91,7 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   return perform(parts, route, request, call, keyScope)
 }
 
-/** Under /api everything needs a credential that is not public, even what is not there. */
+/** Under /api, unknown paths also need a credential. */
 function isPublic({ path }: Request, target: Target | null, route: Route | undefined): boolean {
   if (route) return route.credential === 'public'
   return target ? target.isPublic : !isBelowApi(path)
@@ -113,7 +113,7 @@ function lastEventIdOf({ headers }: Request): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-/** What takes no fields, in a body or a query: a key that is sent along is a mistake, and said. */
+/** For a body or query without fields: any key is a mistake, and is reported. */
 const nothing = z.strictObject({})
 
 /** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
@@ -160,7 +160,7 @@ function uploadOf(
   }
 }
 
-/** A monitor may ask what is public with whatever it likes; the credential is no parameter of any route. */
+/** Monitors may add any query to public routes. The credential is not a parameter of any route. */
 function askedOf({ credential, query: schema }: Route, query: URLSearchParams): unknown {
   if (!schema && (credential === 'public' || query.size === 0)) return undefined
   const fields = [...query].filter(([name]) => name !== 'access_token')

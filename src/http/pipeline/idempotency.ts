@@ -39,15 +39,15 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest('hex')
 }
 
-/** Remembers the requests under way; what is done, the store remembers. */
+/** Keeps requests in progress in memory; the store has the finished ones. */
 export function createIdempotency(events: HttpContext['storage']['events']) {
   const underWay = new Map<string, { asked: string; answer: Promise<unknown> }>()
 
   return {
     /**
-     * Runs `act`, which gets the event's id, once for a key, however often it is asked. A failed act may be
-     * asked for again. `show` makes the answer from what was stored. Throws `conflict` when something else
-     * was asked under the key.
+     * Runs `act`, which gets the event's id, once per key, however often it is requested. A failed act may be
+     * repeated. `show` builds the response from the stored result. Throws `conflict` if a different request
+     * used the key.
      */
     async once(
       { key, asked }: Repeatable,
@@ -65,7 +65,7 @@ export function createIdempotency(events: HttpContext['storage']['events']) {
     },
   }
 
-  /** An answer that was kept without what was asked is taken for the right one. */
+  /** A stored response without a hash of its request is accepted. */
   function storedAt(key: string, show: (stored: unknown) => unknown) {
     const stored = events.get(key)
     return stored && { asked: stored.asked, answer: show(stored.body) }

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, made from the route table: it cannot say anything else than what is served.
-// A schema gets a place under components by its `id`; without one it is written out where it is used.
+// The OpenAPI 3.1 document, generated from the route table, so it always matches what is served. A schema
+// with an `id` becomes a component; a schema without one is written inline.
 import { guide, securitySchemes, tagMeanings } from '../openapi/guide.ts'
 import { headers } from '../openapi/headers.ts'
 import { operationOf } from '../openapi/operation.ts'

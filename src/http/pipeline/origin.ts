@@ -21,7 +21,7 @@ export function originOf(context: Trust, request: Asked): Origin {
   return { scheme, host: hostOf(context, request).toLowerCase() }
 }
 
-/** The host as it was written: each request is asked for it. */
+/** The Host header as sent; every request must have one. */
 export function hostOf(context: Trust, request: Asked): string {
   return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
 }
@@ -48,12 +48,12 @@ export function isFromHost(context: Trust, request: Asked): boolean {
   return proxyHeaders.every((name) => !request.headers.has(name))
 }
 
-/** Whether a browser made it: scripts send neither of these. */
+/** Whether a browser sent the request: scripts send neither of these headers. */
 export function isOfBrowser({ headers }: Asked): boolean {
   return headers.has('sec-fetch-site') || headers.has('origin')
 }
 
-/** Refuses what another site's page made this browser send. Throws `cross_site_request`. */
+/** Refuses a request that a page of another site made this browser send. Throws `cross_site_request`. */
 export function checkSameOrigin(context: Trust, request: Asked): void {
   const site = request.headers.get('sec-fetch-site')
   const { scheme, host } = originOf(context, request)
@@ -69,7 +69,7 @@ export function checkSameOrigin(context: Trust, request: Asked): void {
   )
 }
 
-/** What the proxy nearest to us said. */
+/** The value that the nearest proxy set. */
 function forwarded(context: Trust, request: Asked, name: string): string | undefined {
   return request.headers.has(name) ? forwardedAll(context, request, name).at(-1) : undefined
 }

@@ -1,5 +1,5 @@
-// Problem answers (RFC 9457); the codes they can have are in problem-codes.ts.
-// An error whose code is not in the table is ours: it is logged, and nothing of it is shown.
+// Problem responses (RFC 9457); their codes are in problem-codes.ts. An error whose code is not in the table
+// is internal: it is logged, and its details are not sent.
 import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'

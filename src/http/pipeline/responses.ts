@@ -1,5 +1,5 @@
-// Sends answers and says in the log what was asked. Everything a client ever gets goes through here.
-// The log has the path without its query, which may hold a token.
+// Sends responses and logs requests. All output to clients goes through this file. The log has the path
+// without its query, which may contain a token.
 import { createReadStream } from 'node:fs'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'

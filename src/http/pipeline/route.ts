@@ -1,5 +1,5 @@
-// What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
-// Schemas are made once, when the module is loaded, never for a request.
+// The definition of a route, from which validation, the handler's types and the OpenAPI document are derived.
+// Schemas are built once, when the module is loaded, never for a request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -11,7 +11,7 @@ import type { WebSocket } from '../server/web-socket.ts'
 import type { HttpContext } from './context.ts'
 import type { StreamGuard } from './stream-guard.ts'
 
-/** Where the API lives; only what a monitor asks lives outside. */
+/** The prefix of the API; only routes for monitors are outside of it. */
 export const v1 = '/api/v1'
 
 /** Where everything needs a credential, and nothing is for people to look at. */
@@ -27,13 +27,16 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   params: Params
   query: Query
   body: Body
-  /** Who asks; null on a public route. */
+  /** The authenticated caller; null on a public route. */
   caller: Caller | null
-  /** For what is in no parameter: the address, the browser, the cookie. */
+  /** For values that are not parameters: the address, the browser, the cookie. */
   request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
   /** The open streams, checked when a credential ends. */
   streams: StreamGuard
-  /** For an `Idempotency-Key`: belongs to the call of the store or the supervisor that makes the change. */
+  /**
+   * From the `Idempotency-Key`. Must be passed to the call of the store or the supervisor that makes
+   * the change.
+   */
   eventId: string | undefined
   /** The `Last-Event-ID` of a stream that resumes. */
   lastEventId: number | undefined
@@ -41,9 +44,9 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   requestId: string
 }
 
-/** The `body` of a call whose route takes an upload: nothing of it is read before it is asked for. */
+/** The `body` of a call to an upload route. The body is read only on request. */
 export interface Upload {
-  /** What Content-Length says; null when the body comes in chunks. */
+  /** The Content-Length; null for a chunked body. */
   announcedBytes: number | null
   /**
    * Streams the body into the sink and resolves with its size. Must be called before the handler's first
@@ -54,7 +57,7 @@ export interface Upload {
 }
 
 interface UploadDefinition {
-  /** Without parameters; a body without a type is taken for one of these. */
+  /** Without parameters. A body without a type is accepted as one of these. */
   mediaTypes: readonly string[]
   limitBytes: number
   description: string
@@ -89,18 +92,18 @@ interface Definition<
   isRepeatable?: false
   /** Makes the answer of a repetition from the stored record; without it that record is the answer. */
   repeat?: (context: HttpContext, stored: { id: string }) => unknown
-  /** One line; `description` holds whatever more there is to say. */
+  /** One line; details go into `description`. */
   summary: string
   description?: string
   params?: Params
   query?: Query
   body?: Body
   bodyLimitBytes?: number
-  /** Instead of `body`, for what is too large to be held in memory: the handler's body is an `Upload`. */
+  /** Instead of `body`, for bodies that are too large for memory: the handler gets an `Upload`. */
   upload?: UploadDefinition
   /**
-   * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, which
-   * asks a browser for what a change asks it; without it the answer is empty.
+   * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, for which
+   * browsers must pass the same checks as for a change. Without it the response is empty.
    */
   answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
   /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
@@ -174,7 +177,7 @@ export class Repeated {
   }
 }
 
-/** An answer that goes on: `start` is called with the open stream. */
+/** A streamed response: `start` is called with the open stream. */
 export class Events {
   readonly start: (stream: EventStream) => void
 

@@ -23,12 +23,12 @@ interface FollowOptions {
   after: number
   /** What readers get of a line, the same for every reader of a log: without it the line alone. */
   show?: Show
-  /** Whether what is read without `follow` has an end although the log goes on. */
+  /** Whether a read without `follow` ends although the log continues. */
   isEndless?: true
   onError: (error: unknown) => void
 }
 
-/** The log with this id: what is stored, and with `follow` what comes until it ends. */
+/** The log with this id: stored lines, and with `follow` new ones until it ends. */
 export function logEvents(logs: LogSource, id: string, options: FollowOptions): Events {
   return new Events((stream) => {
     stream.write(retry)
@@ -49,7 +49,9 @@ export function hintEvents(line: string): Events {
 }
 
 interface ChangeOptions {
-  /** Number of the last change that the reader has. Without it, the stream begins with the next change. */
+  /**
+   * The number of the last change that the reader has. Without it, the stream starts with the next change.
+   */
   after: number | undefined
   /** Whether the caller may see the change. */
   isShown: (change: Change) => boolean
@@ -100,7 +102,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
 
   /** False when there is nothing more for now. */
   async function writeNext(): Promise<boolean> {
-    // Asked before reading: a log that ends in between is looked at once more.
+    // Read before the lines: a log that ends in between is read once more.
     const isEnded = logs.isEnded(id)
     const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
     for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {
@@ -118,7 +120,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
   return createPump(stream, writeNext, onError)
 }
 
-/** Repeats a step while it has something to write. Asked while it runs, it looks once more. */
+/** Repeats a step while it has something to write. A call during a step runs it once more. */
 function createPump(stream: EventStream, step: () => Promise<boolean>, onError: (error: unknown) => void) {
   let isPumping = false
   let isAsked = false

@@ -9,7 +9,10 @@ type Lasting = Pick<EventStream, 'end' | 'onClose'>
 export interface StreamGuard {
   /** Ends the stream when its caller's time is over, which may be at once. */
   admit(caller: CallerId, stream: Lasting): void
-  /** Looks now; it does every two seconds anyway, for what ends by itself or by another process. */
+  /**
+   * Checks now. A check also runs every two seconds, for credentials that expire or are revoked by
+   * another process.
+   */
   check(): void
   stop(): void
 }

@@ -1,4 +1,4 @@
-// The routes of one path, and what each method of it leads to.
+// The routes of one path, by method.
 import type { Route } from './route.ts'
 
 /** The routes of one path, by method. */
@@ -12,7 +12,7 @@ export interface Target {
   isPage: boolean
 }
 
-/** GET answers HEAD too, except where its answer only begins with its head. */
+/** GET also handles HEAD, except if its response is a stream. */
 export function answersHead({ method, answer }: Route): boolean {
   return method === 'GET' && answer !== 'stream' && answer !== 'bytes'
 }

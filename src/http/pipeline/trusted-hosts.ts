@@ -2,7 +2,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * A Host that is neither loopback, nor the listen address, nor --dashboard-host is refused: DNS rebinding.
+ * Refuses a Host that is neither loopback, nor the listen address, nor --dashboard-host, against
+ * DNS rebinding.
  */
 export function createHostCheck(own: readonly string[]): (host: string) => boolean {
   const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])

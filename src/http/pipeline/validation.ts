@@ -1,5 +1,5 @@
-// Turns what a client sent into what a handler may rely on, and a schema's complaint into words.
-// Messages name keys and rules, never the value: it may be a secret.
+// Validates requests, and turns schema errors into messages. Messages name keys and rules, never the value,
+// because it may be a secret.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
@@ -93,7 +93,7 @@ function codeFor({ code, message }: z.core.$ZodIssue): string {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const formType = 'application/x-www-form-urlencoded'
 
-/** Reads a JSON body; nothing at all counts as `{}`. */
+/** Parses a JSON body; an empty body counts as `{}`. */
 export function parseBody(request: Request, bytes: Buffer): unknown {
   if (bytes.length === 0) return {}
   checkMediaType(request)
@@ -131,7 +131,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own words quote the body.
+    // The parser's own message quotes the body.
     throw new Failure('invalid_request', 'the body is not valid JSON')
   }
 }
@@ -143,7 +143,7 @@ function hasHalfCharacter(json: string): boolean {
   return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
 }
 
-/** A body without a Content-Type is taken for JSON; a form is not. */
+/** A body without a Content-Type counts as JSON; a form does not. */
 function checkMediaType(request: Request): void {
   const type = mediaTypeOf(request)
   if (type && type !== 'application/json' && !type.endsWith('+json')) {

@@ -1,11 +1,11 @@
-// Waiting for what an actor commits: a request that asked for something answers with what came of it.
-// The wait is bounded, and what was asked for goes on without it.
+// Waits for a commit of an actor, so that a response can contain the outcome. The wait is bounded, and the
+// actor continues without it.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
-/** The record as soon as it is as wanted, or as it is when the time is over; null once it is erased. */
+/** The record once it is as wanted, or as it is after the time limit; null once it is erased. */
 export async function awaitRecord<Kind extends string>(
   storage: HttpStorage,
   id: string,

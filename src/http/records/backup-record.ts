@@ -1,5 +1,5 @@
-// Backups and restores as the API shows them: the record of their charts, and how far they are just now.
-// How far is known to the running effect alone. It is no part of what is committed.
+// Backups and restores in responses: the record of their charts, and their progress. Only the running effect
+// knows the progress; it is not committed.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'

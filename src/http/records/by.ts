@@ -1,4 +1,4 @@
-// Who asks, as records and histories keep it: the name that a token has now, also when it is revoked later.
+// The caller in records and histories: with the current name of a token, also after it is revoked.
 import type { By } from '../../../storage/actors/actors.ts'
 import { type Caller, serverCaller } from '../../account/callers.ts'
 import type { Call } from '../pipeline/route.ts'
@@ -22,7 +22,7 @@ export function command<Detail extends object>(call: Asking, type: string, detai
   return { type, at: new Date().toISOString(), by: wordsFor(asker), asker, ...(detail as Detail) }
 }
 
-/** Reads after "canceled by". Everybody who sees the record reads it: no name of a token is in it. */
+/** Text after "canceled by". All readers of the record see it, so it does not contain the name of a token. */
 export function wordsFor({ kind, name }: By): string {
   if (kind === 'session') return 'the administrator'
   if (name === 'server token') return 'the server token'

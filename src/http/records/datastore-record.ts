@@ -28,7 +28,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
   return suggestion(wanted, names) ?? 'berth db lists them'
 }
 
-/** Throws `conflict` for one that does not serve. */
+/** Throws `conflict` if the datastore is not available. */
 export function refuseIdle({ name, status, error }: DatastoreRecord): void {
   if (status === 'available') return
   const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`

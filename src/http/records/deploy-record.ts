@@ -40,7 +40,7 @@ function readService({ services }: Storage, id: string): ServiceRow | null {
   }
 }
 
-/** A repeated request gets the stored record: one that has not failed must look the same. */
+/** A repeated request gets the stored record, so a record without a failure must stay the same. */
 function withHint<Record>(record: Record, advice: Advice | null): Record {
   return advice ? { ...record, hint: advice.hint } : record
 }

@@ -1,5 +1,5 @@
-// What readers of a service's logs get of a line: who wrote it, and of a request what there is to know.
-// Clients choose paths and names of browsers; no control character of theirs gets into the text.
+// Log lines of a service for readers: their source, and for a request its details. Paths and user agents come
+// from clients, so control characters are removed.
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { AccessRecord } from '../../api/status.ts'
 import { size } from '../../quantities.ts'

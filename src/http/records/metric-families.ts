@@ -22,7 +22,7 @@ const portProblems = ['port_shared', 'port_unreachable']
 
 // Written by hand: to leave out a family that is absent now, prom-client needs a fresh registry per request,
 // which takes ten times as long for the same text.
-/** The label values are names, hosts, versions and fixed words: none needs escaping. */
+/** Label values are names, hosts, versions and fixed words, so none needs escaping. */
 export function render({ name, help, type, label, samples }: Family): string {
   const lines = samples.map(
     ([value, count]) => `${name}${value === null ? '' : `{${label}="${value}"}`} ${count}`,

@@ -1,4 +1,4 @@
-// Lists in pages: the page is the array, and the header `Link` leads to the next one.
+// Pagination: the response is the array of one page, and the header `Link` has the next page.
 
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
@@ -13,7 +13,7 @@ export function paged<Item>(
 ): WithHeaders<Item[]> {
   if (next === null) return new WithHeaders(items, [])
   const asked = new URLSearchParams(query)
-  // The address ends up in logs; who has a token adds it again.
+  // The address ends up in logs; a client that has the token adds it again.
   asked.delete('access_token')
   asked.set('before', next)
   return new WithHeaders(items, [['Link', `<${path}?${asked}>; rel="next"`]])
@@ -41,7 +41,7 @@ export function pageOverServices<Item>(
   return paged(call, records.map(toItem), next)
 }
 
-/** To a token, a service that it does not reach is one that does not exist. */
+/** For a token, a service outside of its scope does not exist. */
 function servicesOf({ context, caller }: Pick<Call, 'context' | 'caller'>, wanted?: string): string[] {
   const { services } = context.storage
   if (wanted === undefined) {

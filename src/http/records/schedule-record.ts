@@ -1,5 +1,5 @@
-// The schedule of a cron job as the API shows it: its service, and the record of its chart.
-// A schedule that starts nothing by itself has no next run.
+// The schedule of a cron job in responses: its service, and the record of its chart. An inactive schedule has
+// no next run.
 import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { JobRun } from '../../api/job.ts'

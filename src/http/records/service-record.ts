@@ -25,7 +25,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
   return suggestion(wanted, names) ?? 'berth services lists them'
 }
 
-/** Throws `conflict` for a service that is going: nothing new begins on it. */
+/** Throws `conflict` for a service that is being deleted. */
 export function refuseDeleting(row: ServiceRow): void {
   if (row.deleting) throw new Failure('conflict', `${row.name} is being deleted`)
 }
@@ -46,8 +46,8 @@ export function decisiveDeploy(
 }
 
 /**
- * The record of a service; `planned` is a first deploy that is about to be queued. Field by field: what a row
- * gains later does not show by itself, and leaving fields out of a copy costs 16 times as much (measured).
+ * The record of a service; `planned` is a first deploy that will be queued. Field by field, so that new
+ * columns of a row are not exposed by accident; omitting fields from a copy is 16 times slower (measured).
  */
 export function toService(
   context: Pick<HttpContext, 'config' | 'storage' | 'hasCertificate'>,
@@ -105,7 +105,7 @@ function laterSettingsOf({ build_target = null, build_args = {}, init = true }: 
   return { build_target, build_args, init }
 }
 
-/** What the edge makes of it. */
+/** The fields that depend on the edge. */
 function publicSideOf(row: ServiceRow, publication: Publication) {
   return {
     custom_domains: row.custom_domains,

@@ -13,7 +13,7 @@ export type Trashed =
   | { kind: 'datastore'; record: DatastoreRecord & { trash: NonNullable<DatastoreRecord['trash']> } }
   | { kind: 'disk'; record: DiskRemovalRecord & { expires_at: string } }
 
-/** When what is deleted now is removed; null for at once. */
+/** When an object that is deleted now is removed; null for immediately. */
 export function expiryOf({ config }: HttpContext, isPurged: boolean): string | null {
   if (isPurged || config.trashDays === 0) return null
   return new Date(Date.now() + config.trashDays * dayMs).toISOString()
@@ -43,7 +43,7 @@ export function findTrashed(context: HttpContext, id: string): Trashed {
   return found
 }
 
-/** The disk of a service that is being deleted. Its removal begins when no instance runs any more. */
+/** The disk of a service that is being deleted. Its removal starts when no instance runs any more. */
 function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
     const removal = storage.actors.record<'service-removal'>(serviceId)

@@ -1,4 +1,4 @@
-// Actors that wait for an administrator, and what is done about them.
+// Routes of actors, for administrators: list, retry, discard.
 import { z } from 'zod'
 import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import * as actors from '../handlers/actors.ts'

@@ -1,4 +1,4 @@
-// Job runs, what they leave to read, and the schedules that begin them.
+// Routes of job runs, their logs, and schedules.
 import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'

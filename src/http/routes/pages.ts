@@ -1,5 +1,5 @@
-// The plain pages: setup, signing in, the account, and the answer to a terminal.
-// Each is public as a route and asks for the session itself, so that who has none is led to sign in.
+// Routes of the plain pages: setup, sign-in, account, terminal login. Each is a public route and checks the
+// session itself, so that visitors without a session are redirected to sign in.
 import { changeAccount, showAccount } from '../pages/account.ts'
 import { Form, LoginQuery, ManualParams, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
 import { accountPath, redirect } from '../pages/layout.ts'

@@ -1,4 +1,4 @@
-// Terminal logins: a terminal asks, the administrator answers, the terminal polls.
+// Routes of terminal logins: a terminal creates a request, the administrator approves it, the terminal polls.
 
 import {
   ApproveTerminalLogin,

@@ -1,5 +1,5 @@
-// What a deploy is asked for with: the input of its actor, in one place.
-// The actor holds ids only; settings and env are frozen when the deploy has its turn.
+// Builds the input of a deploy's actor. The actor holds ids only; settings and env are frozen when the deploy
+// gets its turn.
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -24,8 +24,8 @@ export interface DeployRequest {
 const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 
 /**
- * A deploy of what the service is made from: its image, its repository (the branch's head, or the commit), or
- * the archive that was uploaded last. Null when it has none of these.
+ * A deploy of the service's source: its image, its repository (the head of the branch, or the commit), or the
+ * last uploaded archive. Null if it has no source.
  */
 export function requestSource(
   context: HttpContext,
@@ -60,7 +60,7 @@ export function requestUpload(
   return { ...request(context, row, { ...asked, trigger: 'upload', source }), id }
 }
 
-/** A restart names no deploy: it runs what is live when its turn comes. */
+/** A restart names no deploy: it uses the version that is live when its turn comes. */
 export function requestRestart(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
   const source = { ...noSource, kind: 'reuse' as const }
   return request(context, row, { trigger: 'restart', by, source, clearCache: false })
@@ -87,7 +87,7 @@ function request(
   return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
 }
 
-/** The record that the deploy would begin with. */
+/** The first record of the deploy. */
 export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
   return toDeploy(storage, actors.preview('deploy', input.id, input, { by }))
 }
@@ -104,8 +104,8 @@ export async function queueDeploy(
 }
 
 /**
- * Queues a restart. A deploy that is queued already, whatever it deploys, is taken instead, unless what it
- * runs with is frozen: it would miss what was saved since. Throws `conflict`.
+ * Queues a restart. If a deploy is queued already, that deploy is returned instead, unless its settings are
+ * frozen: it would miss later changes. Throws `conflict`.
  */
 export async function queueRestart(
   { context, caller, eventId }: Pick<Call, 'caller' | 'context'> & { eventId?: string | undefined },
@@ -127,7 +127,7 @@ export async function queueRestart(
   )
 }
 
-/** The newest deploy, when it is queued and will still read what is set now. */
+/** The newest deploy, if it is queued and will still read the current settings. */
 function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null {
   const latest = latestDeploy(storage, row.id)
   return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null

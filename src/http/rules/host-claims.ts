@@ -1,6 +1,5 @@
-// Which hosts a service may have: none that is another service's, by its name or as its domain, and none of
-// the server's own.
-// This belongs inside the commit of the row: only there one of many who want a host gets it alone.
+// Checks the hosts of a service: none may belong to another service, by name or as a domain, or to the
+// server. Must run inside the commit of the row, so that only one of several concurrent requests gets a host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
@@ -8,7 +7,7 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
-/** Throws `conflict`, naming the host and who has it. A new service comes without a former row. */
+/** Throws `conflict` with the host and its owner. A new service has no former row. */
 export function refuseTakenHosts(context: Context, row: ServiceRow, former: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
   if (!former) refuseTakenDefault(context, row)

@@ -1,6 +1,5 @@
-// The runs of a service that is suspended or deleted: they give themselves up, and only then who asked for it
-// is answered.
-// The wait is bounded. Their containers get their ten seconds after it.
+// Ends the runs of a service that is suspended or deleted, before the request is answered. The wait is
+// bounded. Their containers get ten more seconds afterwards.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { awaitRecord } from '../records/awaited-record.ts'

@@ -1,5 +1,5 @@
-// What the API asks of the references in a value: whether they lead somewhere, and to whom.
-// A service that is there now may be gone when instances start; only then are they resolved.
+// Checks the references in an env value: whether they can be resolved, and to what. They are resolved only
+// when instances start; an object may be deleted before.
 
 import {
   datastoreProperties,
@@ -10,7 +10,7 @@ import {
 import { Failure, type FailureDetail } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
-/** Whether each reference of a value leads somewhere. */
+/** Whether all references of a value can be resolved. */
 export function isResolvable(value: string, has: HasProperty): boolean {
   return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, has))
 }

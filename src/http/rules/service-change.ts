@@ -1,4 +1,5 @@
-// Changing what is set of a service: read, judged and written in one transaction, its answer kept with it.
+// Changes the settings of a service: read, checked and written in one transaction, which also stores
+// the response.
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Call } from '../pipeline/route.ts'

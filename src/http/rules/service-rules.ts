@@ -9,7 +9,7 @@ import type { Setting, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
 
-/** What parsing made of a body: undefined is left out, null is cleared. `repoUrl` holds no credentials. */
+/** The parsed body: undefined means absent, null means cleared. `repoUrl` contains no credentials. */
 export interface ParsedSource {
   repoUrl: string | null | undefined
   branch: string | null | undefined
@@ -26,7 +26,8 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     type: body.type,
     ...(Object.fromEntries(settings) as Pick<ServiceRow, SettingName>),
     build_command: null,
-    // Without effect until a push can begin a deploy: the record has them, and nothing can set them.
+    // Without effect until pushes can trigger deploys: records show these fields, and clients cannot
+    // set them.
     auto_deploy: true,
     watch_paths: [],
     suspended: false,
@@ -77,7 +78,9 @@ function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource):
   return branch_learnt && isMoved ? { ...others, branch: null } : row
 }
 
-/** What a service is made from changes only on purpose: the one goes in the PATCH that brings the other. */
+/**
+ * The kind of source changes only explicitly: the same PATCH must clear the old source and set the new one.
+ */
 function refuseSecondSource({ name, repo_url, image }: ServiceRow): never {
   const [field, value] = repo_url ? ['repo_url', repo_url] : ['image', image]
   throw new Failure('conflict', `${name} deploys from ${value}`, `clear ${field} in the same PATCH: ""`)

@@ -22,7 +22,7 @@ export function refuseCrowd(context: HttpContext, address: string): void {
   throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
 }
 
-/** Runs after a login was made. An approved login is never ended. */
+/** Runs after a login was created. An approved login is never ended. */
 export function makeRoom(context: HttpContext, madeId: string): Promise<void> {
   return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
 }

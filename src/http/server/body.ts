@@ -8,7 +8,7 @@ import { Slabs } from './upload-buffers.ts'
 /** What of a request its body needs. */
 export interface BodySource {
   headers: ReadonlyMap<string, string>
-  /** `chunk` is only lent: its memory is taken back when the listener returns. */
+  /** The listener must copy `chunk`: its memory is reused when the listener returns. */
   onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void
   onAborted(listener: () => void): void
   pause(): void
@@ -26,11 +26,11 @@ export interface Sink {
   write(pieces: Uint8Array[]): Promise<void>
 }
 
-/** Held in memory at most, give or take one read of the socket; at half of it the client goes on. */
+/** The memory limit, not counting one read of the socket. Reading resumes at half of it. */
 const heldLimitSlabs = 4
 const piecesAtOnce = 1024
 
-/** What Content-Length says; null when the body comes in chunks. Throws `payload_too_large`. */
+/** The Content-Length; null for a chunked body. Throws `payload_too_large`. */
 export function announcedBytes(headers: BodySource['headers'], limitBytes: number): number | null {
   if (headers.has('transfer-encoding')) return null
   const announced = Number(headers.get('content-length') ?? 0)
@@ -59,8 +59,8 @@ export function collectBody(source: BodySource, limitBytes: number): Promise<Buf
 }
 
 /**
- * Hands the body to the sink; resolves with its size when the sink has taken all of it. Rejects with what the
- * sink rejected with, `payload_too_large` or `client_left`, and not before the sink is at rest.
+ * Streams the body to the sink and resolves with its size when the sink has consumed it. Rejects with the
+ * error of the sink, `payload_too_large` or `client_left`, once the sink has stopped.
  */
 export async function streamBody(source: BodySource, limitBytes: number, sink: Sink): Promise<number> {
   if (announcedBytes(source.headers, limitBytes) === 0) return 0
@@ -93,7 +93,10 @@ class Inflow {
     source.onData((chunk, isLast) => this.take(chunk, isLast))
   }
 
-  /** A slab at a time, so that more can come while it is written: it is when the next one is asked for. */
+  /**
+   * One batch at a time, so that more can arrive during a write. Asking for the next batch means that the
+   * last one is written.
+   */
   async *batches(): AsyncGenerator<Buffer[]> {
     for (;;) {
       await this.change()

@@ -41,7 +41,7 @@ export class ChunkedBody {
     this.respond ??= () => {}
   }
 
-  /** Not now: uWS may be in the middle of what it has read. */
+  /** Deferred, because uWS may still be parsing data that it has read. */
   private sendSoon(): void {
     if (this.timer) clearTimeout(this.timer)
     this.timer = null

@@ -11,7 +11,7 @@ import { toProblem } from '../pipeline/problem.ts'
 import { validate } from '../pipeline/validation.ts'
 import { closeCodes, type WebSocket } from './web-socket.ts'
 
-/** Input that was received and not yet `taken`; more ends the shell. */
+/** Input that was received and not yet acknowledged by `taken`; more ends the shell. */
 const inputLimitBytes = 1024 * 1024
 /** The client is paused above this, plus at most one message, and resumed below a quarter of it. */
 const outputLimitBytes = 256 * 1024

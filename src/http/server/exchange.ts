@@ -12,7 +12,7 @@ import { leave, type Traffic } from './open-requests.ts'
 import { addressOf } from './peer-address.ts'
 import { createWebSocket, type OpenWebSocket, type WebSocket } from './web-socket.ts'
 
-/** What makes a WebSocket of a request; null where it asks for none. */
+/** The context for upgrading a request to a WebSocket; null if the request is not an upgrade. */
 export type Door = Uws.us_socket_context_t | null
 export type SocketData = { socket: OpenWebSocket }
 
@@ -27,7 +27,7 @@ const statusLines = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]),
 )
 
-/** One request and its response: a class, because one is made for every request. */
+/** One request and its response. A class, because one is created for every request. */
 export class Exchange implements Request, Response, BodySource {
   readonly method: string
   readonly path: string

@@ -24,7 +24,7 @@ export interface Outflow {
 
 interface Waiting {
   piece: Uint8Array
-  /** Of the whole body, where the piece begins. */
+  /** The offset of the chunk in the whole body. */
   offset: number
   resolve: () => void
   reject: (error: Error) => void

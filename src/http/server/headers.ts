@@ -35,7 +35,7 @@ export function createHeaders(version: string) {
   const pageList = [
     ['X-Content-Type-Options', 'nosniff'],
     ['Content-Security-Policy', pagePolicy],
-    // With none at all, browsers would not say whose form it is that they send.
+    // With `no-referrer`, browsers would not send the origin of a form.
     ['Referrer-Policy', 'same-origin'],
     ['Berth-Version', version],
     ['Cache-Control', 'no-store'],

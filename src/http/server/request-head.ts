@@ -1,5 +1,5 @@
-// What a request head must keep to. uWS lets these through, and proxies disagree on what they mean.
-// After a refusal here the connection is closed, for where its next request begins is in doubt.
+// Checks of the request head. uWS accepts these heads, and proxies interpret them differently. After a
+// refusal the connection is closed, because the start of its next request is uncertain.
 import { Failure } from '../../errors.ts'
 import type { Request } from './messages.ts'
 
@@ -7,7 +7,7 @@ const urlLimitChars = 2048
 /** uWS counts only when a head comes in pieces. */
 const headersLimitChars = 16_384
 
-/** Throws `invalid_request` for a head that could be read in two ways, and for one that is too long. */
+/** Throws `invalid_request` for an ambiguous head, and for one that is too long. */
 export function checkHead({ headers, path, query }: Request): void {
   const host = headers.get('host')
   if (!host || host.includes(',')) throw refused('the Host header must be given once')

@@ -1,5 +1,5 @@
-// The only file that loads uWebSockets.js: listening and an orderly stop.
-// Without a match uWS says nothing; with two daemons on a port it would say nothing either.
+// The only file that loads uWebSockets.js: listening, and an orderly stop. uWS reports neither an unmatched
+// request nor a second daemon on the same port.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
@@ -46,7 +46,7 @@ export function openServer<Target>(options: ServerOptions<Target>): Promise<Serv
     if (options.socketPaths?.has(pattern)) app.ws<SocketData>(path, { ...socketBehavior, upgrade: hear })
   }
   for (const [pattern, target] of options.targets) serve(pattern, target)
-  // Without a match uWS closes the connection and says nothing.
+  // Without a match uWS closes the connection without a response.
   serve('/*', null)
   return new Promise((resolve, reject) => {
     const listening = (socket: Uws.us_listen_socket | false) => {

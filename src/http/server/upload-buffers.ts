@@ -8,12 +8,12 @@ interface Slab {
 
 const slabBytes = 1024 * 1024
 
-/** A queue of bytes. What is taken from it has to be given back when it is written. */
+/** A queue of bytes. A buffer that was taken must be returned once it is written. */
 export class Slabs {
   private readonly filled: Slab[] = []
   private readonly spare: Buffer[] = []
 
-  /** Whole or begun, without the one that is taken. */
+  /** Full and partial buffers, without the one that is taken. */
   get count(): number {
     return this.filled.length
   }

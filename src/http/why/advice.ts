@@ -1,4 +1,4 @@
-// What to do about a failure, by its error code. The error itself says what happened and why.
+// What to do about a failure, by its error code. The message of the error contains what happened and why.
 import type { ErrorCode } from '../../../machines/error-codes.ts'
 
 export interface Advice {

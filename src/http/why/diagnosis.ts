@@ -49,7 +49,7 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
   return { failed_step: found?.name || null, error_line: excerpt.missed(), lines: excerpt.lines() }
 }
 
-/** BuildKit's lines begin with the number of their step. */
+/** BuildKit's lines start with the number of their step. */
 function withoutNumber(line: string, number: number): string {
   const prefix = `#${number} `
   return line.startsWith(prefix) ? line.slice(prefix.length) : line

@@ -119,7 +119,7 @@ export async function pollTerminalLogin(
   return { status: 'approved', token }
 }
 
-/** The terminal itself asks: it has no credential but the secret of its login. */
+/** A request from the terminal itself: its only credential is the secret of its login. */
 function ofTerminal(type: string) {
   return { type, at: new Date().toISOString(), by: 'the terminal' }
 }
@@ -135,7 +135,9 @@ async function settle(
   return record
 }
 
-/** Throws `not_found` also for one that has expired, is over, or belongs to an earlier life of the daemon. */
+/**
+ * Throws `not_found` also for a login that has expired, has ended, or is from before a restart of the daemon.
+ */
 function find(context: HttpContext, id: string): TerminalLoginRecord {
   const record = id.startsWith('cli-') ? context.storage.actors.record<'terminal-login'>(id) : null
   if (!record || !isOpen(context, record)) throw unknownLogin()

@@ -1,5 +1,5 @@
-// What fields mean, where their schema does not say it itself.
-// A key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
+// Descriptions of fields whose schema has none. A key is `Schema` or `Schema.field`; fields of nested objects
+// follow after further dots.
 import { serviceSettings, settingNames } from '../../../domain/service-settings.ts'
 import { datastoreMeanings } from './datastores.ts'
 import { deployMeanings } from './deploys.ts'

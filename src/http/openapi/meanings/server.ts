@@ -1,4 +1,4 @@
-// The server, the account, and what is outside of services.
+// Descriptions of the server, the account, and everything outside of services.
 export const serverMeanings: Record<string, string> = {
   Document: 'This document.',
   'Document.openapi': 'The version of OpenAPI.',
