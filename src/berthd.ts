@@ -24,15 +24,16 @@ async function main(): Promise<void> {
     logger.fatal(reason)
     process.exit(1)
   }
-  // An orderly exit would hang: closing lmdb needs the lock that its stuck writer holds.
+  // `process.exit` would hang if lmdb's writer is stuck, or waits for this thread.
+  const killSelf = () => process.kill(process.pid, 'SIGKILL')
   const onPanic = (reason: string) => {
-    logger.fatal(`${reason}; berthd ends, and goes on from disk when it is started again`)
-    process.kill(process.pid, 'SIGKILL')
+    logger.fatal(`${reason}; berthd ends, and continues from disk at its next start`)
+    killSelf()
   }
   // A bug, or an unhandled rejection: the state in memory can no longer be trusted, the state on disk can.
   process.on('uncaughtException', (err) => {
-    logger.fatal({ err }, 'berthd ends because of a bug; it goes on from disk when it is started again')
-    process.exit(1)
+    logger.fatal({ err }, 'berthd ends because of a bug; it continues from disk at its next start')
+    killSelf()
   })
   const starting = startDaemon({ config, logger, onFatal, onPanic })
   let isStopping = false

@@ -64,7 +64,10 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const supervisor = superviseIn(storage, logger, (id) => ports.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
-  const { ports, edge, close } = openPorts({ config, logger, onFatal }, { storage, supervisor, account })
+  // Exiting during a write would hang: the exit waits for lmdb's writer, and the writer for this thread.
+  const exitAfterWrites = (reason: string) => void storage.close().finally(() => onFatal(reason))
+  const around = { config, logger, onFatal: exitAfterWrites }
+  const { ports, edge, close } = openPorts(around, { storage, supervisor, account })
   const certificates = certificatesOf(config, ports, supervisor)
   supervisor.provide({
     certificate: certificateEffects(certificates.ports),

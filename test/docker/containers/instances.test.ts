@@ -197,7 +197,7 @@ test('a container that lacks one of our labels is seen by no verb and changed by
   ]
 
   for (const change of changes) {
-    await assert.rejects(change, { code: 'docker_error', message: /somebody else/ })
+    await assert.rejects(change, { code: 'docker_error', message: /does not belong to this server/ })
   }
   assert.equal(await instances.inspect(name), null)
   assert.deepEqual(await instances.list({}), [])

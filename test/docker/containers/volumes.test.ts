@@ -32,8 +32,14 @@ test('a volume of somebody else is neither adopted nor removed', async (t) => {
   const stranger = { ...owner, serverId: testOwner().serverId }
   await ensureVolume(engine, stranger, name)
 
-  await assert.rejects(ensureVolume(engine, owner, name), { code: 'docker_error', message: /somebody else/ })
-  await assert.rejects(removeVolume(engine, owner, name), { code: 'docker_error', message: /somebody else/ })
+  await assert.rejects(ensureVolume(engine, owner, name), {
+    code: 'docker_error',
+    message: /does not belong to this server/,
+  })
+  await assert.rejects(removeVolume(engine, owner, name), {
+    code: 'docker_error',
+    message: /does not belong to this server/,
+  })
 
   assert.equal((await listVolumes(engine, stranger)).length, 1)
 })

@@ -69,7 +69,7 @@ test('a name that is not ours is neither given nor taken', async (t) => {
   for (const name of [images.busybox, 'node:20', `${owner.prefix}x/web:dep-one`, `${owner.prefix}/web`]) {
     await assert.rejects(removeImage(engine, owner, name), {
       code: 'docker_error',
-      message: /not one of ours/,
+      message: /does not belong to this server/,
     })
     await assert.rejects(tagImage(engine, owner, images.busybox, name), { code: 'docker_error' })
   }
