@@ -1,5 +1,6 @@
-// Builds that BuildKit fails by an error in its own state: neither the Dockerfile nor the source is to blame,
-// and another attempt builds. A canceled build with the same steps is what usually causes it.
+// Repeats builds that BuildKit fails because of an error in its own state. Neither the Dockerfile nor
+// the source is the cause, and another attempt succeeds. The usual trigger is a canceled build with the
+// same steps.
 import { Failure } from '../../errors.ts'
 import type { BuildLine } from './build-log.ts'
 
@@ -9,8 +10,9 @@ const attempts = 3
 export class BuilderFault extends Failure {}
 
 /**
- * The error, if it is of BuildKit's own state: `duplicate output` when a COPY begins again that another build
- * had begun and was canceled in, the others when its scheduler lost count. Null for any other.
+ * Returns the error if it concerns BuildKit's own state, otherwise null. `duplicate output` occurs when a
+ * COPY restarts that another build had started before it was canceled. The other errors occur when BuildKit's
+ * scheduler loses count.
  */
 export function faultOf(error: string): string | null {
   const faults = /(?:^|: )(duplicate output \d+|inconsistent graph state.*|buildkit scheduler error: .+)$/

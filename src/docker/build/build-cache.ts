@@ -47,7 +47,10 @@ export function openBuildCache(engine: Engine, options: CacheOptions): BuildCach
   }
 }
 
-/** Removes all that no running build uses; returns the bytes freed. Throws what an engine call throws. */
+/**
+ * Removes all entries that no running build uses. Returns the bytes freed. Throws the errors of an
+ * engine call.
+ */
 export function emptyBuildCache(engine: Engine): Promise<number> {
   return prune(engine, 0)
 }

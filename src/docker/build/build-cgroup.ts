@@ -22,9 +22,9 @@ export interface BuildCgroup {
 }
 
 export interface LimitCounts {
-  /** Processes that were killed at the memory limit, since the group was made. */
+  /** Processes killed at the memory limit since the group was created. */
   kills: number
-  /** Forks that were refused at the process limit, since the group was made. */
+  /** Forks refused at the process limit since the group was created. */
   refusals: number
 }
 
@@ -54,7 +54,7 @@ const stepOomScore = '1000'
 /** A process that forks while it is moved needs another round; a group at its process limit gains none. */
 const maxRounds = 100
 
-/** Throws when the groups cannot be made or limited. */
+/** Throws if the groups cannot be created or limited. */
 export function openBuildCgroup(
   name: string,
   limits: BuildLimits,

@@ -29,7 +29,10 @@ export interface ClassicFacts {
   containers: string[]
   /** Short ids of what was there before: of `FROM` and of the cache. Empty for `FROM scratch`. */
   baseImages: string[]
-  /** Short ids, in order, of what was made and not found in the cache. A command may have lied. */
+  /**
+   * Short ids, in order, of images that the build created and did not find in the cache. The output of a
+   * command may have forged an id.
+   */
   madeImages: string[]
   imageId: string | null
 }
@@ -48,7 +51,8 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
   const course = createCourse()
   const outputs = { stdout: createOutputLines(), stderr: createOutputLines(), system: createOutputLines() }
 
-  // The engine ends the line of a step in a message of its own: the change waits for the end of the line.
+  // The engine sends the line end of a step in a separate message, so the change is reported with the
+  // completed line.
   let change: StepChange = {}
 
   function say(stream: keyof typeof outputs, text: string, newChange: StepChange = {}): void {
@@ -87,7 +91,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
   return { push, facts: () => course.facts }
 }
 
-/** Follows the build by what the engine says of it. */
+/** Tracks the progress of the build from the engine's messages. */
 function createCourse() {
   const facts: ClassicFacts = { step: null, containers: [], baseImages: [], madeImages: [], imageId: null }
   let stepNumber = 0
@@ -98,7 +102,7 @@ function createCourse() {
     removalPattern.exec(text)?.[1] === facts.containers.at(-1) ||
     stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
 
-  /** Returns what the text says of its step. */
+  /** Returns the step change that the text reports. */
   function learn(text: string): StepChange {
     const [, number, total, step] = stepPattern.exec(text) ?? []
     const container = runningPattern.exec(text)?.[1]

@@ -78,7 +78,7 @@ async function build(
     return { imageId: await attempt(engine, owner, request, run, checked) }
   } catch (error) {
     leftovers.addBuild(log.facts())
-    // The containers of what it calls failed the engine has removed.
+    // After `build_failed`, the engine has already removed the containers of the build.
     if (codeOf(error) !== 'build_failed') leftovers.suspectContainers()
     throw error
   }
@@ -93,7 +93,7 @@ async function follow(build: BuildAttempt, options: Guarded, log: ClassicLog): P
       if (message.error !== undefined) throw await toBuildFailure(message.error, options, log.facts())
     }
   } catch (error) {
-    // A Dockerfile that cannot be read at all is refused before anything begins.
+    // The engine rejects an unparsable Dockerfile with status 400 before any step starts.
     if (!hasStatus(error, 400)) throw error
     throw new Failure('build_failed', describeBuildFailure(messageOf(error), null))
   }

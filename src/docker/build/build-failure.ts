@@ -1,5 +1,5 @@
-// Why a build failed, in one line for people. Pure. BuildKit's own texts carry the layers they came through,
-// and the paths of its mounts; the step that failed says more.
+// Explains why a build failed, in one line for people. Pure. BuildKit's own texts include the layers that an
+// error passed through and the paths of its mounts; the failed step is more informative.
 
 import type { FailureFacts } from '../../errors.ts'
 import { killedExitCode } from '../containers/exit-explanation.ts'

@@ -23,7 +23,8 @@ interface FallbackOptions {
 export function createFallback(engine: Engine, { owner, guard, cache, watch }: FallbackOptions): Builder {
   const buildKit = buildKitDriver(engine, { owner, guard })
   const classic = classicDriver(engine, { owner, guard, check: refuseNeed })
-  // One round for both: what it ends as left over could be a step of the other's builds.
+  // Both builders share one `betweenBuilds`: a process that one of them kills as left over could be a step of
+  // the other's build.
   const run = betweenBuilds(async () => {
     await buildKit.tidy()
     await classic.tidy()

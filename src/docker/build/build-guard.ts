@@ -13,7 +13,10 @@ export interface BuildGuard {
   whyNot: string | null
   /** Guards the steps while it runs. */
   run<T>(build: (watch: LimitWatch) => Promise<T>): Promise<T>
-  /** Ends what is left of lost builds: only while no build runs. Never rejects. */
+  /**
+   * Kills the processes that lost builds left behind. Call this method only while no build runs.
+   * Never rejects.
+   */
   endSteps(): Promise<void>
   close(): void
 }

@@ -1,4 +1,5 @@
-// The builder by default: BuildKit, as part of the engine. It asks for secrets and credentials in a session.
+// The default builder: BuildKit, as part of the engine. BuildKit requests secrets and credentials through
+// a session.
 import { Failure } from '../../errors.ts'
 import { withCacheIds, withoutCacheIds } from '../dockerfile/dockerfile-mounts.ts'
 import type { Engine } from '../engine/client.ts'

@@ -1,6 +1,6 @@
-// The session that BuildKit asks during a build for what must not be in the build itself: the values of
-// secrets, and the credentials of registries. It is gRPC over a connection we opened, so here the engine is
-// the client. An engine whose health checks get no answer drops the session.
+// The session through which BuildKit, during a build, requests data that must not be in the build itself:
+// secret values and registry credentials. The session is gRPC over a connection that berthd opened, so the
+// engine is the client here. An engine whose health checks get no response drops the session.
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -18,7 +18,7 @@ export interface BuildSecret {
   value: string
 }
 
-/** What a build may ask for. */
+/** The data that a build may request. */
 export interface SessionContent {
   secrets: readonly BuildSecret[]
   registries: readonly RegistryCredentials[]
@@ -48,7 +48,10 @@ const schema = `
 const { root } = protobuf.parse(schema)
 const serving = 1
 
-/** One that may be asked: `answer` gets the decoded request and gives the fields of the response. */
+/**
+ * A method that the engine may call: `answer` gets the decoded request and returns the fields of
+ * the response.
+ */
 interface Method<Request> {
   path: string
   request: string
@@ -57,8 +60,8 @@ interface Method<Request> {
 }
 
 /**
- * Throws the errors of an engine call. Newer engines first ask for tokens; when refused, they ask
- * for credentials.
+ * Throws the errors of an engine call. Newer engines first request tokens; when refused, they
+ * request credentials.
  */
 export async function openBuildSession(
   engine: Engine,
@@ -130,7 +133,7 @@ function refuse(code: status, details: string): never {
   throw Object.assign(new Error(details), { code, details })
 }
 
-/** What is announced here is what BuildKit asks for. */
+/** BuildKit calls the methods that are announced here. */
 function toHeaders(id: string): Record<string, string | string[]> {
   return {
     'X-Docker-Expose-Session-Uuid': id,

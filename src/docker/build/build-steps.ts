@@ -13,7 +13,10 @@ export interface StepSearch {
   find(): Promise<number[]>
 }
 
-/** One search remembers the processes that cannot begin a step, so that repeating it costs little. */
+/**
+ * A search remembers the processes that cannot be the first process of a step, so that repeating the search
+ * costs little.
+ */
 export function createStepSearch(owner: Owner): StepSearch {
   const host = buildHost(owner)
   let others = new Set<string>()

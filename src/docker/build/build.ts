@@ -20,7 +20,7 @@ export interface Builder {
   build(request: BuildRequest): Promise<{ imageId: string }>
 }
 
-/** A builder without what is done around builds. */
+/** A builder without the work that is done around builds. */
 export interface BuildDriver extends Builder {
   /** Removes what lost builds left: only while no build runs. */
   tidy(): Promise<void>
@@ -30,7 +30,7 @@ export interface BuildRequest {
   contextDir: string
   /** Relative to `contextDir`. */
   dockerfile: string
-  /** The directory that neither of them may lead out of; `contextDir` by default. */
+  /** The directory that neither `contextDir` nor `dockerfile` may lead out of; `contextDir` by default. */
   sourceDir?: string
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[]
@@ -48,12 +48,15 @@ export interface BuildRequest {
   /** For private base images. */
   registries: readonly RegistryCredentials[]
   onLine: BuildLine
-  /** Called by BuildKit when a step begins, which its output is no sign of. */
+  /**
+   * Called when a step starts. Only the BuildKit driver calls it. A line of output does not mean that a step
+   * has started.
+   */
   onStep?: (() => void) | undefined
   signal: AbortSignal
 }
 
-/** A build that has begun. */
+/** A build that has started. */
 export interface BuildAttempt {
   /** Connections that end with the build, however it ends. */
   engine: Engine
@@ -69,8 +72,8 @@ export interface BuildAttempt {
 const uploadTimeoutMs = 60 * 60 * 1000
 
 /**
- * Runs one build on connections of its own: closing them is what ends it in the engine, with all its
- * processes. A context that cannot be read ends it too.
+ * Runs one build on its own connections. Closing these connections ends the build in the engine with all its
+ * processes. An unreadable context also ends the build.
  */
 export async function attempt<T>(
   engine: Engine,

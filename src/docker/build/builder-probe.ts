@@ -26,7 +26,7 @@ export async function probeBuilder(engine: Engine, signal: AbortSignal): Promise
 }
 
 async function build(engine: Engine, signal: AbortSignal): Promise<void> {
-  // A file of its own each time: nothing is merged with another build.
+  // Each probe has a unique Dockerfile, so that BuildKit does not merge it with another build.
   const archive = pack()
   archive.entry({ name: 'Dockerfile' }, `FROM scratch\nLABEL ${probeLabel}=${randomUUID()}\n`)
   archive.finalize()

@@ -1,12 +1,13 @@
-// Watches the engine's BuildKit while builds run by it, and finds out when it hangs for good. Silence alone
-// proves nothing: a step may compile for an hour. So a build without a new step makes us probe the builder.
+// Watches the engine's BuildKit during its builds and detects a permanent hang. Silence alone proves
+// nothing, because a step may compile for an hour. A build without a new step therefore triggers a probe of
+// the builder.
 import { sleep } from '../../async/sleep.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import type { Engine } from '../engine/client.ts'
 import type { BuildRequest } from './build.ts'
 import { probeBuilder } from './builder-probe.ts'
 
-/** A build was given up because the builder hangs. */
+/** A build was aborted because the builder hangs. */
 export class BuilderHangs extends Error {}
 
 interface WatchOptions {
@@ -117,7 +118,7 @@ export class BuilderWatch {
     return this.#checkedAt < limit && [...this.#builds].some(({ steppedAt }) => steppedAt < limit)
   }
 
-  /** An engine that answers nothing at all is away, and another matter. */
+  /** False if the engine does not respond at all: an unavailable engine is a separate failure. */
   async #isHanging(): Promise<boolean> {
     const began = performance.now()
     const found = await this.#probe(this.#times.probeMs)

@@ -23,7 +23,7 @@ const pauseMs = 100
 const attempts = 50
 
 export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftovers {
-  /** With how often nothing of it was found. */
+  /** The number of consecutive searches that found no image of the build, 0 or 1. */
   const builds = new Map<BuildTraces, number>()
   let mayHoldContainers = true
   let patience = 0
@@ -39,7 +39,7 @@ export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftove
       patience = 0
       for (const [build, vainLooks] of [...builds].toReversed()) {
         const found = await removeImages(engine, build)
-        // What the engine refused to remove, or makes only now, is found the next time.
+        // The next search finds the images that the engine refused to remove or is still creating.
         if (found === 0 && vainLooks > 0) builds.delete(build)
         else builds.set(build, found === 0 ? 1 : 0)
       }
@@ -47,7 +47,10 @@ export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftove
   }
 }
 
-/** The engine removes them itself when it has made an image of them, which ends later if we are first. */
+/**
+ * The engine removes the containers itself after it has created an image from them. That work ends later if
+ * they are removed here first, so the first `patience` attempts only wait.
+ */
 async function removeContainers(engine: Engine, host: string, patience: number): Promise<void> {
   const { docker, call } = engine
   for (let attempt = 0; attempt < patience + attempts; attempt++) {
@@ -74,7 +77,10 @@ async function findContainers({ docker, call }: Engine, host: string): Promise<s
   return found
 }
 
-/** How many were found. What another build made its own images from the engine refuses to remove. */
+/**
+ * Returns the number of images found. The engine refuses to remove an image that another build's images are
+ * based on.
+ */
 async function removeImages(engine: Engine, build: BuildTraces): Promise<number> {
   build.madeImages.push(...(await findUntold(engine, build)))
   let found = 0
@@ -90,7 +96,7 @@ async function removeImages(engine: Engine, build: BuildTraces): Promise<number>
   return found
 }
 
-/** What the engine made when the build no longer listened. */
+/** Finds the images that the engine created after the build had stopped reading its messages. */
 async function findUntold(engine: Engine, build: BuildTraces): Promise<string[]> {
   const { baseImages, madeImages } = build
   const all = await engine.call('list images', (abortSignal) =>

@@ -5,7 +5,10 @@
 import type { Owner } from '../engine/names.ts'
 import { createStepSearch } from './build-steps.ts'
 
-/** Ends every step of our builds: to be called while none of them is wanted. Never rejects. */
+/**
+ * Kills every step of this server's builds. Call this function only while no build should be running.
+ * Never rejects.
+ */
 export async function killOrphans(owner: Owner): Promise<void> {
   for (const pid of await createStepSearch(owner).find()) {
     try {

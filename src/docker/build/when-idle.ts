@@ -3,8 +3,9 @@ import type { BuildDriver, Builder } from './build.ts'
 import type { BuildCache } from './build-cache.ts'
 
 /**
- * Answers what runs a build. `work` is done while none runs; one that rejects is tried again at the next
- * chance, and no build fails of it.
+ * Returns a function that runs a build. `work` runs only while no build runs: before the first build and
+ * after the last one. If `work` rejects, it is retried at the next opportunity, and no build fails because
+ * of it.
  */
 export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
   let running = 0
@@ -24,7 +25,7 @@ export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promi
   }
 }
 
-/** The driver with what is done around its builds, of which there may be many at a time. */
+/** Wraps the driver with the work around its builds, of which several may run concurrently. */
 export function tidied(driver: BuildDriver, cache: BuildCache): Builder {
   const run = betweenBuilds(driver.tidy)
   return { build: (request) => cache.during(() => run(() => driver.build(request))) }

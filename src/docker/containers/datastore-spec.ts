@@ -1,5 +1,5 @@
-// What the container of a datastore should be, and the same in Docker's words. Pure.
-// Its limits are no part of what it is made from: they change in place, and it lives on.
+// The desired container of a datastore, and its translation to Docker's options. Pure. The limits are not
+// part of the spec hash: they change in place, and the container keeps running.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { datastoreKind, datastoreName, labels, type Owner, ownerLabels } from '../engine/names.ts'
@@ -33,11 +33,11 @@ export interface DatastoreSpec extends Limits {
   restart: RestartPolicy
 }
 
-/** Memory that processes share lies in the container's own limit: this is only no further one. */
+/** Shared memory counts toward the container's memory limit, so this size must not add a lower limit. */
 const sharedMemoryBytes = 1024 ** 3
 /** For the kernel (-1000 to 1000): without free memory it kills builds (1000) and instances (300) first. */
 const oomScore = 100
-/** What Docker waits for it when it stops by itself. */
+/** How long Docker waits for the container to exit when Docker stops it on its own. */
 const stopSeconds = 60
 
 export function wantedDatastore(owner: Owner, spec: DatastoreSpec): WantedContainer {

@@ -17,11 +17,14 @@ export type { InteractiveExec, InteractiveOptions, TerminalSize } from '../exec/
 export type { DatastoreSpec } from './datastore-spec.ts'
 
 export interface Datastores {
-  /** Makes the container be there and run: adopts what was made from the same spec, replaces what was not. */
+  /**
+   * Ensures that the container exists and runs: adopts a container with the same spec and replaces any other.
+   */
   ensure(spec: DatastoreSpec, signal?: AbortSignal): Promise<InstanceState>
   /**
-   * Changes its limits in place, running or not; its processes live on. False when there is no container.
-   * Throws `docker_error` with the engine's words: a limit below what is in use may be refused.
+   * Changes the limits of the container in place, running or not; its processes keep running. False if there
+   * is no container. Throws `docker_error` with the engine's message: the engine may refuse a limit below the
+   * present usage.
    */
   limit(name: string, wanted: Limits): Promise<boolean>
   /** Runs a command inside, to its end. */

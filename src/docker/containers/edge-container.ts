@@ -21,7 +21,7 @@ export interface EdgeContainerSpec {
 
 const startTimeoutMs = 60_000
 
-/** How one ended by itself. */
+/** How an edge container ended on its own. */
 export interface EdgeEnd {
   exitCode: number
   isOutOfMemory: boolean
@@ -30,8 +30,9 @@ export interface EdgeEnd {
 }
 
 /**
- * Makes it be there and run. Docker starts it again by itself, also at a boot. Answers how the former one
- * ended, because its log goes with it; null when none has run, or it runs.
+ * Ensures that the edge container exists and runs. Docker restarts it automatically, also at boot. Returns
+ * how the previous container ended, because its log is removed with it; null if no container has run, or if
+ * it is running.
  */
 export async function ensureEdgeContainer(
   engine: Engine,
@@ -117,7 +118,7 @@ export async function edgeOutput(engine: Engine, owner: Owner, generation: numbe
   return found ? outputOf(engine, found) : ''
 }
 
-/** How often Docker has started it again by itself, since it was made. */
+/** How often Docker has restarted the container automatically since its creation. */
 export async function edgeRestarts(engine: Engine, owner: Owner, generation: number): Promise<number> {
   return (await findToChange({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
 }

@@ -1,5 +1,6 @@
-// Making a container be there. Nothing is remembered between two calls: what Docker has is looked at each
-// time, so that a create that timed out here and was carried out later is adopted and not made twice.
+// Ensures that a container exists. No state is stored between two calls: each call inspects Docker's
+// containers. A create request that timed out here and was completed later is therefore adopted and
+// not repeated.
 import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
@@ -12,7 +13,7 @@ import { noShell } from './missing-shell.ts'
 import type { RestartPolicy, WantedContainer } from './spec.ts'
 
 const startTimeoutMs = 60_000
-/** A name stays taken for a moment while the engine removes its former holder. */
+/** A name stays in use for a moment while the engine removes the previous container. */
 const maxAttempts = 50
 const attemptEveryMs = 100
 
@@ -29,7 +30,10 @@ export async function ensureContainer(
   throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
 }
 
-/** The container made from this request. One made from another, or dead, is removed: then null. */
+/**
+ * Returns the container created from this request. Removes a dead container or one created from another
+ * request, and returns null.
+ */
 async function adopt(site: Site, wanted: WantedContainer): Promise<Container | null> {
   const found = await findToChange(site, wanted.name)
   if (found === null) return null
@@ -43,8 +47,8 @@ async function adopt(site: Site, wanted: WantedContainer): Promise<Container | n
 }
 
 /**
- * Refuses a container that Docker calls "created" although its command has begun: the engine was killed
- * before it recorded the start, and would run the command a second time.
+ * Refuses a container that Docker reports as "created" although its command has already started. The engine
+ * was killed before it recorded the start, and would run the command a second time.
  */
 async function requireNotBegun(site: Site, found: Found): Promise<void> {
   if (found.info.State.Status !== 'created') return
@@ -70,8 +74,8 @@ const begunUnseen =
   'the Docker engine was killed while it started the command; the command had begun, and was ended'
 
 /**
- * Null if the name was taken in between, most likely by an earlier call. An aborted caller still waits for
- * the response: a container that is being created is in no list, so it could not be removed.
+ * Null if the name came into use in between, most likely through an earlier call. An aborted caller still
+ * waits for the response: a container that is being created is in no list, so it could not be removed.
  */
 async function create(
   { engine }: Site,
@@ -116,7 +120,7 @@ async function startOrDiscard(
   }
 }
 
-/** runc's own words for a command that the image does not have are for experts. */
+/** Replaces runc's message for a command that the image does not have, which only experts understand. */
 function notInImage(error: unknown): Failure | null {
   const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
   if (command === undefined) return null
@@ -125,7 +129,7 @@ function notInImage(error: unknown): Failure | null {
 }
 
 export interface StartOptions {
-  /** Not started again when its command has begun. */
+  /** Does not start the container again if its command has already started. */
   runsOnce?: boolean
   signal?: AbortSignal | undefined
 }

@@ -1,5 +1,5 @@
-// Why an instance ended, in words for people. Pure. 137 alone is no proof of an out-of-memory kill, and the
-// flag alone none either: it may have hit a child process.
+// Explains why an instance ended, in plain words. Pure. Neither exit code 137 nor the out-of-memory flag
+// alone proves an out-of-memory kill of the instance: the flag may refer to a child process.
 import { constants } from 'node:os'
 import { size } from '../../quantities.ts'
 

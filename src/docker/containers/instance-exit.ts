@@ -1,5 +1,6 @@
-// Whether an exit with code 137 was an out-of-memory kill. Docker may set the flag, or tell the event, only a
-// moment after it shows the container as ended: both are looked at for a while before a SIGKILL is believed.
+// Determines whether an exit with code 137 was an out-of-memory kill. Docker may set the flag or emit the
+// event only a moment after it shows the container as ended. Both are therefore checked for a while before
+// the exit counts as a plain SIGKILL.
 import { sleep } from '../../async/sleep.ts'
 import type { Engine } from '../engine/client.ts'
 import { streamLines } from '../engine/stream-lines.ts'
@@ -28,7 +29,7 @@ export async function settleExit(
   }
 }
 
-// An `until` that lies ahead would make the engine wait for it.
+// An `until` in the future would make the engine wait for that time.
 async function hadOomEvent(engine: Engine, state: InstanceState): Promise<boolean> {
   const { startedAt, finishedAt, containerId } = state
   if (startedAt === null || finishedAt === null) return false

@@ -13,7 +13,7 @@ export interface InstanceSample {
   usage: { cpuSeconds: number; memoryBytes: number } | null
 }
 
-/** Docker 20.10 reads all containers that are asked for once a second: each call takes up to that long. */
+/** Docker 20.10 samples all requested containers once a second, so each call takes up to a second. */
 const parallel = 32
 
 /** Throws `docker_unavailable`, at the first call without an answer. */

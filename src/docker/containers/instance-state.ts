@@ -1,5 +1,5 @@
-// What Docker says of a container, as the state of an instance. Pure. A time of year 1 is Docker's way to say
-// "never"; the fixed address stays known while the instance is stopped.
+// Converts Docker's data about a container to the state of an instance. Pure. Docker represents "never" as a
+// time in year 1. The fixed address stays known while the instance is stopped.
 import type { ContainerInspectInfo } from 'dockerode'
 import { labels } from '../engine/names.ts'
 import type { RestartPolicy } from './spec.ts'
@@ -62,7 +62,7 @@ export function toInstanceState(info: ContainerInspectInfo): InstanceState {
   }
 }
 
-/** Whether the instance has ended, and Docker will not start it again by itself. */
+/** Whether the instance has ended and Docker will not restart it automatically. */
 export function isEnded(state: InstanceState): boolean {
   return state.state === 'exited' || state.state === 'dead'
 }

@@ -29,7 +29,9 @@ export type { InstanceUsage } from './instance-usage.ts'
 export type { InstanceSpec, RestartPolicy } from './spec.ts'
 
 export interface Instances {
-  /** Makes the instance be there and run: adopts what was made from the same spec, replaces what was not. */
+  /**
+   * Ensures that the instance exists and runs: adopts a container with the same spec and replaces any other.
+   */
   ensure(spec: InstanceSpec, signal?: AbortSignal): Promise<InstanceState>
   start(name: string): Promise<void>
   setRestart(name: string, policy: RestartPolicy): Promise<void>

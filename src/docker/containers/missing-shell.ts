@@ -1,6 +1,5 @@
-// How it shows that an image has no shell.
-// Under Docker's own init such a container does start: init says why in the log, in words for experts,
-// and ends as a shell does that does not find a command.
+// Detects that an image has no shell. Under Docker's own init such a container does start. Init logs the
+// cause in words for experts, and exits with the code that a shell uses for a command that was not found.
 
 import type { LogLine } from '../logs/log-frames.ts'
 import type { ExitFacts } from './exit-explanation.ts'

@@ -1,6 +1,7 @@
-// Tools: containers of a datastore's image that run one of its own programs to the end. They have the version
-// of the server, a memory of their own, and unlike commands inside its container they can be ended.
-// Nothing of a tool lasts. One that is met again is what a crash left, and is removed.
+// Tools: containers of a datastore's image that run one of its own programs to the end. They have the
+// server's version and their own memory, and unlike commands inside the datastore's container they can be
+// ended. Nothing of a tool is permanent: a tool container that already exists is left over from a crash and
+// is removed.
 import type { Duplex } from 'node:stream'
 import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
@@ -24,7 +25,7 @@ export interface ToolSpec extends Limits {
 export interface ToolStreams {
   /** What it reads. */
   input?: AsyncIterable<Uint8Array>
-  /** Takes what it writes, piece by piece, each only when the one before was taken. */
+  /** Receives the tool's output piece by piece, each piece only after the previous one has been consumed. */
   output?: (piece: Uint8Array) => Promise<void>
 }
 
@@ -71,12 +72,12 @@ async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal:
     const { State } = await engine.call('inspect a tool', (abortSignal) => container.inspect({ abortSignal }))
     return { ...words, exitCode: Number(end.StatusCode), isOutOfMemory: State.OOMKilled }
   } finally {
-    // Removed by who looks next, where the engine is away now.
+    // If the engine is unavailable now, the next run or `remove` with this id removes the container.
     await removeTool(site, spec.id).catch(() => undefined)
   }
 }
 
-/** The name of one that was removed stays taken for a moment. */
+/** Retries while the name is in use: it stays in use for a moment after the previous tool was removed. */
 async function createTool(
   { engine }: Site,
   id: string,
@@ -94,7 +95,7 @@ async function createTool(
   }
 }
 
-/** Attached before it starts, so that nothing of what it writes is lost. */
+/** Attaches to the container before its start, so that no output is lost. */
 async function converse(
   { engine }: Site,
   container: Container,

@@ -1,5 +1,5 @@
-// What a tool writes, taken as it comes and no faster.
-// Nothing is collected but the last words. Output can be larger than any memory.
+// Reads the output of a tool as it arrives, no faster than the consumer accepts it. Only a bounded part is
+// buffered, because the output can be larger than any memory.
 import { createFrameSplitter, type OutputStream } from '../exec/frame-splitter.ts'
 
 interface Words {

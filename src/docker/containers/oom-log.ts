@@ -27,7 +27,8 @@ async function* records(log: FileHandle): AsyncGenerator<string> {
       const { bytesRead } = await log.read(buffer, 0, recordBytes, null)
       yield buffer.toString('utf8', 0, bytesRead)
     } catch (error) {
-      // A record was overwritten before it was read: go on with the next. Anything else is the end.
+      // EPIPE means that a record was overwritten before it was read: continue with the next one. Any other
+      // error ends the log.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') return
     }
   }

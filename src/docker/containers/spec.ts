@@ -1,4 +1,5 @@
-// What an instance should be, and the same in Docker's words. Pure: compare the results, no engine needed.
+// The desired container of an instance, and its translation to Docker's options. Pure: the results can be
+// compared without an engine.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from '../engine/names.ts'
@@ -23,7 +24,7 @@ export interface InstanceSpec {
   restart: RestartPolicy
   /** False when its first process has to be process 1. */
   init?: boolean
-  /** An instance, unless it says otherwise. */
+  /** Defaults to the kind of an instance. */
   kind?: ContainerKind
 }
 
@@ -31,13 +32,13 @@ export type Limits = Pick<InstanceSpec, 'memoryLimitMb' | 'cpuLimit' | 'pidsLimi
 
 export type RestartPolicy = 'no' | 'unless-stopped'
 
-/** What the host says of itself and a container has to fit into. */
+/** The properties reported by the host that a container's options must fit. */
 export interface HostTraits {
   cpus: number
   loggingDriver: string
 }
 
-/** A container as it should be: its name, what it is made from, and the mark of that. */
+/** The desired container: its name, its options and the hash of its spec. */
 export interface WantedContainer {
   name: string
   /** Kept as a label: another one means another request. */

@@ -1,5 +1,5 @@
-// Volumes: the only objects whose loss is a loss of data. Making one that exists gives Docker's existing one
-// back, so whose it is must be looked at; nothing here removes a volume that was not named.
+// Volumes: the only objects whose loss means a loss of data. Creating a volume that exists returns Docker's
+// existing volume, so its owner must be checked. Nothing here removes a volume that was not named.
 import type { VolumeInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
@@ -23,8 +23,8 @@ export async function ensureVolume(
 }
 
 /**
- * Makes a volume for whom its labels name, or adopts the one that was made for him. Throws `volume_exists`
- * for any other of that name: what is in it is not his.
+ * Creates a volume for the owner named by its labels, or adopts the volume created for that owner. Throws
+ * `volume_exists` for any other volume of that name, because its content belongs to another owner.
  */
 export async function claimVolume(
   engine: Engine,
@@ -61,8 +61,8 @@ export function volumeExists(code: 'volume_exists' | 'conflict', name: string): 
 }
 
 /**
- * Removes the volume and its data; with `id` only one that was made for that id, another one stays. Gone
- * already is fine; one in use is refused with `docker_error`.
+ * Removes the volume and its data. With `id`, only a volume created for that id is removed. A missing volume
+ * is fine; a volume in use is refused with `docker_error`.
  */
 export async function removeVolume(engine: Engine, owner: Owner, name: string, id?: string): Promise<void> {
   const found = id === undefined ? await findToChange(engine, owner, name) : await inspect(engine, name)

@@ -36,8 +36,8 @@ const copiedDockerfile = '.berth.Dockerfile'
 const maxDockerfileBytes = 512 * 1024
 
 /**
- * Throws `build_failed` when there is no Dockerfile, or it or the context lies outside of the source, or
- * .dockerignore is beyond its limits.
+ * Throws `build_failed` if there is no Dockerfile, if the Dockerfile or the context lies outside the source,
+ * or if .dockerignore exceeds its limits.
  */
 export async function openBuildContext(request: ContextRequest): Promise<BuildContext> {
   const source = await realpath(request.sourceDir ?? request.contextDir)
@@ -72,7 +72,7 @@ async function readDockerfile(file: string, { editDockerfile }: ContextRequest):
   return editDockerfile ? Buffer.from(await editDockerfile(bytes.toString('latin1')), 'latin1') : bytes
 }
 
-/** The place that a path leads to, which must lie inside of the source. */
+/** Resolves a path, which must lie inside the source. */
 async function locate(source: string, path: string, name: string): Promise<string> {
   const place = await realpath(path).catch(() => null)
   if (place === null) throw new Failure('build_failed', `the source has no ${name}`)

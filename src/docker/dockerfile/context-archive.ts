@@ -33,7 +33,7 @@ export async function packFile(
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Not to be followed: the path may have become a link since it was looked at.
+  // Links are not followed: the path may have become a link since it was checked.
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const stats = await handle.stat()

@@ -1,6 +1,6 @@
-// The instructions that a builder may read in a Dockerfile, for a check that must miss none. Builders differ:
-// in their escape character, in `\\` at the end of a line, in heredocs. So every line may begin an
-// instruction, even inside another one. Whitespace and line ends are those of BuildKit's parser.
+// The instructions that a builder may read in a Dockerfile, for a check that must miss none. Builders differ
+// in their escape character, in `\\` at the end of a line and in heredocs, so every line may start an
+// instruction, even inside another one. Whitespace and line ends follow BuildKit's parser.
 import { Failure } from '../../errors.ts'
 
 export interface Line {
@@ -37,7 +37,10 @@ interface Reading {
   isDoubleContinued: boolean
 }
 
-/** From that line on, without comments and empty lines in between; null when no keyword begins it. */
+/**
+ * Joins the instruction that starts at line `start`, without comments and empty lines in between. Null if the
+ * instruction does not start with a keyword.
+ */
 function join(lines: string[], start: number, reading: Reading, keywords: readonly string[]): string | null {
   const pieces: string[] = []
   let beginning = ''

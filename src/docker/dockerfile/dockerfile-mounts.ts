@@ -5,7 +5,7 @@ import { flagValues, stepsOf } from './dockerfile.ts'
 /** What is added to a flag: the last `id` of a mount counts. */
 const addition = (prefix: string) => `,id=${prefix}`
 
-/** The Dockerfile in which the id of each `RUN --mount=type=cache` begins with the prefix. */
+/** Returns the Dockerfile with the prefix added to the id of each `RUN --mount=type=cache`. */
 export function withCacheIds(text: string, prefix: string): string {
   const additions = stepsOf(text)
     .filter((instruction) => instruction.getKeyword() === 'RUN')

@@ -1,5 +1,6 @@
-// What in a Dockerfile only BuildKit can build. The classic builder ignores some of it without a word, such
-// as the platform arguments, which are then empty: so what is known to differ is looked for beforehand.
+// Finds the parts of a Dockerfile that only BuildKit can build. The classic builder silently ignores some of
+// them, such as the platform arguments, which are then empty. Known differences are therefore checked before
+// the build.
 import { linesOf } from './dockerfile-lines.ts'
 
 const flags: Record<string, RegExp> = {
@@ -9,7 +10,10 @@ const flags: Record<string, RegExp> = {
 }
 const heredoc = /(?:^|\s)\d*(<<-?["']?[A-Za-z_]\w*)/
 const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
-/** The frontend that BuildKit has built in. A newer release of it adds only what is looked for here. */
+/**
+ * The frontend that is built into BuildKit. A newer release of this frontend adds only features that are
+ * checked for here.
+ */
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
 /** As the Dockerfile has it (`RUN --mount`); null when the classic builder will do. Throws `build_failed`. */
@@ -28,7 +32,7 @@ export function needOfBuildKit(dockerfile: string): string | null {
   return null
 }
 
-/** Of the comments that a Dockerfile begins with. */
+/** The frontend named in the comments at the start of a Dockerfile. */
 function frontendOf(dockerfile: string): string | null {
   for (const line of dockerfile.replace(/^\xEF\xBB\xBF/, '').split('\n')) {
     const [, name = '', value = ''] = /^\s*#\s*(\w+)\s*=\s*(\S+)/.exec(line) ?? []

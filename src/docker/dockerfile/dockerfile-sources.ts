@@ -77,7 +77,7 @@ function mayLeadToHost(beginning: string): boolean {
   return isScheme || /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*|[^/\s]+@[^:/\s]*)$/i.test(beginning)
 }
 
-/** As far as it is known, on one line. */
+/** The known part of the source, on one line. */
 function shown(source: string): string {
   const text = source.replaceAll(unknown, '$…').replaceAll(anything, '…')
   return text.length > 200 ? `${text.slice(0, 200)}…` : text

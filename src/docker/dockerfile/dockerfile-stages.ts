@@ -1,4 +1,4 @@
-// The stage of a Dockerfile that a build is asked for, and what exists instead of one that does not.
+// Checks that a Dockerfile has the stage requested for a build, and lists the existing stages if it does not.
 import { Failure } from '../../errors.ts'
 import { stagesOf } from './dockerfile.ts'
 

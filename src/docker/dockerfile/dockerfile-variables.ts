@@ -1,5 +1,5 @@
 // The texts that a word of a Dockerfile may expand to, by the rules of BuildKit's `shlex`. The base image and
-// the builder set variables that are unknown here, so that one word can have several expansions.
+// the builder set variables that are unknown here, so one word can have several expansions.
 import { type Escape, linesOf } from './dockerfile-lines.ts'
 
 /** All values that a variable may have. */
@@ -14,8 +14,8 @@ const maxTexts = 256
 const maxChars = 8192
 
 /**
- * The values that instructions and the arguments of the build give to variables, in any stage: a value that
- * applies to another stage only counts as possible.
+ * The values that instructions and build arguments assign to variables, in any stage. A value that applies
+ * only to another stage also counts as possible.
  */
 export function variablesOf(text: string, buildArgs: Record<string, string>, escapeChar: Escape): Variables {
   const variables = new Map<string, string[]>()
@@ -34,7 +34,7 @@ export function variablesOf(text: string, buildArgs: Record<string, string>, esc
   return variables
 }
 
-/** `NAME=VALUE …`, or `NAME VALUE`: by either rule of splitting into words. */
+/** The assignments in `NAME=VALUE …` or `NAME VALUE`, by both rules of splitting into words. */
 function assignmentsIn(rest: string, escapeChar: Escape): [string, string][] {
   const escaped = `\\${escapeChar}[^]`
   const word = new RegExp(`(?:'[^']*'|"(?:${escaped}|[^"\\${escapeChar}])*"|${escaped}|\\S)+`, 'g')
@@ -66,7 +66,10 @@ class Expansion {
     this.#escape = escapeChar
   }
 
-  /** Up to that character, which is taken; inside of `"` quotes and escapes count less. */
+  /**
+   * Expands the word up to the stop character and consumes that character. Inside double quotes, single
+   * quotes are literal and fewer characters can be escaped.
+   */
   readTo(stop: '}' | '"' | null): string[] {
     const isQuoted = stop === '"'
     let texts = ['']
@@ -84,7 +87,7 @@ class Expansion {
     return product(texts, [tail])
   }
 
-  /** The text that begins with that character, or all its possible expansions. */
+  /** The text that begins with the given character, or all its possible expansions. */
   #read(char: string, isQuoted: boolean): string | string[] {
     if (char === '$') return this.#readVariable()
     if (char === this.#escape) return this.#readEscaped(isQuoted)

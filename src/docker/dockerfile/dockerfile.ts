@@ -24,7 +24,7 @@ export function stagesOf(text: string): string[] {
   return stepsOf(text).flatMap((step) => (step instanceof From ? (step.getBuildStage() ?? []) : []))
 }
 
-/** Where the values of its flags of that name begin in the text. */
+/** The offsets in the text of the values of all flags with the given name. */
 export function flagValues(instruction: Instruction, name: string, text: string): number[] {
   const lines = lineStarts(text)
   const flags = 'getFlags' in instruction ? (instruction as JSONInstruction).getFlags() : []

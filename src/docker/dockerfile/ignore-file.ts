@@ -14,7 +14,10 @@ export interface IgnoreFile {
 
 export const maxIgnoreBytes = 256 * 1024
 
-/** Null without such a file, or when it leads out of `root`. Throws `build_failed` beyond the limits. */
+/**
+ * Null if there is no such file or the path leads out of `root`. Throws `build_failed` if the file exceeds
+ * the limits.
+ */
 export async function readIgnoreFile(root: string, path: string): Promise<IgnoreFile | null> {
   const base = await realpath(root)
   const place = await realpath(join(base, path)).catch(() => null)
@@ -28,7 +31,8 @@ export async function readBounded(
   place: string,
   { name, maxBytes }: { name: string; maxBytes: number },
 ): Promise<Buffer> {
-  // A pipe would be waited for, and what is looked at by its path may be another thing when it is opened.
+  // Opening a pipe must not block. The checks use the open handle, because the path may point to another file
+  // by the time it is opened.
   const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     if (!(await handle.stat()).isFile()) throw new Failure('build_failed', `${name} is not a file`)

@@ -81,7 +81,10 @@ export function openEngine(host: string): Engine {
   }
 }
 
-/** Lets a change count as made when the engine answers with `status`: 304 already so, 404 already gone. */
+/**
+ * Treats a change as successful if the engine responds with `status`: 304 for already done, 404 for
+ * already gone.
+ */
 export async function acceptStatus(status: number, change: Promise<unknown>): Promise<void> {
   try {
     await change
@@ -105,7 +108,10 @@ export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Failure && statusOf(error.cause) === status
 }
 
-/** Any error of a call or of a stream as a failure; `what` says what was asked for, `host` who was asked. */
+/**
+ * Converts an error of a call or of a stream to a failure; `what` describes the request, `host` names the
+ * engine. Rethrows errors that have neither an HTTP status nor a system error code.
+ */
 export function toFailure(what: string, error: unknown, host = ''): Failure {
   if (error instanceof Failure) return error
   if (statusOf(error) !== null) return failureFrom('docker_error', refusalText(error), error)
@@ -136,7 +142,7 @@ async function negotiateVersion(docker: Docker, signal: AbortSignal): Promise<vo
   setVersion(`v1.${Math.min(minor, newestApiMinor)}`)
 }
 
-/** These methods of dockerode take a signal like all others; only their types do not say so. */
+/** Calls a dockerode method with an abort signal that the method accepts but its type does not declare. */
 export function withSignal<T>(
   docker: Docker,
   method: () => Promise<T>,
@@ -201,8 +207,8 @@ function systemCodeOf(error: unknown): string | null {
 }
 
 /**
- * The engine's own words, without the "(HTTP code 500) server error - " that dockerode puts before them, the
- * colon that runc leaves at the end of its own, and most of a container's id.
+ * The engine's own message, without dockerode's prefix "(HTTP code 500) server error - ", the colon that runc
+ * leaves at the end of its messages, and most of a container's id.
  */
 function refusalText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)

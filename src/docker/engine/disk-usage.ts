@@ -1,4 +1,4 @@
-// What an engine keeps on its disk, by kind, including what other users of the engine made.
+// The disk usage of an engine by kind, including the objects of other users of the engine.
 import { type Engine, withSignal } from './client.ts'
 
 export interface DockerUsage {

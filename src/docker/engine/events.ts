@@ -31,8 +31,9 @@ const longestPauseMs = 5_000
 const rememberedEvents = 1_000
 
 /**
- * Calls `onEvent` for each event until `signal` is aborted; then it resolves. It never rejects: an engine
- * that is away is tried again. `onConnected` is called whenever the stream is open (again).
+ * Calls `onEvent` for each event until `signal` is aborted, and then resolves. It never rejects: the
+ * connection to an unavailable engine is retried. `onConnected` is called whenever the stream has been opened
+ * or reopened.
  */
 export async function watchEvents(
   engine: Engine,

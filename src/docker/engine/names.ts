@@ -1,7 +1,9 @@
 // Names and labels of everything Berth creates in Docker, as pure functions of the ids of its actors. A name
 // alone proves nothing: an object without both owner labels belongs to another owner.
 
-/** Who we are on this engine: the prefix of the server and the random id made with its data directory. */
+/**
+ * The identity of this server on the engine: its prefix and the random id created with its data directory.
+ */
 export interface Owner {
   prefix: string
   serverId: string
@@ -16,7 +18,7 @@ export const labels = {
   serviceId: 'berth.service-id',
   spec: 'berth.spec',
   index: 'berth.index',
-  /** Label of an image made here: the version of its program. */
+  /** Label of an image built by Berth: the version of its program. */
   version: 'berth.version',
 } as const
 
@@ -95,7 +97,10 @@ export function imageName(owner: Owner, serviceName: string, deployId: string): 
   return `${imageRepository(owner, serviceName)}:${deployId}`
 }
 
-/** What the Dockerfile of a static site made, until the site is taken out of it. */
+/**
+ * The name of the image built from the Dockerfile of a static site, until the site is extracted from
+ * the image.
+ */
 export function treeName(owner: Owner, serviceName: string, deployId: string): string {
   return `${imageName(owner, serviceName, deployId)}.tree`
 }

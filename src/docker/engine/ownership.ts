@@ -9,7 +9,7 @@ export interface ForeignObject {
   name: string
   /** Docker's id of a container or network; the name of a volume. */
   id: string
-  /** Empty where nothing says whose it is. */
+  /** Empty if no label names the server. */
   serverId: string
   /** For a container: whether it is running or about to run. */
   isRunning: boolean

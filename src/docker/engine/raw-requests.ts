@@ -1,4 +1,4 @@
-// Requests to the engine that dockerode has no method for, or whose method does more than is wanted.
+// Requests to the engine for which dockerode has no method, or whose method does more than needed.
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Engine } from './client.ts'
@@ -50,7 +50,7 @@ export function post(
   })
 }
 
-/** Takes a connection over from HTTP. It belongs to the caller, who also closes it. */
+/** Upgrades an HTTP connection to another protocol. The caller owns the connection and closes it. */
 export function hijack(engine: Engine, { path, protocol, headers, signal }: HijackRequest): Promise<Socket> {
   return dial<Socket>(engine, {
     method: 'POST',

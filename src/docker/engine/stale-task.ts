@@ -1,6 +1,6 @@
-// The task that a killed engine leaves when it dies while it starts a container: containerd has made the
-// process, Docker calls the container "created", and each further start is refused. The shim that holds the
-// task is found in /proc. With an engine on another machine no shim is found, and nothing is ended.
+// The task that remains when an engine is killed while it starts a container: containerd has created the
+// process, Docker reports the container as "created", and each further start is refused. The shim that holds
+// the task is found in /proc. With an engine on another machine no shim is found, and nothing is ended.
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { sleep } from '../../async/sleep.ts'
@@ -63,7 +63,10 @@ async function isShimOf(pid: number, containerId: string): Promise<boolean> {
   return argv[argv.indexOf('-id') + 1] === containerId
 }
 
-/** Returns whether the command of the task has begun: also true when the process is gone. */
+/**
+ * Kills the shim's child processes. Returns whether the task's command has started; also true if its first
+ * process no longer exists.
+ */
 async function endChildren(shim: number, pids: number[]): Promise<boolean> {
   const init = await initOf(shim)
   let hasBegun = init !== null
@@ -83,12 +86,18 @@ async function initOf(shim: number): Promise<number | null> {
   return text ? Number(text) : null
 }
 
-/** The first process of a task is runc's until the command begins. It must be stopped, or dead. */
+/**
+ * Whether the command can no longer start. Until the command starts, the first process of a task is runc's.
+ * That process must be stopped or dead.
+ */
 function cannotBegin({ name, state }: Process): boolean {
   return name.startsWith('runc') && stoppedStates.includes(state)
 }
 
-/** Stops it, so that it begins nothing between the check and its end. Null when it is gone. */
+/**
+ * Stops the process, so that it cannot start the command between the check and the kill. Null if the process
+ * no longer exists.
+ */
 async function stop(pid: number): Promise<Process | null> {
   kill(pid, 'SIGSTOP')
   for (let tries = 1; ; tries++) {

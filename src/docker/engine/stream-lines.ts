@@ -11,7 +11,7 @@ export async function* streamLines(stream: AsyncIterable<unknown>): AsyncGenerat
   if (rest.trim() !== '') yield rest
 }
 
-/** A chunk of a stream without an encoding is bytes already, but its type does not say so. */
+/** A chunk of a stream without an encoding is already bytes, although its type does not show this. */
 export function toBytes(chunk: unknown): Uint8Array {
   return chunk instanceof Uint8Array ? chunk : Buffer.from(String(chunk))
 }

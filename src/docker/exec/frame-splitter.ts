@@ -1,5 +1,5 @@
-// What a command without a terminal writes, taken apart into its two outputs as it comes.
-// A frame may be spread over several chunks, and is handed on in pieces: nothing waits for its end.
+// Splits the output of a command without a terminal into stdout and stderr as it arrives. A frame may span
+// several chunks and is passed on in pieces: nothing waits for the end of a frame.
 
 export type OutputStream = 'stdout' | 'stderr'
 

@@ -1,9 +1,9 @@
-// An interactive command inside a container, at a terminal or through pipes.
-// The engine has no call that ends an exec, and an exec outlives its connection. Measured with Docker 20.10:
-// a terminal gets no SIGHUP and pipes give no SIGPIPE, because the engine goes on reading the output. Pipes
-// only reach the end of their input, which psql in the middle of a query does not notice. A second exec, the
-// lifeline, therefore waits for the end of its own input, and then ends the command. Its input also ends when
-// berthd is killed.
+// An interactive command inside a container, at a terminal or through pipes. The engine has no call that
+// ends an exec, and an exec outlives its connection. Measured with Docker 20.10: a terminal gets no SIGHUP
+// and pipes give no SIGPIPE, because the engine keeps reading the output. Pipes only reach the end of
+// their input, which psql does not notice in the middle of a query. A second exec, the lifeline, therefore
+// waits for the end of its own input and then ends the command. The lifeline's input also ends when berthd
+// is killed.
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Container, Exec } from 'dockerode'
@@ -30,7 +30,7 @@ export interface InteractiveOptions {
 }
 
 export interface InteractiveExec {
-  /** `taken` is called when the engine has the bytes. */
+  /** Calls `taken` once the bytes have been written to the engine's connection. */
   write(bytes: Buffer, taken: () => void): void
   /** Ends the input. Does nothing at a terminal, where Ctrl-D does it. */
   end(): void
@@ -47,9 +47,9 @@ const mark = 'BERTH_CLIENT'
 const inspectMs = 30_000
 
 /**
- * SIGINT cancels the query, which the server goes on with when psql is only killed. SIGHUP ends a client, and
- * SIGKILL what ignores both. The mark is inherited by what the client starts. Each round searches again,
- * because a command whose connection closes at once starts after the first round.
+ * SIGINT cancels the query, which the server would continue if psql were only killed. SIGHUP ends a client,
+ * and SIGKILL ends a process that ignores both. Child processes of the client inherit the mark. Each round
+ * searches again, because a command whose connection closes at once starts after the first round.
  */
 const lifelineScript = `echo up
 cat > /dev/null

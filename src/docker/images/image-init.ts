@@ -17,7 +17,10 @@ const inits = [
   'runit-init',
 ]
 
-/** By the first word of its entrypoint, or of its command where it has no entrypoint. */
+/**
+ * Whether the image starts an init process, by the first word of its entrypoint, or of its command if it has
+ * no entrypoint.
+ */
 export async function runsInit({ call, docker }: Engine, image: string): Promise<boolean> {
   const info = await orNull(call(`inspect the image ${image}`, () => docker.getImage(image).inspect()))
   const { Entrypoint: entrypoint, Cmd: command } = info?.Config ?? {}

@@ -1,4 +1,4 @@
-// Handing the engine an image that was made here, as the archive that `docker load` reads.
+// Loads an image built by Berth into the engine, as the archive that `docker load` reads.
 import { Readable } from 'node:stream'
 import { Failure } from '../../errors.ts'
 import type { Engine } from '../engine/client.ts'
@@ -6,7 +6,7 @@ import { streamLines } from '../engine/stream-lines.ts'
 
 const timeoutMs = 120_000
 
-/** Resolves when the image is there under the names in its archive. Doing it again changes nothing. */
+/** Resolves when the image exists under the names in its archive. Repeating the call changes nothing. */
 export async function loadImage(
   { call, docker }: Engine,
   archive: Buffer,

@@ -7,7 +7,7 @@ export interface ImageReference {
   host: string
   /** In full: `library/nginx`. */
   repository: string
-  /** Null when only a digest says what is meant. */
+  /** Null if only a digest identifies the image. */
   tag: string | null
   /** `sha256:` and 64 hex digits. */
   digest: string | null
@@ -29,7 +29,9 @@ const maxLength = 512
 const maxNameLength = 255
 const maxHostLength = 253
 
-/** Throws `invalid_request` with what is wrong; the text itself is never repeated, it may hold a secret. */
+/**
+ * Throws `invalid_request` with the reason. The text itself is never repeated, because it may hold a secret.
+ */
 export function parseImageReference(text: string): ImageReference {
   if (text.length > maxLength) throw invalid(`is longer than ${maxLength} characters`)
   const trimmed = text.trim()
@@ -67,12 +69,12 @@ function isHost(text: string): boolean {
   return found !== null && port > 0 && port < 65_536
 }
 
-/** The same image by what it is, whatever its tag comes to mean: `nginx@sha256:…`. */
+/** The reference to the image by its digest, independent of later changes to its tag: `nginx@sha256:…`. */
 export function pinnedName({ host, repository }: ImageReference, digest: string): string {
   return toReference(host, repository, null, digest).reference
 }
 
-/** What was asked for, and what it meant: `nginx:1.27@sha256:…`. */
+/** The requested reference with the digest that it resolved to: `nginx:1.27@sha256:…`. */
 export function withDigest({ host, repository, tag }: ImageReference, digest: string): string {
   return toReference(host, repository, tag, digest).reference
 }
@@ -88,7 +90,10 @@ function toReference(
   return { host, repository, tag, digest, reference }
 }
 
-/** The short name that means it; a first part with a dot would be taken for another registry. */
+/**
+ * The short name of an image on Docker Hub. If the first part of the short name has a dot, the name keeps the
+ * host, because it would otherwise be read as another registry.
+ */
 function toHubName(repository: string): string {
   const short = repository.replace(/^library\/(?=[^/]+$)/, '')
   return looksLikeHost(firstPart(short)) ? `${hub}/${short}` : short
@@ -105,7 +110,10 @@ function refuseOddCharacters(text: string): void {
   }
 }
 
-/** A colon after the last slash begins a tag; before it, it is part of the host. */
+/**
+ * Splits a reference into name, tag and digest. A colon after the last slash starts a tag; an earlier colon
+ * is part of the host.
+ */
 function split(text: string): { name: string; tag: string | null; digest: string | null } {
   const [named = '', digest = null, ...more] = text.split('@')
   if (more.length > 0) throw invalid('has more than one @')

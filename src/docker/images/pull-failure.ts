@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { serverAddressOf } from './registry-credentials.ts'
 
-/** What was asked for. The message never holds the password, whatever the registry answers. */
+/** The request that failed. The message never contains the password, whatever the registry responds. */
 export interface Asked {
   reference: string
   host: string
@@ -13,7 +13,7 @@ export interface Asked {
 
 const maxReasonLength = 300
 
-// The first that fits counts. Addresses and names are taken out before: they may hold any word.
+// The first match counts. Addresses and names are removed before matching, because they may contain any word.
 const kinds: [words: RegExp, toFailure: (asked: Asked, reason: string) => Failure][] = [
   [/no space left on device|disk quota exceeded/i, diskFull],
   [/connection refused|no route to host|network is unreachable/i, unreachable],
@@ -29,8 +29,8 @@ const kinds: [words: RegExp, toFailure: (asked: Asked, reason: string) => Failur
 ]
 
 /**
- * `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited`,
- * `insufficient_storage`; `pull_failed` with the engine's own words for everything else.
+ * Returns `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited` or
+ * `insufficient_storage`; for all other errors `pull_failed` with the engine's own message.
  */
 export function describePullFailure(text: string, asked: Asked): Failure {
   const reason = clean(text, asked)

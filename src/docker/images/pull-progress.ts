@@ -10,7 +10,7 @@ export interface PullStep {
 
 export interface PullProgress {
   push(step: PullStep): void
-  /** Says what it came to. */
+  /** Reports the final result. */
   end(): void
 }
 

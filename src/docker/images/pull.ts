@@ -1,5 +1,5 @@
-// Images from registries. A tag is resolved to its digest first and then pulled by it: the names of images
-// that people have here do not move, and what is pulled is exactly what was resolved.
+// Images from registries. A tag is first resolved to its digest, and the image is then pulled by that digest.
+// Existing image names on this host therefore do not move, and the pulled image is exactly the resolved one.
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, toFailure } from '../engine/client.ts'
 import { streamLines } from '../engine/stream-lines.ts'
@@ -21,7 +21,7 @@ export interface PullRequest extends ImageRequest {
   onLine: (line: string) => void
 }
 
-/** A registry that hangs is taken for one that does not answer. */
+/** After this time, a registry that hangs counts as unreachable. */
 const resolveTimeoutMs = 30_000
 /** The engine is silent until the registry has answered; the caller's signal is what bounds a pull. */
 const pullTimeoutMs = 60 * 60 * 1000
@@ -46,15 +46,16 @@ export async function resolveDigest(
   } catch (error) {
     signal.throwIfAborted()
     if (!silence.aborted) throw toPullFailure(error, image, request)
-    // Or it is the engine that hangs: then that is what is wrong.
+    // If the engine hangs instead of the registry, `ping` throws the engine's error.
     await engine.ping()
     throw silentRegistry({ ...request, host: image.host }, timeoutMs)
   }
 }
 
 /**
- * Pulls an image; what is here already is not fetched again. An abort of `signal` ends it in the engine too
- * and throws its reason; only `signal` bounds the time. Throws what `resolveDigest` throws.
+ * Pulls an image; layers that already exist here are not fetched again. An abort of `signal` also
+ * ends the pull in the engine and throws its reason; only `signal` limits the time. Throws the errors
+ * of `resolveDigest`.
  */
 export async function pullImage(engine: Engine, request: PullRequest): Promise<{ imageId: string }> {
   const { reference, signal } = request
@@ -82,7 +83,7 @@ export async function removePulledName({ call, docker }: Engine, name: string): 
   await acceptStatus(409, acceptStatus(404, removal))
 }
 
-/** Runs on connections of its own: closing them is what ends a request in the engine. */
+/** Runs on its own connections: closing them ends a request in the engine. */
 async function withConnections<T>(
   engine: Engine,
   signal: AbortSignal,

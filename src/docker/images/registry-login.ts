@@ -1,5 +1,6 @@
-// Whether a registry takes credentials, asked by the engine as `docker login` does; nothing is kept there.
-// The host is anybody's word. What leads to the services of a cloud is not asked.
+// Checks whether a registry accepts credentials. The engine sends the request, as `docker login` does, and
+// stores nothing. The host is untrusted input: no request is sent to a host that resolves to the internal
+// services of a cloud.
 import { lookup } from 'node:dns/promises'
 import { isInternal, plainAddress } from '../../address-classes.ts'
 import { Failure } from '../../errors.ts'
@@ -36,7 +37,7 @@ export async function checkLogin(engine: Engine, credentials: RegistryCredential
 async function refuseInternal(host: string): Promise<void> {
   const name = host.replace(/:\d+$/, '')
   const literal = plainAddress(name)
-  // The engine has its own words for a name that leads nowhere.
+  // A name that does not resolve is accepted here, because the engine reports it with its own message.
   const found = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
   if (!found.some(isInternal)) return
   throw new Failure('invalid_request', `${host} leads to a link-local or metadata address`)

@@ -9,7 +9,7 @@ import { createFrameReader, type LogLine, type TimedLine, toLogLine } from './lo
 export interface LogSource {
   /** Follows the log, from an instant on or from its beginning; without lines when the instance is gone. */
   open(since: string | undefined): Promise<LogStream>
-  /** Whether the instance has ended, and will not go on by itself. */
+  /** Whether the instance has ended and will not be restarted automatically. */
   hasEnded(): Promise<boolean>
 }
 
@@ -24,9 +24,9 @@ export function readLines(body: Uint8Array): LogLine[] {
 }
 
 /**
- * Yields lines from that place on until the instance has ended, or until `signal` is aborted (then it ends
- * quietly). An engine that is away at the start throws; one that goes away later is waited for, and no line
- * is lost or repeated.
+ * Yields lines from the given place until the instance has ended or `signal` is aborted, which ends the log
+ * without an error. Throws if the engine is unavailable at the start. If the engine becomes unavailable
+ * later, the log waits for it, and no line is lost or repeated.
  */
 export async function* followLog(
   source: LogSource,
@@ -58,7 +58,7 @@ async function* timedLines(stream: LogStream | null, isWhole: boolean): AsyncGen
   if (isWhole) yield* frames.end()
 }
 
-/** Null while the engine is away, and when the caller has given up. */
+/** Null while the engine is unavailable, and after the caller has aborted. */
 async function whenAvailable<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
     return await answer

@@ -5,7 +5,7 @@
 export interface LogPlace {
   /** Whether a line of this time (the engine's own, in nanoseconds) is new; it is remembered then. */
   admits(time: string): boolean
-  /** From which time on to ask when the log is opened (again); undefined for all of it. */
+  /** The time from which to request lines when the log is opened or reopened; undefined for the whole log. */
   reopen(): string | undefined
   /** Of the last lines, in their order. */
   times(): string[]
@@ -13,7 +13,7 @@ export interface LogPlace {
 
 /** Far more than may be out of order. */
 const keptTimes = 64
-/** Lines before the oldest one that is kept may be that much younger than it. */
+/** A line that precedes the oldest stored line may be newer than that line by up to this many lines. */
 const swappedLines = 8
 
 /** `times` are those of a stored position; empty for a log that was never read. */
@@ -28,7 +28,7 @@ export function createLogPlace(times: readonly string[] = []): LogPlace {
     const count = overlap.expected.get(time) ?? 0
     if (count > 0) overlap.expected.set(time, count - 1)
     if (count > 0 || time <= overlap.from) return true
-    // The clock may be set back: once a line is new, those that follow are.
+    // The clock may be set back: after the first new line, all later lines count as new.
     if (time > overlap.upTo) overlap = null
     return false
   }

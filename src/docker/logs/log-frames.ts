@@ -80,7 +80,7 @@ function createLineJoiner(stream: TimedLine['stream']) {
   return { push, end: () => (pending.length > 0 ? [take(pending.length)] : []) }
 }
 
-/** The last place at or before `offset` where a character begins. */
+/** The last position at or before `offset` at which a character starts. */
 function characterStart(text: Buffer, offset: number): number {
   const isInsideCharacter = (at: number) => ((text[at] ?? 0) & 0xc0) === 0x80
   const start = [0, 1, 2, 3].map((back) => offset - back).find((at) => !isInsideCharacter(at))

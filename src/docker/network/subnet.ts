@@ -6,7 +6,9 @@ export interface Subnet {
   prefixLength: number
 }
 
-/** Null for what is not `a.b.c.d/n`. Address bits beyond the prefix are dropped, as routers do. */
+/**
+ * Null unless the text has the form `a.b.c.d/n`. Address bits beyond the prefix are dropped, as routers do.
+ */
 export function parseSubnet(text: string): Subnet | null {
   const [, address = '', length = ''] = /^(\d+\.\d+\.\d+\.\d+)\/(\d{1,2})$/.exec(text) ?? []
   const bytes = address.split('.').map(Number)
