@@ -1,11 +1,12 @@
-// berth: reads the command, runs it, and ends with its exit code. Ctrl-C asks it to end, twice ends it.
+// berth: parses and runs the command, and exits with its exit code. The first Ctrl-C requests an orderly end;
+// the second ends the process.
 import { CommanderError } from 'commander'
 import { tellFailure } from './command.ts'
 import { exitCodes } from './failure.ts'
 import { createProgram } from './program.ts'
 import { openOutput } from './terminal/output.ts'
 
-/** What a command may take to say goodbye. */
+/** Time limit for a command to finish after Ctrl-C. */
 const farewellMs = 3000
 
 async function main(): Promise<void> {
@@ -22,7 +23,7 @@ async function main(): Promise<void> {
   await program.parseAsync(args.length > 0 ? args : ['--help'], { from: 'user' })
 }
 
-// `berth services | head -1`: who reads has enough, which is no failure.
+// `berth services | head -1`: a reader that closes the pipe early is not a failure.
 function endQuietlyWithTheReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -54,5 +55,5 @@ main()
     const out = openOutput({ ...process, env: process.env, isJson: false })
     process.exitCode = tellFailure(out, error)
   })
-  // A prompt or a kept connection must not hold the process when all is said.
+  // An open prompt or a keep-alive connection must not keep the process running after all output is written.
   .finally(() => process.stdout.write('', () => process.exit()))

@@ -1,4 +1,4 @@
-// Who caused something, in a word or two.
+// The cause of a change as a short name.
 import type { By } from '../api/parts/recorded.ts'
 
 /** Empty if the server does not know it: older servers do not send this field. */

@@ -1,4 +1,4 @@
-// How a command is run: it gets its session, and what it throws becomes words and an exit code.
+// Runs a command: opens its session, and converts its errors to messages and an exit code.
 import type { Command } from 'commander'
 import { type Cli, type GlobalFlags, openSession } from './client/session.ts'
 import { noticeUpdate } from './config/update-notice.ts'
@@ -6,7 +6,7 @@ import { CliFailure, exitCodes, interruption } from './failure.ts'
 import type { Output } from './terminal/output.ts'
 import { plain } from './terminal/output.ts'
 
-/** Makes an action of commander out of a function that wants the session; its number is the exit code. */
+/** Converts a function that needs the session to a commander action. The returned number is the exit code. */
 export type Runner = <Args extends unknown[]>(
   // biome-ignore lint/suspicious/noConfusingVoidType: an action that has nothing to say returns nothing
   action: (cli: Cli, ...args: Args) => Promise<number | void>,
@@ -47,7 +47,7 @@ export function tellFailure(out: Pick<Output, 'say' | 'tint'>, error: unknown): 
   return failure.exitCode
 }
 
-// A call that Ctrl-C ended fails in many words, all of which mean the same.
+// Ctrl-C makes a pending call fail with various messages, all with the same meaning.
 function asInterruption(error: unknown): CliFailure {
   const isOurs = error instanceof CliFailure && error.exitCode === exitCodes.interrupted
   return isOurs ? error : interruption()

@@ -18,9 +18,9 @@ export interface FailureOptions {
   hint?: string | undefined
   /** What the server's log has it under. */
   requestId?: string | undefined
-  /** The API's code, where the API said no. */
+  /** The error code, if the API returned an error. */
   code?: string | undefined
-  /** When the API may be asked again, where it says so. */
+  /** The delay before a retry, if the API returned a delay. */
   retryAfterSeconds?: number | undefined
   /** The fields that the API refused. */
   paths?: string[] | undefined
@@ -58,7 +58,7 @@ export function withoutSecrets(what: string): CliFailure {
   return new CliFailure(`this token may not read ${what}`, { exitCode: exitCodes.refused, hint })
 }
 
-/** Ctrl-C, or a prompt that was left. Without a message it ends without a word. */
+/** For Ctrl-C and canceled prompts. Without arguments, nothing is printed. */
 export function interruption(message = '', hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })
 }

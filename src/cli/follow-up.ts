@@ -1,4 +1,4 @@
-// What a command says at its end: that it is done, how to undo it, and the deploy it has set off.
+// The final messages of a command: success, how to undo the change, and the deploy that the command started.
 import type { Deploy } from '../api/deploy.ts'
 import type { Cli } from './client/session.ts'
 import { withWayBack } from './failure.ts'
@@ -20,7 +20,7 @@ export function sayNext({ out }: Cli, command: string): void {
   out.say(nextStep(out, 'next', command))
 }
 
-/** Shows the deploy until it is over; with --no-follow only says which it is. Returns the exit code. */
+/** Shows the deploy until it ends; with --no-follow prints only its id. Returns the exit code. */
 export async function followUp(cli: Cli, deploy: Deploy, isFollowed: boolean): Promise<number> {
   if (isFollowed) return follow(cli, deploy)
   if (cli.out.isJson) cli.out.json(deploy)

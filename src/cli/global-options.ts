@@ -1,6 +1,6 @@
-// The options that every command takes, before its name or after it.
-// Commander would let a command take all options of the commands above it, `--version` too, and do what
-// they say instead. So each command has these as its own, and takes no others that it does not have.
+// The options that every command accepts, before or after its name. By default, commander lets a command
+// accept all options of its parent commands, including `--version`, and acts on those options instead. So
+// each command gets its own copy of the shared options and accepts no other option of its parents.
 import { type Command, Option } from 'commander'
 import { nearest } from '../nearest-name.ts'
 import { usageFailure } from './failure.ts'

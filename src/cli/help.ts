@@ -5,7 +5,7 @@ import { wantsColour } from './terminal/output.ts'
 
 const widest = 100
 
-/** Commands that are made from this one afterwards look the same. */
+/** Sets the style of the help. Commands created from this program afterwards inherit the style. */
 export function styleHelp(program: Command): void {
   program
     .configureOutput({
@@ -26,7 +26,7 @@ export function styleHelp(program: Command): void {
     )
 }
 
-/** Usage, what it is, arguments, commands in their groups, options. */
+/** Prints usage, description, arguments, commands by group, and options. */
 function formatHelp(command: Command, help: Help): string {
   const width = help.padWidth(command, help)
   const item = (term: string, words: string) => help.formatItem(term, width, words, help)

@@ -15,9 +15,9 @@ export interface LogLine {
   event?: Record<string, unknown>
   /** Of the log of a deploy: the step of its build. */
   step?: { number: number; state?: string; name?: string }
-  /** The line in fewer words, to stand after the name of the phase. */
+  /** A shorter form of the line, shown after the name of the phase. */
   brief?: string
-  /** Of the log of a job run: its command begins, or the last line. */
+  /** In the log of a job run: `running` when its command starts, `outcome` on the last line. */
   mark?: string
 }
 

@@ -113,7 +113,7 @@ export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }
 
-/** The order of the help; what is in no group comes last. */
+/** Sorts the commands in the order of the help. Commands without a group come last. */
 function arrange(program: Command): void {
   const places = Object.values(groups).flat()
   const placeOf = (command: Command) => places.indexOf(command.name()) + 1 || Number.POSITIVE_INFINITY
@@ -125,7 +125,7 @@ function arrange(program: Command): void {
   }
 }
 
-/** Help and version end the program as well: these go on to main as they are. */
+/** Help and version also end the program with an error. Errors with exit code 0 pass to main unchanged. */
 function end(command: Command, error: CommanderError): never {
   throw error.exitCode === 0 ? error : wrongUsage(command, error)
 }

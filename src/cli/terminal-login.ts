@@ -22,7 +22,7 @@ export async function startTerminalLogin(client: Client, name: string): Promise<
   return { ...started, page: `${client.url}/cli-login?id=${encodeURIComponent(started.id)}` }
 }
 
-/** Resolves with the token. A server that is away in between is asked again until the login has expired. */
+/** Resolves with the token. While the server is unavailable, polling continues until the login expires. */
 export async function awaitApproval(cli: Cli, client: Client, login: StartedLogin): Promise<string> {
   const deadline = Date.now() + login.expires_in * 1000
   let pauseSeconds = login.interval

@@ -1,5 +1,5 @@
-// Usage errors: what is wrong, and the usage of the command. Commander reports the details only in its
-// message; its error code identifies the format of that message.
+// Usage errors: the problem and the usage of the command. Commander reports the details only in its message;
+// its error code identifies the format of that message.
 import type { Command, CommanderError } from 'commander'
 import { nearest } from '../nearest-name.ts'
 import { type CliFailure, usageFailure } from './failure.ts'

@@ -130,7 +130,7 @@ function toSent(body: string | Readable | undefined) {
   // Left to itself it counts chunks as bytes, and holds gigabytes before it lets the source wait.
   const strategy = new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes })
   const stream = Readable.toWeb(body, { strategy }) as ReadableStream
-  // Without these two fetch keeps a copy of all that was sent, in case that it has to be sent again.
+  // Without these two options, fetch keeps a copy of the sent body for a possible retry.
   const once = { redirect: 'error', window: null } as const
   return { body: stream, duplex: 'half' as const, ...once }
 }
@@ -171,12 +171,12 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** The answer had begun, and did not come to its end. */
+/** For a response that started but did not complete. */
 export function brokenOff(url: string): CliFailure {
   return new CliFailure(`${url} broke off in the middle of its answer`, { exitCode: exitCodes.unreachable })
 }
 
-/** `error.cause` says why. */
+/** `error.cause` contains the reason. */
 export function unreachable(url: string, error: unknown): CliFailure {
   const { cause } = error as { cause?: { code?: string; message?: string } }
   const reason = cause?.code ? (reasons[cause.code] ?? cause.code) : (cause?.message ?? String(error))
@@ -206,7 +206,7 @@ function redirected(url: string, location: string): CliFailure {
   return new CliFailure(`${url} sends us on to ${target}`, { hint })
 }
 
-/** One that is nothing else in a shell: hints are there to be copied. */
+/** True if a shell treats the URL as a plain word: users copy commands from hints. */
 export function isPlainUrl(text: string): boolean {
   return /^https?:\/\/[\w.:[\]/-]+$/.test(text)
 }

@@ -1,5 +1,5 @@
-// Following server-sent events through losses of the connection: a log goes on behind its last line.
-// Only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
+// Follows server-sent events across connection losses: a log continues after its last line. Only `end` ends a
+// followed stream. A server that stops also closes the stream, which counts as a connection loss.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { sleep } from '../../async/sleep.ts'
 import { duration } from '../../quantities.ts'
@@ -17,7 +17,7 @@ export interface FollowOptions {
   query?: Query
   /** The stream ends with the existing content: its normal close is the end. */
   untilNow?: boolean
-  /** Says nothing of losses: another stream to the same server does. */
+  /** Prints no messages about connection losses, because another stream to the same server prints them. */
   quiet?: boolean
   /** Stops following, in addition to Ctrl-C. */
   signal?: AbortSignal
@@ -41,7 +41,7 @@ interface Following {
   signal: AbortSignal
   /** Of the last event that had one. */
   lastId: string | null
-  /** When the connection was lost; null while there is one, and before the first. */
+  /** When the connection was lost; null while connected and before the first connection. */
   lostAt: number | null
   /** Losses since the last event. */
   losses: number
@@ -161,7 +161,10 @@ function isFinal({ lostAt }: Following, error: unknown): boolean {
   return lostAt !== null && Date.now() - lostAt > patienceMs
 }
 
-/** Longer each time, and by chance: a server that comes back is not asked by all its readers at once. */
+/**
+ * Waits longer after each loss, with a random factor, so that a returning server does not get the requests of
+ * all clients at once.
+ */
 async function pauseAfterLoss(following: Following): Promise<void> {
   const { cli, options, signal } = following
   if (signal.aborted) return

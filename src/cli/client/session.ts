@@ -21,7 +21,7 @@ export interface Cli {
   readonly serverName: string
   readonly server: ServerChoice
   readonly flags: GlobalFlags
-  /** The version that the server said it has, after the first answer. */
+  /** The version from the header of the server's last response; undefined before the first response. */
   readonly serverVersion: string | undefined
 }
 

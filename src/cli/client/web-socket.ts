@@ -1,5 +1,5 @@
-// A WebSocket to the server, for what goes on both ways. A refusal is read as that of any other call.
-// The library is loaded when it is needed, so that no other command waits for it.
+// A WebSocket to the server for bidirectional streams. A rejected upgrade is handled like the error response
+// of any other call. The library is loaded on first use, so that other commands do not wait for it.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
@@ -11,7 +11,10 @@ const handshakeMs = 30_000
 const longestMessageBytes = 1024 * 1024
 const withoutBody = [204, 205, 304]
 
-/** Open, and paused: nothing is missed. Fails as a call does, and when `signal` says so. */
+/**
+ * Resolves with an open, paused socket, so that no message is lost. Fails like an API call, and when
+ * `signal` aborts.
+ */
 export async function openWebSocket({ url, token, signal }: ClientOptions, path: string): Promise<WebSocket> {
   const { WebSocket: Socket } = await import('ws')
   const socket = new Socket(addressOf(url, path).replace(/^http/, 'ws'), {

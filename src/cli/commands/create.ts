@@ -1,4 +1,4 @@
-// `berth create`: a new service from flags, and from answers where a flag is missing and a person is there.
+// `berth create`: creates a service from flags. On a terminal, prompts ask for missing values.
 import type { Command } from 'commander'
 import type { EnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'

@@ -1,4 +1,4 @@
-// Deploys of what is configured: ask for one, list them, cancel one, or a job run.
+// Deploys of the configured source: start a deploy, list deploys, cancel a deploy or a job run.
 import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
@@ -94,7 +94,7 @@ async function cancelRun(cli: Cli, id: string): Promise<void> {
   sayDone(cli, `${id} is canceled${grace}`)
 }
 
-/** The one that runs, else the one that is queued. Throws CliFailure where nothing can be canceled. */
+/** The running deploy, otherwise the oldest queued deploy. Throws CliFailure if no deploy can be canceled. */
 async function activeDeploy({ client }: Cli, name: string): Promise<string> {
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(name)}/deploys`)
   const active = deploys.filter(({ status }) => status === 'running' || status === 'queued')

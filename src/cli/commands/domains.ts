@@ -1,4 +1,4 @@
-// The domains of a service: list, add, take away; each acts at once.
+// The domains of a service: list, add, remove. Each change takes effect immediately.
 import type { Command } from 'commander'
 import type { CertificateAuthority } from '../../api/certificate.ts'
 import type { ServiceDomain } from '../../api/domains.ts'

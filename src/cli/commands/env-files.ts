@@ -78,7 +78,10 @@ async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, o
   return saveEnv(cli, name, change, options)
 }
 
-/** Asks the server, which also refuses now what it would refuse later. */
+/**
+ * Reports references that the server cannot resolve. The dry run also rejects an invalid change before the
+ * user confirms it.
+ */
 async function sayUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
   const { unresolved } = await client.call<EnvChanges>('PATCH', `${servicePath(name)}/env`, {
     body,

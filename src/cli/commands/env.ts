@@ -1,4 +1,4 @@
-// The variables of a service: show, set, unset. They are secrets: values are shown to who asks for them only.
+// The variables of a service: show, set, unset. They are secrets, so values are printed only on request.
 import type { Command } from 'commander'
 import type { EnvVar } from '../../api/env.ts'
 import type { Cli } from '../client/session.ts'
@@ -58,7 +58,7 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
 // A file that is read back has to give the same values: what cannot be written so is refused, not bent.
 function showLines(vars: EnvVar[], out: Cli['out']): void {
   const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
-  // A terminal would obey what a value holds; a file gets it as it is.
+  // A terminal would interpret control characters in a value. A file gets the value unchanged.
   const shown = (part: string) => (out.isTerminal ? plain(part) : part)
   for (const { line } of lines) if (line !== null) for (const part of line.split('\n')) out.print(shown(part))
   const lost = lines.filter(({ line }) => line === null).map(({ key }) => key)

@@ -1,5 +1,5 @@
-// Job runs: a command in a container of its own, made from what is live, and the list of them.
-// The words after `--` are the command's. Ours come before.
+// Job runs: runs a command in a separate container based on the live deploy, and lists the runs. Words after
+// `--` belong to that command. Berth's own options come before `--`.
 import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
@@ -21,7 +21,7 @@ import { printTable } from '../terminal/table.ts'
 
 interface RunOptions {
   timeout?: number
-  /** Undefined when nothing is said of it. */
+  /** Undefined if neither --follow nor --no-follow is given. */
   follow?: boolean
 }
 

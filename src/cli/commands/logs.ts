@@ -28,7 +28,7 @@ interface LogsOptions {
 interface Format {
   /** Local and short, or as the server has it. */
   time: 'none' | 'short' | 'whole'
-  /** Whether lines say which instance wrote them. */
+  /** Whether lines start with the name of their instance. */
   isNumbered: boolean
 }
 
@@ -62,7 +62,7 @@ async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions
   await (path === null
     ? showServiceLogs(cli, await shownService(cli, name), options)
     : showLog(cli, path, options))
-  // Ctrl-C is how a followed log ends: there is nothing to say.
+  // Ctrl-C is the normal end of a followed log, so no message is printed.
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
 

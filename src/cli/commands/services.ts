@@ -111,7 +111,7 @@ interface DeleteOptions {
   force?: boolean
 }
 
-// The project file is not asked here: what is deleted is named by a person.
+// The project file is ignored here: the user must name the service to delete.
 async function deleteService(cli: Cli, name: string | undefined, options: DeleteOptions): Promise<void> {
   if (!name) throw usageFailure('which service?', 'name what is to be deleted')
   const { client } = cli

@@ -42,7 +42,7 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   if (isIdle) sayNext(cli, `berth schedule ${chosen}`)
 }
 
-/** Ends with Ctrl-C only. A server that is away is waited for, once it has answered. */
+/** Runs until Ctrl-C. After the first successful response, waits for an unavailable server to return. */
 async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>): Promise<never> {
   const { out, signal } = cli
   let last: ServiceStatus | null = null
@@ -63,7 +63,7 @@ async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>)
   throw interruption()
 }
 
-/** Redraws on a terminal; elsewhere says what is not as it was. */
+/** Redraws the status on a live terminal. Otherwise prints the status only when it has changed. */
 async function showChange(out: Output, name: string, last: ServiceStatus | null, status: ServiceStatus) {
   const lines = await statusLines(out, name, status)
   if (isDrawn(out)) return out.animate((spinner) => [...lines, '', out.tint('dim', `${spinner} Ctrl-C ends`)])

@@ -98,7 +98,7 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
   }
 }
 
-/** Before anything is sent: whose file says where it goes, and where that is. */
+/** Prints the target before anything is sent, with the path of the project file that chose the service. */
 function sayTarget({ out, serverName }: Cli, name: string, path: string | null): void {
   if (out.isJson) return
   const why = path === null ? '' : `, says ${plain(path)}`

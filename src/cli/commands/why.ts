@@ -32,7 +32,7 @@ export function addWhyCommands(program: Command, run: Runner): void {
     .action(run(explain))
 }
 
-/** By what their ids begin with. */
+/** API collections by id prefix. */
 const collections: Record<string, string> = {
   job: '/jobs',
   dst: '/datastores',

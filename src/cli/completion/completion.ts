@@ -1,5 +1,5 @@
-// Which words may come next on a command line that is being typed.
-// It runs at a press of Tab: it never complains, and it asks the server at most once a minute.
+// Suggests the next words of a command line that is being typed. This code runs whenever Tab is pressed, so
+// it reports no errors and caches the server's names for a minute.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -11,7 +11,7 @@ import { readJsonFile, writeJsonFile } from '../config/json-file.ts'
 const patienceMs = 1000
 const keptMs = 60_000
 
-/** The last word is the one being typed; it may be empty. */
+/** The last word is still being typed and may be empty. */
 export async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
   const typed = words.at(-1) ?? ''
   const { command, places } = walk(program, words.slice(0, -1))
@@ -19,12 +19,12 @@ export async function completeWords(program: Command, cli: Cli, words: string[])
   return found.filter((word) => word.startsWith(typed) && isHarmless(word))
 }
 
-/** Words that no shell takes for anything but words. */
+/** True if no shell gives the word a special meaning. */
 function isHarmless(word: string): boolean {
   return /^[\w.:@%+,-]+$/.test(word)
 }
 
-/** The command that is meant so far, and how many of its arguments are there already. */
+/** The command that the words select so far, and the number of its arguments already present. */
 function walk(program: Command, words: string[]): { command: Command; places: number } {
   let command = program
   let places = 0

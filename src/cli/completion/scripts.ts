@@ -1,5 +1,5 @@
-// The scripts that ask `berth complete -- WORD…` with the words so far, the last being the one that is typed.
-// What it answers is never evaluated: `compgen -W` would run a `$(…)` that a server put into a name.
+// The scripts that call `berth complete -- WORD…` with the words typed so far; the last word is still being
+// typed. Its output is never evaluated: `compgen -W` would run a `$(…)` in a name from the server.
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]

@@ -11,7 +11,7 @@ export interface KnownServer {
 }
 
 export interface Config {
-  /** The name of the server that is meant when nothing else says which. */
+  /** The name of the server to use if no flag, variable or project file names a server. */
   default: string | undefined
   servers: Record<string, KnownServer>
 }
@@ -29,7 +29,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return { default: held.default, servers: held.servers ?? {} }
 }
 
-/** One change at a time, also of several processes; each begins with what the one before it left. */
+/** Serializes changes, also across processes. Each change starts from the result of the previous change. */
 export async function changeConfig(
   env: NodeJS.ProcessEnv,
   change: (config: Config) => Config,

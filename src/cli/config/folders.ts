@@ -1,4 +1,4 @@
-// Where the command line keeps its own files, as the XDG base directories say.
+// The folders for the files of the command line, according to the XDG Base Directory Specification.
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
@@ -12,12 +12,12 @@ export function stateFolder(env: NodeJS.ProcessEnv): string {
   return folderOf(env, 'XDG_STATE_HOME', '.local/state')
 }
 
-/** What can be asked again. */
+/** Data that can be requested again. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return folderOf(env, 'XDG_CACHE_HOME', '.cache')
 }
 
-// A relative path in one of these variables is to be ignored, says their specification.
+// The specification requires relative paths in these variables to be ignored.
 function folderOf(env: NodeJS.ProcessEnv, variable: string, fallback: string): string {
   const given = env[variable]
   const base = given && isAbsolute(given) ? given : join(env.HOME || homedir(), fallback)

@@ -27,7 +27,7 @@ export function parseJsonOf(path: string, text: string): unknown {
   }
 }
 
-/** Replaces the file in one step; mode 0600, and 0700 for a folder that has to be made. */
+/** Replaces the file atomically. The file gets mode 0600, and newly created folders get mode 0700. */
 export function writeJsonFile(path: string, value: unknown): void {
   const draft = `${path}.${process.pid}.new`
   try {

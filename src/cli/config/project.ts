@@ -1,6 +1,7 @@
-// The project file: `berth.json` in this folder or one above it says which server and service the folder is.
-// It comes with a repository, so it may only choose among the servers a person already knows. And one
-// in a folder above may be anybody's: it has to be one's own, root's, or whose the folder is.
+// The project file: `berth.json` in this folder or a parent folder names the server and the service of the
+// folder. The file comes with a repository, so it may only choose among the servers that the user already
+// knows. A file in a parent folder may come from anybody, so its owner must be the user, root or the owner of
+// this folder.
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CliFailure, usageFailure } from '../failure.ts'
@@ -33,7 +34,10 @@ function refuseForeign(path: string, uid: number, folder: string): void {
   throw new CliFailure(`${path} belongs to another user`, { hint: 'copy it if you trust its content' })
 }
 
-/** The service that is named, or the project's. Throws (usage) when neither says which. */
+/**
+ * The given service, otherwise the service of the project file. Throws a usage failure if neither names
+ * a service.
+ */
 export function chosenService(name: string | undefined): string {
   const chosen = name ?? findProject()?.service
   if (chosen) return chosen

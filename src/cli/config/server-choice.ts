@@ -21,7 +21,7 @@ export interface ServerChoice {
 interface Sources {
   flags: ServerFlags
   env: NodeJS.ProcessEnv
-  /** Asked only when neither a flag nor the environment says which. */
+  /** Called only if neither a flag nor the environment names a server. */
   findProject: () => Project | null
   config: Config
 }
@@ -36,7 +36,7 @@ export function chooseServer({ flags, env, findProject, config }: Sources): Serv
   return withToken(lookUp(config, defaultUrl), token)
 }
 
-/** The token of the flags or of the environment; undefined when neither has one. */
+/** The token from the flags or the environment; undefined if neither contains a token. */
 export function givenToken(flags: ServerFlags, env: NodeJS.ProcessEnv): string | undefined {
   if (flags.token !== undefined) return checkedToken(flags.token, '--token')
   if (flags.tokenFile !== undefined) return checkedToken(readToken(flags.tokenFile), flags.tokenFile)
@@ -51,7 +51,7 @@ function readToken(path: string): string {
   }
 }
 
-// A token is sent in a header: anything else than visible letters could end it and begin another.
+// The token is sent in a header. Characters other than visible ASCII could end that header and start another.
 function checkedToken(text: string, from: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token

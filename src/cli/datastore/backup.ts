@@ -13,7 +13,7 @@ const lookEveryMs = 400
 
 type Work = Backup | Restore
 
-/** Looks until it is over; Ctrl-C leaves it running. Throws CliFailure for one that failed. */
+/** Polls until the work ends. Ctrl-C stops only the polling. Throws CliFailure if the work failed. */
 export async function awaitWork<W extends Work>(
   cli: Cli,
   { name, path, begin }: { name: string; path: string; begin: () => Promise<W> },

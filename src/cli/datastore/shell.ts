@@ -7,14 +7,16 @@ import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { openRawTerminal, type RawTerminal } from '../terminal/raw-terminal.ts'
 import { keepAlive } from './keepalive.ts'
 
-/** Input that the server has not `taken` yet: half of what it accepts. */
+/** The maximum of input not yet acknowledged by a `taken` message: half of the server's limit. */
 const windowBytes = 512 * 1024
 const pieceBytes = 32 * 1024
 const stderrChannel = 2
 
 type Start = Extract<ClientMessage, { type: 'start' }>
 
-/** Runs the client with these words. Resolves with its exit code; exit 5 when the connection is lost. */
+/**
+ * Runs the client with these arguments. Resolves with its exit code. Throws (5) if the connection is lost.
+ */
 export async function runShell(cli: Cli, socket: WebSocket, words: string[]): Promise<number> {
   const send = (message: ClientMessage) => socket.send(JSON.stringify(message))
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
@@ -37,7 +39,7 @@ function terminalOf({ env }: Cli, terminal: RawTerminal | null): Start['terminal
   return { name, ...terminal.size() }
 }
 
-/** Never resolves: the client may go on after the end of its input. */
+/** Never resolves, because the client may continue after the end of its input. */
 async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<void>): Promise<never> {
   try {
     for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

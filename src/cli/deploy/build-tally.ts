@@ -1,5 +1,5 @@
-// Counts the steps of a build by what the server says of each line.
-// BuildKit's own work, such as `[internal] load build definition`, is no step of the Dockerfile.
+// Counts the steps of a build from the step data in its log lines. BuildKit's internal work, such as
+// `[internal] load build definition`, is not a step of the Dockerfile.
 import { count } from '../../quantities.ts'
 import type { LogLine } from '../log-line.ts'
 

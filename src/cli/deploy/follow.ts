@@ -19,8 +19,8 @@ import { createDeployView } from './view.ts'
 const deploysLookedAt = 50
 
 /**
- * Shows a deploy until it is over: a live view, plain lines, or with --json each line of its log as the API
- * has it. Resolves with its record. Ctrl-C throws (130): the deploy goes on.
+ * Shows a deploy until it ends: a live view, plain lines, or with --json each log line as the API returns it.
+ * Resolves with the record of the deploy. Ctrl-C throws (130), and the deploy continues.
  */
 export async function followDeploy(cli: Cli, deployId: string): Promise<Deploy> {
   const { client, out, signal } = cli
@@ -117,7 +117,7 @@ async function phasesOf(cli: Cli, id: string): Promise<Why['phases']> {
   return why?.phases ?? []
 }
 
-/** The one that served before. */
+/** The last deploy before this one that went live, for a rollback. */
 async function formerOf({ client }: Cli, { id, service_id }: Deploy): Promise<Deploy | undefined> {
   const query = { limit: deploysLookedAt }
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(service_id)}/deploys`, { query })

@@ -91,7 +91,7 @@ async function followLog(cli: Cli, deployId: string, keep: Keep, signal: AbortSi
   }
 }
 
-// The change feed says that something happened, the history says what.
+// The change feed only signals that the deploy changed. The history contains its states.
 async function followStates(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
   let seen = 0
   for await (const { event, data } of followEvents(cli, '/events', { signal, quiet: true })) {
@@ -119,7 +119,8 @@ async function throughLosses<T>(signal: AbortSignal, ask: () => Promise<T>): Pro
   }
 }
 
-// On a tie the line comes first: the last words of a state and its end often share a millisecond.
+// At equal timestamps a line precedes a state: the last lines of a state and its end often share
+// a millisecond.
 function takeBefore(held: Moment[], instant: number): Moment[] {
   const order = (moment: Moment) => Date.parse(moment.at) + ('state' in moment ? 0.5 : 0)
   held.sort((a, b) => order(a) - order(b))

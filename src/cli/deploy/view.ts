@@ -21,7 +21,7 @@ interface Running {
   /** What it writes: the newest lines, and one before them that names an error. */
   excerpt: Excerpt
   tally: ReturnType<typeof createBuildTally>
-  /** Off a terminal: whether its name stands above its lines. */
+  /** Without a live terminal: whether the name of the state is already printed above its lines. */
   hasHeading: boolean
 }
 
@@ -60,7 +60,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     if (silent.includes(running.name)) return
     if (running.name === 'queued' && durationMs < shortWaitMs && !hasFailed) return
     const { name, note, tally, hasHeading } = running
-    // What stands above it already is not said twice.
+    // Below a heading, the lines already contain the note.
     const detail = tally.summary() ?? (hasHeading ? '' : note)
     out.say(phaseLine(out, { mark: hasFailed ? '✘' : '✔', name, detail, durationMs }))
     if (hasFailed && out.isLive) for (const line of shownOf(running)) out.say(windowLine(out, line))
@@ -105,7 +105,10 @@ function sayAll(out: Output, running: Running, { line }: LogLine): void {
   out.say(windowLine(out, line))
 }
 
-/** What programs write, and a builder's steps; the rest is Berth's own word on what it is at. */
+/**
+ * True for the output of programs and the steps of a builder. All other lines are Berth's own
+ * progress messages.
+ */
 function isOutput({ stream, step }: LogLine): boolean {
   return stream !== 'system' || step !== undefined
 }

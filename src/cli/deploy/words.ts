@@ -1,4 +1,4 @@
-// How deploys are spoken of: the colour of a status, what they are made from, how long they took.
+// Formats deploys: the colour of a status, the source, the duration.
 import type { Deploy } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
 import type { Style } from '../terminal/output.ts'
@@ -27,7 +27,7 @@ export function originOf({ commit_sha, commit_message, source, trigger }: Deploy
   return source.kind === 'archive' ? 'upload' : (source.commit ?? source.branch ?? 'repository')
 }
 
-/** From being asked for to its outcome; until then nothing. */
+/** From the request to the outcome; empty before the outcome. */
 export function tookOf({ created_at, finished_at }: Deploy): string {
   return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
 }

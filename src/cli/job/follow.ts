@@ -19,8 +19,8 @@ const patienceMs = 60_000
 const largestCode = 255
 
 /**
- * Shows what a run writes until it has ended, with --json each line as the API has it. Resolves with its
- * record. Ctrl-C throws (130): the run goes on.
+ * Shows the output of a run until the run ends; with --json prints each log line as the API returns it.
+ * Resolves with the record of the run. Ctrl-C throws (130), and the run continues.
  */
 export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<JobRun> {
   const { out, signal } = cli
@@ -81,12 +81,12 @@ function goesOn(id: string): CliFailure {
   return interruption('the run goes on without you', hint)
 }
 
-/** Says what became of it. Returns the exit code: that of the run, and 1 for one that failed without one. */
+/** Prints the outcome. Returns the exit code: the code of the run, or 1 for a failed run without a code. */
 export function concludeRun({ out }: Pick<Cli, 'out'>, run: JobRun): number {
   if (out.isJson) out.json(run)
   else sayOutcome(out, run)
   if (run.status === 'succeeded') return exitCodes.ok
-  // One that was ended may have gone with 0: it did not do what it was to do.
+  // A stopped run may have exited with 0 although it did not finish its work.
   const code = run.status === 'failed' ? Number(run.exit_code) : 0
   return code > 0 && code <= largestCode ? code : exitCodes.failed
 }

@@ -1,7 +1,7 @@
-// Words of this command line as one command of a shell elsewhere, which finds the same words in it.
-// One word alone is a command already: what is in it is meant for that shell.
+// Converts words of this command line to one command for a remote shell, which parses the same words from it.
+// A single word is already a command: its special characters are meant for the remote shell.
 
-/** `npm run migrate`, `printf '%s\n' 'a  b' 'it'\''s'`; empty without words. */
+/** `npm run migrate`, `printf '%s\n' 'a  b' 'it'\''s'`; an empty string without words. */
 export function toShellCommand(words: string[]): string {
   const [only = '', ...more] = words
   return more.length === 0 ? only : words.map(quote).join(' ')
@@ -12,7 +12,7 @@ function quote(word: string): string {
   return isHarmless(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** No shell takes it for anything else; a word with = in it could be an assignment. */
+/** True if no shell gives the word a special meaning. A word with = could be an assignment. */
 function isHarmless(word: string): boolean {
   return /^[\w@%+:,./-]+$/.test(word)
 }

@@ -35,7 +35,7 @@ export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): 
   return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
 }
 
-/** The scheduled time, else who requested the run, if known. */
+/** The scheduled time, otherwise the requester, otherwise the trigger. */
 export function askedBy(run: JobRun, timeZone: string): string {
   const asker = run.scheduled_for === null ? clip(plain(byWords(run.by)), longestAsker) : ''
   return asker || originOf(run, timeZone)

@@ -4,7 +4,7 @@ import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
 import { readStandardInput } from '../terminal/standard-input.ts'
 
-/** Throws (usage) for a word that is no assignment, and for two that want stdin. */
+/** Throws a usage failure for a word that is not an assignment, and for more than one value from stdin. */
 export async function parseAssignments(words: string[]): Promise<EnvVar[]> {
   const pairs = words.map(parseAssignment)
   const piped = pairs.filter(({ value }) => value === '-')
@@ -14,7 +14,7 @@ export async function parseAssignments(words: string[]): Promise<EnvVar[]> {
   return pairs.map((pair) => (pair === piped[0] ? { ...pair, value } : pair))
 }
 
-// The word itself is not repeated in what is said: it may be a secret whose key was forgotten.
+// The error message does not repeat the word, which may be a secret without its key.
 function parseAssignment(word: string): EnvVar {
   const at = word.indexOf('=')
   if (at < 1)

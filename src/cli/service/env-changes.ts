@@ -24,7 +24,7 @@ export function isEmpty({ added, changed, removed }: EnvDifference): boolean {
   return added.length + changed.length + removed.length === 0
 }
 
-/** `+ KEY ••••••`, `~ KEY •••••• → ••••••`, `- KEY`, on stderr: it is there to be agreed to. */
+/** Prints `+ KEY ••••••`, `~ KEY •••••• → ••••••`, `- KEY` on stderr, for the user to confirm. */
 export function showDifference(out: Output, { added, changed, removed }: EnvDifference): void {
   const keys = [...added.map(({ key }) => key), ...changed.map(({ key }) => key), ...removed]
   const columns = Math.max(...keys.map((key) => key.length))
@@ -37,7 +37,7 @@ export function showDifference(out: Output, { added, changed, removed }: EnvDiff
   for (const key of removed) line('red', '-', key, '')
 }
 
-/** The value as it is shown by default. */
+/** The default display of a value: a mask, or nothing for an empty value. */
 export function masked(value: string | null): string {
   return value === '' ? '' : mask
 }

@@ -15,7 +15,7 @@ export function parseEnvFile(text: string): EnvVar[] {
 const known =
   /[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`|)[^\n]*|#[^\n]*|\r?)(?:\n|$)/y
 
-// Node leaves out what it does not understand, and says nothing.
+// Rejects lines that Node's parser would silently skip.
 function refuseOther(text: string): void {
   for (let at = 0; at < text.length; at = known.lastIndex) {
     known.lastIndex = at

@@ -1,4 +1,4 @@
-// Reading and saving the variables of a service, and restarting it with them when that is wanted.
+// Reads and saves the variables of a service, and restarts the service with the saved variables on request.
 import type { Command } from 'commander'
 import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'

@@ -49,7 +49,7 @@ function buildFacts(service: Service): Fact[] {
   ]
 }
 
-/** What is not as it is without being set. */
+/** Only settings that differ from their defaults. */
 function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb }: Service): Fact[] {
   return [
     ['domains', custom_domains.join(', ')],
@@ -59,7 +59,7 @@ function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb 
   ]
 }
 
-/** Nothing of it listens, and nothing of it stays. */
+/** For a cron job, which listens on no port and has no permanent instances. */
 function scheduleFacts({ schedule, timezone, overlap }: Service): Fact[] {
   return [
     ['schedule', schedule],
@@ -110,7 +110,10 @@ function runFacts(service: Service): Fact[] {
   ]
 }
 
-/** Every service may have runs; those of a cron job are what it is there for. */
+/**
+ * Every service can have job runs. The default limit is shown only for a cron job, because runs are
+ * its purpose.
+ */
 function jobLimit({ type, timeout_seconds: seconds }: Service): string | null {
   if (seconds !== null) return duration(seconds * 1000)
   return type === 'cron_job' ? 'a day' : null

@@ -1,5 +1,5 @@
-// What `berth create` asks for. An answer that will not do is refused right after its question.
-// The server has the same rules and the last word.
+// The questions of `berth create`. An invalid answer is rejected right after its question. The server has the
+// same rules and makes the final decision.
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
@@ -25,7 +25,7 @@ export function refuseName(name: string): void {
   if (complaint) throw usageFailure(`'${name}' cannot be a name`, complaint)
 }
 
-/** Asks again for one that is taken. */
+/** Repeats the question while the name is in use. */
 export async function askName(cli: Cli): Promise<string> {
   for (;;) {
     const name = await askText(cli, {
@@ -70,7 +70,8 @@ async function isTaken({ client }: Cli, name: string): Promise<boolean> {
       client.call('GET', path).then(
         () => true,
         (error: unknown) => {
-          // A token may be limited to services: the server says in the end what is taken.
+          // A token limited to certain services cannot see the others. The server makes the final check of
+          // the name.
           if (error instanceof CliFailure && error.exitCode !== exitCodes.unreachable) return false
           throw error
         },

@@ -70,7 +70,10 @@ async function settled(
   }
 }
 
-/** No more and no fewer than wanted, and all of them run; those of other versions do not count. */
+/**
+ * True if exactly the desired number of instances run and the service is not degraded. Instances of other
+ * versions do not count.
+ */
 function isSettled({ state, desired_instances: desired, instances }: ServiceStatus): boolean {
   const live = instances.filter(({ role }) => role === 'live')
   const isComplete = live.length === desired && live.every((one) => one.state === 'running')

@@ -34,7 +34,7 @@ export function reachOf(service: Service): string {
   return timezone === null ? schedule : `${schedule} ${timezone}`
 }
 
-/** What it is made of: a repository with its branch, an image, or what was uploaded. */
+/** The source of the service: a repository with its branch, an image, or uploads. */
 export function sourceOf({ repo_url, branch, image }: Service): string {
   if (image) return image
   if (repo_url) return branch ? `${repo_url} (${branch})` : repo_url

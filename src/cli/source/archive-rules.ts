@@ -1,5 +1,5 @@
-// What the server takes of an archive, so that it is said before anything is uploaded.
-// src/archive/ has the same rules and the last word; a name is refused there that gets past here.
+// The server's rules for an archive, so that violations are reported before the upload. src/archive/ has the
+// same rules and makes the final decision: it also rejects names that pass these checks.
 
 const mebibyte = 1024 * 1024
 
@@ -10,7 +10,7 @@ export const archiveLimits = {
 } as const
 
 const pathLimitBytes = 2048
-/** What node makes of bytes that are no UTF-8. */
+/** Node's replacement for bytes that are not UTF-8. */
 const replacement = '\uFFFD'
 
 /** Why an entry of this name would be refused; null when it would not. */
@@ -33,7 +33,7 @@ export function troubleWithLink(path: string, target: string): string | null {
   return parts.lastIndexOf('..') >= climbs ? `is a link with .. behind a name (${target})` : null
 }
 
-/** Whether a link leads out of the top folder that it is in, though not out of the source. */
+/** Whether a link points out of its top-level folder, but not out of the source. */
 export function leavesTopFolder(path: string, target: string): boolean {
   return target.split('/').filter((part) => part === '..').length === depthOf(path)
 }

@@ -1,5 +1,6 @@
-// What .gitignore and .berthignore say of a path, as git does: the nearest file first, in it the last line.
-// A .berthignore speaks before every .gitignore, so that `!dist` in it brings back what git leaves out.
+// Applies .gitignore and .berthignore to a path, as git does: the nearest file has priority, and within a
+// file the last matching line. A .berthignore has priority over every .gitignore, so that `!dist` in it
+// includes a folder that git ignores.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
@@ -7,7 +8,7 @@ import { readForeignFile } from '../config/foreign-file.ts'
 import { CliFailure } from '../failure.ts'
 
 const longestBytes = 1024 * 1024
-/** Each more multiplies the ways in which a path can be tried. */
+/** Each additional `**` multiplies the number of ways to match a path. */
 const mostStars = 4
 
 export const ignoreFileNames = ['.berthignore', '.gitignore'] as const
@@ -15,13 +16,16 @@ type FileName = (typeof ignoreFileNames)[number]
 
 interface RuleFile {
   name: FileName
-  /** Where its patterns begin, from the top; '' is the top itself. */
+  /** The folder that the patterns are relative to, as a path from the top; '' is the top. */
   folder: string
   lines: string[]
   rules: Ignore
 }
 
-/** By an ignore file, or where no file says anything of it: `!.env` in .berthignore would. */
+/**
+ * Excluded by an ignore file, or by default if no ignore file matches the path. `!.env` in .berthignore
+ * overrides the default.
+ */
 export type LeftOut = 'by rule' | 'by default'
 
 /** The rules that hold in one folder. Paths are from the top, with `/`. */
@@ -36,7 +40,7 @@ export interface FolderRules {
 
 export interface TopRules {
   rules: FolderRules
-  /** The folder that was asked for, from the top that the rules begin at: '' or with a slash at its end. */
+  /** The requested folder, relative to the top folder of the rules: '' or with a trailing slash. */
   prefix: string
 }
 

@@ -21,7 +21,10 @@ const longestName = 40
 /** Where a site is built to, or kept. */
 const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
-/** A folder's name as a service may have it. Throws (usage) when nothing of it can be used. */
+/**
+ * Derives a valid service name from a folder name. Throws a usage failure if the name has no
+ * usable character.
+ */
 export function toServiceName(folder: string): string {
   const name = serviceNameOf(folder)
   if (name !== null) return name
@@ -42,7 +45,10 @@ export function serviceNameOf(folder: string): string | null {
   return name || null
 }
 
-/** By its Dockerfile, else by its index.html. Throws CliFailure where there is neither. */
+/**
+ * Guesses the type from a Dockerfile, otherwise from an index.html. Throws CliFailure if the source has
+ * neither and no type is given.
+ */
 export function guessService(source: Source, type: string | undefined): Guess {
   const files = new Set(source.entries.map(({ path }) => path))
   if (type !== 'static_site' && files.has('Dockerfile')) {
@@ -69,7 +75,7 @@ function unknownKind({ folder }: Source): CliFailure {
   return new CliFailure(trouble, { hint })
 }
 
-/** Asks for approval on a terminal; elsewhere prints what is done. */
+/** Asks for approval on a terminal. Without a terminal the service is created without approval. */
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
   const message = plain(`Create ${name}, a ${spoken(type)}, ${reason}?`)

@@ -42,7 +42,8 @@ export async function packSource(source: Source, options: PackOptions): Promise<
     await Promise.all([filled, written])
     return { file, sizeBytes: meter.sizeBytes() }
   } catch (error) {
-    // What is wrong with a file breaks the archive, which fails first and in its own words.
+    // An error in a file destroys the archive, and the pipeline rejects first with its own error. The failure
+    // of `filled` names the file.
     const cause = await filled.then(
       () => error,
       (reason: unknown) => (reason instanceof CliFailure ? reason : error),
@@ -118,7 +119,7 @@ async function packFile(archive: Pack, folder: string, entry: SourceEntry, optio
   }
 }
 
-/** It may have become a link, or a pipe, since it was looked at. */
+/** The file may have been replaced by a link or a pipe since it was listed. */
 function openUnfollowed(folder: string, path: string): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   return open(join(folder, path), flags).catch((error: NodeJS.ErrnoException) => {

@@ -74,7 +74,7 @@ export function warnOfUnserved({ out }: Cli, { entries, ignored }: Source, site:
   out.say(`   ${out.tint('yellow', '!')} the site is without ${some(unserved)}: ${way}`)
 }
 
-/** `.env` and `.env.production`, not one that shows others how theirs has to look. */
+/** Matches `.env` and `.env.production`, but not templates such as `.env.example`. */
 function isEnvFile(path: string): boolean {
   return /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/.test(path)
 }
@@ -97,8 +97,8 @@ export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspe
 }
 
 /**
- * A single folder at the top becomes the top, unless the settings name it: no link may lead out of it then.
- * Throws CliFailure.
+ * The server uses a single folder at the top as the root of the source, unless a setting names that folder.
+ * No link may point out of the new root. Throws CliFailure.
  */
 export function refuseOutwardLinks({ entries }: Source, settings: Settings): void {
   const tops = new Set(entries.map(({ path }) => path.split('/')[0]!))

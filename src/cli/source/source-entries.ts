@@ -24,9 +24,9 @@ export interface Source {
   entries: SourceEntry[]
   /** Of all files together. */
   sizeBytes: number
-  /** The ignore files that had their say. */
+  /** The names of the ignore files that were applied. */
   ignoreFiles: string[]
-  /** What the ignore files leave out, and what is left out without them; of a folder only its own path. */
+  /** Paths excluded by the ignore files or by default. An excluded folder is listed without its content. */
   ignored: { path: string; reason: LeftOut }[]
   /** Sockets, pipes and devices, which no archive holds. */
   leftOut: string[]
@@ -143,7 +143,7 @@ function largest(source: Source): string[] {
   return folders.map(([name, sizeBytes]) => `  ${name}  ${size(sizeBytes)}`)
 }
 
-/** By what is at the top, the largest first. */
+/** Sums by top-level entry, largest first. */
 function sumsOf({ entries }: Source, weigh: (entry: SourceEntry) => number): [string, number][] {
   const sums = new Map<string, number>()
   for (const entry of entries) {

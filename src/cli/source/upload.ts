@@ -15,10 +15,10 @@ export interface UploadOptions {
   clearCache: boolean
 }
 
-/** Before this a rate says nothing. */
+/** Before this time, a rate is meaningless. */
 const rateAfterMs = 500
 
-/** Throws CliFailure: for a lost connection (5) it says whether something may have arrived. */
+/** Throws CliFailure. For a lost connection (5), the message states whether the upload may have arrived. */
 export async function uploadSource(
   { client, out, signal }: Cli,
   { file, sizeBytes }: PackedSource,

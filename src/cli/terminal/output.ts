@@ -1,5 +1,5 @@
-// Where a command writes: results on stdout, words on stderr, and on a live terminal a few lines that move.
-// Nothing a server sent gets here without `plain` or `coloured`: it could move the cursor.
+// The output of a command: results on stdout, messages on stderr, and on a live terminal a few animated
+// lines. Text from a server must pass through `plain` or `coloured` first, because it could move the cursor.
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { createLogUpdate } from 'log-update'
 
@@ -29,7 +29,7 @@ export interface Output {
   width(): number
   /** Redraws these lines on stderr in place until `rest` is called. Does nothing without a terminal. */
   animate(draw: (spinner: string) => string[]): void
-  /** Takes the moving lines away. */
+  /** Removes the animated lines. */
   rest(): void
 }
 
@@ -55,8 +55,8 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
       isColoured ? styleText(style, text, { validateStream: false }) : text
   }
   const stage = isLive ? openStage(stderr) : null
-  // Moving lines are taken away for the time of a line that stays, also when it goes to stdout: both may be
-  // the same terminal.
+  // The animated lines are cleared while a permanent line is written, also to stdout: both streams may be the
+  // same terminal.
   const write = (stream: NodeJS.WriteStream, line: string) => {
     if (!stream.isTTY) return void stream.write(`${line}\n`)
     stage?.clear()
@@ -86,14 +86,14 @@ function toJson(value: unknown): string {
   return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
 }
 
-/** FORCE_COLOR says it last, as it does to node and to the prompts. */
+/** FORCE_COLOR takes precedence, as in Node and in the prompts. */
 export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_COLOR: forced } = env
   if (forced !== undefined) return forced !== '0' && forced !== 'false'
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 }
 
-/** The moving lines. The library that draws them is loaded when the first are there. */
+/** The animated lines. Their library is loaded on first use. */
 function openStage(stream: NodeJS.WriteStream) {
   let drawing: ((spinner: string) => string[]) | null = null
   let update: LogUpdate | null = null
@@ -135,7 +135,7 @@ function openStage(stream: NodeJS.WriteStream) {
   }
 }
 
-// Letters that reorder what is around them, and separators that some terminals take for a new line.
+// Characters that reorder the surrounding text, and separators that some terminals treat as a line break.
 const disorder = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
 
 /** Text on one line, without control characters that could move the cursor. */

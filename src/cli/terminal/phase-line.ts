@@ -1,5 +1,5 @@
-// What the lines of a deploy look like: a mark, a name, what is to be said of it, its clock at the edge.
-// They are for stderr. Off a live terminal nothing is cut, and nothing is moved to an edge.
+// The lines of a deploy: a mark, a name, a detail, and the duration at the right edge. They are for stderr.
+// Without a live terminal, lines are neither clipped nor aligned to the edge.
 import stringWidth from 'string-width'
 import { duration } from '../../quantities.ts'
 import { clip } from './clip.ts'
@@ -39,7 +39,7 @@ export function windowLine(screen: Screen, text: string): string {
   return screen.tint('dim', `   │ ${said}`)
 }
 
-/** Sentences on as few lines as they need, each with this in front; words are not cut. */
+/** Wraps the text at spaces into as few lines as possible, each with the indent. Words are not split. */
 export function paragraph(text: string, indent: string, room: number): string[] {
   const lines: string[] = []
   for (const word of plain(text).split(' ')) {

@@ -11,7 +11,7 @@ export interface Choice {
 
 interface Question {
   message: string
-  /** What to do without a terminal, such as `--yes says so`. */
+  /** The alternative without a terminal, such as `--yes creates it`. */
   instead: string
 }
 
@@ -22,7 +22,7 @@ interface TextQuestion extends Question {
   validate?(text: string): string | undefined
 }
 
-/** Yes or no; no is where the cursor stands at first, unless yes is what is likely and harmless. */
+/** A yes/no question. The initial choice is no, unless yes is likely and harmless. */
 export async function confirm(cli: Cli, question: Question, initialValue = false): Promise<boolean> {
   const { clack, common } = await begin(cli, question)
   return answered(await clack.confirm({ ...common, message: question.message, initialValue }))

@@ -8,7 +8,7 @@ export interface RawTerminal {
   close(): void
 }
 
-/** Signals that end a process whose terminal would stay as it is. */
+/** Signals that end the process and would leave the terminal in raw mode. */
 const endings = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
 /** Standard input and output must be terminals. */

@@ -12,7 +12,7 @@ export async function readStandardInput(what: string): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, '')
 }
 
-/** A text file, or stdin for `-`, as it is. */
+/** Reads a text file, or stdin for `-`, unchanged. */
 export async function readFileOrInput(path: string): Promise<string> {
   if (path === '-') return text(process.stdin)
   try {

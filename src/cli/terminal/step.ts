@@ -8,14 +8,14 @@ export interface Step<Result> {
   detail(): string
   /** What came of it; null when no line is to stay. */
   summary(result: Result): string | null
-  /** When it began, where it goes on after a pause. */
+  /** The start time, for a step that continues after a pause. */
   startedAt?: number
 }
 
-/** Off a terminal a step that takes longer than this says that it runs. */
+/** Without a live terminal, a step that takes longer prints its name. */
 const patienceMs = 1000
 
-/** What fails says so itself. */
+/** Prints nothing when the work fails, because the error is reported separately. */
 export async function showStep<Result>(
   out: Output,
   { name, detail, summary, startedAt = Date.now() }: Step<Result>,

@@ -1,5 +1,5 @@
-// Managed datastores from the command line: `berth db`.
-// Addresses hold passwords. They are printed only where a command asks for them by name.
+// Managed datastores from the command line: `berth db`. Addresses contain passwords, so they are printed only
+// by commands that explicitly request an address.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { Cli } from '../../client/session.ts'

@@ -44,7 +44,7 @@ export function addTrashCommands(program: Command, run: Runner): void {
     .action(run(purge))
 }
 
-/** What the entry was, in words. */
+/** Describes the deleted object, for example `disk of shop`. */
 export function wasOf({ kind, datastore_kind, version, service_name }: TrashEntry): string {
   return kind === 'datastore' ? `${datastore_kind} ${version}` : `disk of ${service_name}`
 }

@@ -49,7 +49,7 @@ async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Pro
   ])
 }
 
-/** An actor that is not parked has neither. */
+/** Columns that are empty for actors that are not parked. */
 const parkedColumns: Column<Actor>[] = [
   { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
   { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },

@@ -58,7 +58,7 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
   })
 }
 
-/** With or without what every path begins with. */
+/** Accepts a path with or without the common prefix. */
 function pathOf(given: string): string {
   return `/${given.replace(/^\/?(api\/v1)?\/?/, '')}`
 }

@@ -11,7 +11,7 @@ import type { Style } from '../../terminal/output.ts'
 import { plain } from '../../terminal/output.ts'
 import { printTable } from '../../terminal/table.ts'
 
-/** From here on what is left of the weekly limit is a warning. */
+/** At or below this share, the rest of the weekly limit is highlighted as a warning. */
 const lowShare = 0.2
 
 export function addCertificateCommands(program: Command, run: Runner): void {

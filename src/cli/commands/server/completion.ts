@@ -1,4 +1,4 @@
-// Completion for shells: the script asks `berth complete` for the words that may come next.
+// Completion for shells: the script calls `berth complete` for the possible next words.
 import type { Command } from 'commander'
 import type { Runner } from '../../command.ts'
 import { completeWords } from '../../completion/completion.ts'

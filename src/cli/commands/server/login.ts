@@ -1,4 +1,4 @@
-// Logging in to a server, and out of it; who one is there.
+// Logs in to a server and out of it, and shows the server and the account in use.
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import type { AuthStatus } from '../../../api/access/account.ts'
@@ -78,7 +78,10 @@ function isWithoutScheme(address: string | undefined): boolean {
   return address !== undefined && !address.includes('://')
 }
 
-/** The command for a server without https. The CLI never falls back to clear text by itself. */
+/**
+ * Adds a hint with the command for a server without https. The CLI never falls back to clear
+ * text automatically.
+ */
 function withClearText(error: unknown, url: string): unknown {
   const isLost = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
   if (!isLost || !url.startsWith('https:')) return error
@@ -156,7 +159,7 @@ function sayWhatToDo({ out }: Cli, { page, code }: StartedLogin): void {
   out.say()
 }
 
-/** What the token opens is looked at before it is kept. */
+/** Tests the token with a request before it is stored. */
 async function verify({ signal }: Cli, url: string, token: string): Promise<Info> {
   const client = createClient({ url, token, signal })
   return client.call<Info>('GET', '/info').catch((error: unknown) => {

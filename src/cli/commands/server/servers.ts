@@ -1,4 +1,4 @@
-// The servers a person knows, and what the chosen one says of itself.
+// The servers that the user is logged in to, and the properties of the chosen server.
 import type { Command } from 'commander'
 import type { Info } from '../../../api/info.ts'
 import { size } from '../../../quantities.ts'
