@@ -17,26 +17,26 @@ export const actorKinds = [
   'terminal-login',
 ] as const
 
-export const ActorParams = z.object({ id: identifier.meta({ description: 'Id of an actor.' }) })
+export const ActorParams = z.object({ id: identifier.meta({ description: 'Id of the actor.' }) })
 export type ActorParams = z.output<typeof ActorParams>
 
 export const ActorsQuery = z.strictObject({
-  parked: flag('Only those that are parked.'),
-  limit: bounded(500, 1, 5000, 'How many; the parked ones come first.'),
+  parked: flag('Only parked actors.'),
+  limit: bounded(500, 1, 5000, 'Maximum number of actors; parked ones come first.'),
 })
 export type ActorsQuery = z.output<typeof ActorsQuery>
 
 const Parked = z
   .object({
-    since: timestamp.nullable().meta({ description: 'Null where that is not known any more.' }),
+    since: timestamp.nullable().meta({ description: 'Null if unknown.' }),
     code: z.enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit']).meta({
       description:
-        'failed_repeatedly: an error of the server, too often. row_damaged: what is stored fails its ' +
+        'failed_repeatedly: repeated internal errors. row_damaged: the stored row fails its ' +
         'checksum. snapshot_misfit: this version does not know the stored state.',
     }),
     reason: z.string(),
-    on_retry: z.string().meta({ description: 'What a retry does, in words.' }),
-    on_discard: z.string().meta({ description: 'What discarding does, in words.' }),
+    on_retry: z.string().meta({ description: 'What a retry does, as a sentence.' }),
+    on_discard: z.string().meta({ description: 'What discarding does, as a sentence.' }),
   })
   .meta({ id: 'ParkedActor' })
 
@@ -44,9 +44,9 @@ export const Actor = z
   .object({
     id: z.string(),
     kind: z.string().meta({ description: `One of ${actorKinds.join(', ')}.` }),
-    service_id: z.string().nullable().meta({ description: 'Of its service or datastore.' }),
+    service_id: z.string().nullable().meta({ description: 'Name of its service or datastore.' }),
     status: z.string(),
-    parked: Parked.nullable().meta({ description: 'Null for one that works.' }),
+    parked: Parked.nullable().meta({ description: 'Null unless the actor is parked.' }),
   })
   .meta({ id: 'Actor' })
 export type Actor = z.output<typeof Actor>
@@ -56,7 +56,9 @@ export const DiscardedActor = z
     ...Actor.shape,
     left_behind: z
       .array(z.object({ type: z.enum(['container', 'volume', 'image', 'file']), name: z.string() }))
-      .meta({ description: 'What it made and still is there. Nothing of it was removed.' }),
+      .meta({
+        description: 'Objects that the actor created and that still exist. None of them was removed.',
+      }),
   })
   .meta({ id: 'DiscardedActor' })
 export type DiscardedActor = z.output<typeof DiscardedActor>

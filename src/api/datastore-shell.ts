@@ -15,7 +15,7 @@ const ClientStart = z.strictObject({
       z
         .string()
         .max(longestWord)
-        .refine((word) => !word.includes('\0'), { error: 'holds a NUL' }),
+        .refine((word) => !word.includes('\0'), { error: 'must not contain a NUL' }),
     )
     .max(1000),
   /** null for pipes: stdout and stderr are separate, and the input can end. */

@@ -15,47 +15,51 @@ const text = z.string().nullable()
 const whole = z.int().nullable()
 
 export const DatastoreParams = z.object({
-  id: identifier.meta({ description: 'Id or name of a datastore.' }),
+  id: identifier.meta({ description: 'Id or name of the datastore.' }),
 })
 export type DatastoreParams = z.output<typeof DatastoreParams>
 
 export const DeleteDatastoreQuery = z.strictObject({
-  force: flag('Delete although services refer to it: they fail to deploy or restart then.'),
+  force: flag('Deletes the datastore even if services refer to it. Their next deploy or restart then fails.'),
   purge,
 })
 export type DeleteDatastoreQuery = z.output<typeof DeleteDatastoreQuery>
 
 const word = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, { error: 'must be 1 to 63 letters, digits and _, no digit first' })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, {
+    error: 'must be 1 to 63 letters, digits and _, and not start with a digit',
+  })
 
 /** Names that the server keeps for itself. */
 export const isReservedRole = (text: string) => /^pg_|^(public|none)$/i.test(text)
 export const isReservedDatabase = (text: string) => /^template[01]$/i.test(text)
-const database = word.refine((text) => !isReservedDatabase(text), { error: 'is a template of Postgres' })
+const database = word.refine((text) => !isReservedDatabase(text), {
+  error: 'is a template database of Postgres',
+})
 const username = word.refine((text) => !isReservedRole(text), {
-  error: 'is reserved by Postgres: it must not begin with pg_, and not be public or none',
+  error: 'is reserved by Postgres: it must not start with pg_, and must not be public or none',
 })
 
 const limits = {
   memory_limit_mb: memoryLimit.meta({
-    description: 'MiB, from 16 to 1048576 (1 TiB); 0 or left out is the server default.',
+    description: 'MiB, from 16 to 1048576 (1 TiB); 0, or no value, is the server default.',
   }),
   cpu_limit: cpuLimit.meta({
-    description: 'CPUs, from 0.01 to 512, rounded to 0.01; 0 or left out is the server default.',
+    description: 'CPUs, from 0.01 to 512, rounded to 0.01; 0, or no value, is the server default.',
   }),
 }
 
 const shared_network = optional(z.boolean()).meta({
   description:
-    'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
+    'Allows every service to connect. Otherwise only services whose env refers to the datastore. Takes effect immediately. Default false.',
 })
 const backups = {
   backup_schedule: scheduleText.meta({
-    description: 'When it is backed up by itself, as cron writes it, in UTC; empty for never.',
+    description: 'Cron expression for scheduled backups, in UTC; empty for none.',
   }),
   backup_keep: optional(z.int().min(1).max(1000)).meta({
-    description: 'How many of the backups that the schedule began are kept; without it 7.',
+    description: 'Number of scheduled backups to keep; 7 by default.',
   }),
 }
 
@@ -68,9 +72,11 @@ export const CreateDatastore = z
         .string()
         .max(16)
         .regex(/^\d+(\.\d+)*$/, { error: 'must be digits and dots' }),
-    ).meta({ description: 'Of the server; without it 17 for postgres and 8 for redis.' }),
-    database: optional(database).meta({ description: 'Postgres only; without it the name, with _ for -.' }),
-    username: optional(username).meta({ description: 'Postgres only; without it the database.' }),
+    ).meta({ description: 'Version of the server; by default 17 for postgres and 8 for redis.' }),
+    database: optional(database).meta({
+      description: 'Postgres only. By default the name, with _ instead of -.',
+    }),
+    username: optional(username).meta({ description: 'Postgres only. By default the name of the database.' }),
     ...limits,
     ...backups,
     shared_network,
@@ -80,11 +86,12 @@ export type CreateDatastore = z.output<typeof CreateDatastore>
 
 export const UpdateDatastore = z.strictObject({ ...limits, ...backups, shared_network }).meta({
   id: 'UpdateDatastore',
-  description: 'Limits are applied at once and in place. An empty one applies the stored ones again.',
+  description:
+    'Limits take effect immediately, without a restart. An empty object applies the stored limits again.',
 })
 export type UpdateDatastore = z.output<typeof UpdateDatastore>
 
-const masked = 'null for a token whose role is not `admin`.'
+const masked = 'Null for tokens whose role is not `admin`.'
 
 export const Datastore = z
   .object({
@@ -94,29 +101,30 @@ export const Datastore = z
     version: z.string(),
     status: z.enum(datastoreStatuses).meta({
       description:
-        '`creating`: it never served yet. `available`: it serves. `restarting`: it served, and is started ' +
-        'again. `failed`: it does not serve, and is tried again, later each time. `deleting`: it is on its ' +
-        'way into the trash.',
+        '`creating`: not yet available for the first time. `available`: serving. `restarting`: was available, is ' +
+        'being restarted. `failed`: unavailable, retried with growing delays. `deleting`: being moved to the ' +
+        'trash.',
     }),
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
-      description: 'The current step of making it serve or deleting it (`saving` is its final backup).',
+      description: 'Current step of the start or the deletion (`saving` is the final backup).',
     }),
     ...failure,
-    notice: text.meta({ description: 'What of its limits the host cannot give.' }),
+    notice: text.meta({ description: 'Limits that the host cannot provide.' }),
     next_attempt_at: timestamp.nullable(),
     database: text,
     username: z.string(),
     password: text.meta({ description: masked }),
     host_port: whole,
-    internal_host: z.string().meta({ description: 'As services reach it.' }),
+    internal_host: z.string().meta({ description: 'Address for services.' }),
     internal_port: z.int(),
     internal_url: text.meta({ description: masked }),
     external_url: text.meta({
-      description: `As the host reaches it; null until it has a port, and ${masked}`,
+      description:
+        'Address for the host; null until a port is allocated, and for tokens whose role is not `admin`.',
     }),
-    memory_limit_mb: whole.meta({ description: 'MiB; null is the server default.' }),
-    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
-    backup_schedule: text.meta({ description: 'As cron writes it, in UTC; null for never.' }),
+    memory_limit_mb: whole.meta({ description: 'MiB; null for the server default.' }),
+    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null for the server default.' }),
+    backup_schedule: text.meta({ description: 'Cron expression in UTC; null without a schedule.' }),
     backup_keep: z.int(),
     shared_network: z.boolean(),
     next_backup_at: timestamp.nullable(),

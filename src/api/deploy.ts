@@ -43,16 +43,16 @@ export const Deploy = z
       .nullish()
       .meta({
         description:
-          'What the port comes from: the setting, PORT of the env, the one port that the image exposes, ' +
-          'where it was found to listen, or the default. Missing for deploys of older versions.',
+          'Where the port comes from: the setting, PORT in the env, the only port that the image exposes, ' +
+          'the port it was found to listen on, or the default. Missing for deploys of older versions.',
       }),
     health_check: z
       .enum(healthChecks)
       .nullish()
       .meta({
         description:
-          'How it was checked: by health_check_path, the HEALTHCHECK of its image, a connection to its ' +
-          'port, or that it still runs. Missing for deploys of older versions.',
+          'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a connection to its ' +
+          'port, or by staying up. Missing for deploys of older versions.',
       }),
     commit_sha: text,
     commit_message: text,
@@ -68,19 +68,21 @@ export type Deploy = z.output<typeof Deploy>
 export const CreateDeploy = z
   .strictObject({
     commit: optional(z.string().max(128)).meta({
-      description: '4 to 64 hex digits; without it the head of the branch.',
+      description: '4 to 64 hex digits; by default the head of the branch.',
     }),
-    clear_cache: optional(z.boolean()).meta({ description: 'Build without the build cache.' }),
+    clear_cache: optional(z.boolean()).meta({ description: 'Builds without the build cache.' }),
   })
   .meta({ id: 'CreateDeploy' })
 export type CreateDeploy = z.output<typeof CreateDeploy>
 
 export const Rollback = z
-  .strictObject({ deploy_id: identifier.meta({ description: 'A deploy of this service that was live.' }) })
+  .strictObject({
+    deploy_id: identifier.meta({ description: 'A deploy of this service that was live before.' }),
+  })
   .meta({ id: 'Rollback' })
 export type Rollback = z.output<typeof Rollback>
 
-export const UploadQuery = z.strictObject({ clear_cache: flag('Build without the build cache.') })
+export const UploadQuery = z.strictObject({ clear_cache: flag('Builds without the build cache.') })
 export type UploadQuery = z.output<typeof UploadQuery>
 
 export const HistoryEntry = z
@@ -90,13 +92,13 @@ export const HistoryEntry = z
     state: z.string(),
     status: z.string(),
     phase: text,
-    by: by.meta({ description: 'Who asked for it; null for what effects report.' }),
+    by: by.meta({ description: 'Who requested it; null for events of effects.' }),
   })
   .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
 export type HistoryEntry = z.output<typeof HistoryEntry>
 
 export const DeployParams = z
-  .object({ deploy_id: identifier.meta({ description: 'Id of a deploy.' }) })
+  .object({ deploy_id: identifier.meta({ description: 'Id of the deploy.' }) })
   .transform(({ deploy_id }) => ({ id: deploy_id }))
 export type DeployParams = z.output<typeof DeployParams>
 
@@ -105,13 +107,13 @@ export type DeployListQuery = z.output<typeof DeployListQuery>
 
 export const DeploysQuery = z.strictObject({
   ...pageFields('dep'),
-  service: identifier.optional().meta({ description: 'Only those of this service: its id or name.' }),
-  status: z.enum(deployStatuses).optional().meta({ description: 'Only those with this status.' }),
-  trigger: z.enum(deployTriggers).optional().meta({ description: 'Only those that this began.' }),
+  service: identifier.optional().meta({ description: 'Only deploys of this service: its id or name.' }),
+  status: z.enum(deployStatuses).optional().meta({ description: 'Only deploys with this status.' }),
+  trigger: z.enum(deployTriggers).optional().meta({ description: 'Only deploys with this trigger.' }),
 })
 export type DeploysQuery = z.output<typeof DeploysQuery>
 
 export const DeployLogQuery = z.strictObject({
-  follow: flag('Go on with new lines until the deploy has finished.'),
+  follow: flag('Follows the log until the deploy has finished.'),
 })
 export type DeployLogQuery = z.output<typeof DeployLogQuery>

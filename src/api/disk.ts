@@ -12,11 +12,11 @@ export type DeleteDiskQuery = z.output<typeof DeleteDiskQuery>
 
 export const Disk = z
   .object({
-    name: z.string().meta({ description: 'Of the Docker volume.' }),
+    name: z.string().meta({ description: 'When the Docker volume was created.' }),
     service_id: z.string(),
-    service_name: z.string().meta({ description: 'What the service was called when the disk was made.' }),
+    service_name: z.string().meta({ description: 'Name of the service when the disk was created.' }),
     kept: z.boolean().meta({
-      description: 'Whether its service was deleted; only then DELETE /disks/{name} deletes the disk.',
+      description: 'Whether the service was deleted. Only then can DELETE /disks/{name} delete the disk.',
     }),
   })
   .meta({ id: 'Disk' })

@@ -7,13 +7,13 @@ import { identifier, timestamp } from './parts/fields.ts'
 export const Domain = z.string().min(1).max(1024)
 
 export const AddDomain = z
-  .strictObject({ domain: Domain.meta({ description: 'A host alone, such as shop.example.com.' }) })
+  .strictObject({ domain: Domain.meta({ description: 'A host name, such as shop.example.com.' }) })
   .meta({ id: 'AddDomain' })
 export type AddDomain = z.output<typeof AddDomain>
 
 export const DomainParams = z.object({
-  id: identifier.meta({ description: 'Id or name of a service.' }),
-  domain: Domain.meta({ description: 'One of its custom domains.' }),
+  id: identifier.meta({ description: 'Id or name of the service.' }),
+  domain: Domain.meta({ description: 'A custom domain of the service.' }),
 })
 export type DomainParams = z.output<typeof DomainParams>
 
@@ -21,13 +21,15 @@ export const ServiceDomain = z
   .object({
     domain: z.string(),
     service_id: z.string(),
-    kind: z.enum(['default', 'custom']).meta({ description: 'The default one follows from the name.' }),
-    url: z.string().nullable().meta({ description: 'null while the server has no edge.' }),
-    https: z.boolean().meta({ description: 'Whether there is a valid certificate.' }),
+    kind: z
+      .enum(['default', 'custom'])
+      .meta({ description: 'The default host is derived from the name of the service.' }),
+    url: z.string().nullable().meta({ description: 'Null while the server has no edge.' }),
+    https: z.boolean().meta({ description: 'Whether the host has a valid certificate.' }),
     certificate: z
       .object({ status: z.string(), error: z.string().nullable(), not_after: timestamp.nullable() })
       .nullable()
-      .meta({ description: 'null for a host that gets none, or before the service is first live.' }),
+      .meta({ description: 'Null for a host without a certificate, or before the service is first live.' }),
   })
   .meta({ id: 'ServiceDomain' })
 export type ServiceDomain = z.output<typeof ServiceDomain>

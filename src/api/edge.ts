@@ -10,7 +10,7 @@ export const EdgeUpgrade = z
     force: z
       .boolean()
       .default(false)
-      .meta({ description: 'Replaces the edge even where nothing newer is available.' }),
+      .meta({ description: 'Replaces the edge even if no newer version is available.' }),
   })
   .meta({ id: 'EdgeUpgrade' })
 export type EdgeUpgrade = z.output<typeof EdgeUpgrade>
@@ -20,9 +20,9 @@ export const Edge = z
     id: z.string(),
     status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off', 'failed']).meta({
       description:
-        'waiting: it could not be started and is tried again; a former one may still serve. ' +
-        'upgrading: a newer HAProxy takes over; requests are served without interruption. ' +
-        'failed: it is parked after an error of the server; POST /edge/retry. A former one may still serve.',
+        'waiting: it could not be started and is retried; the previous one may still serve. ' +
+        'upgrading: a newer HAProxy takes over without interrupting requests. ' +
+        'failed: it is parked after an internal error; see POST /edge/retry. The previous one may still serve.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),
@@ -30,19 +30,22 @@ export const Edge = z
     routes: z
       .object({ services: z.int(), hosts: z.int(), ready: z.int() })
       .nullable()
-      .meta({ description: 'What it serves; ready: how many instances get requests.' }),
+      .meta({ description: 'Number of routes; ready: number of instances that receive requests.' }),
     error: z.string().nullable(),
     error_code: z.string().nullable(),
-    version: z.string().nullable().meta({ description: 'Version of the HAProxy that runs.' }),
-    image: z.string().nullable().meta({ description: 'The image that it runs from; null with --edge host.' }),
+    version: z.string().nullable().meta({ description: 'Version of the running HAProxy.' }),
+    image: z
+      .string()
+      .nullable()
+      .meta({ description: 'Image of the running HAProxy; null with --edge host.' }),
     available: Software.nullable().meta({
-      description: 'What an upgrade would start; null when that is what runs.',
+      description: 'What an upgrade would start; null if that is already running.',
     }),
     upgrade_error: z.string().nullable().meta({ description: 'Why the last upgrade failed.' }),
     upgraded_at: timestamp.nullable(),
     serving_since: timestamp.nullable(),
     next_attempt_at: timestamp.nullable(),
-    created_at: timestamp.nullable().meta({ description: 'Null where there never was one.' }),
+    created_at: timestamp.nullable().meta({ description: 'Null before the first start.' }),
     ...recorded,
   })
   .meta({ id: 'Edge' })

@@ -19,24 +19,24 @@ export function isWithinTotal(vars: readonly { key: string; value: string }[]): 
 export const EnvKey = z
   .string()
   .max(256)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and _, and not begin with a digit' })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and _, and not start with a digit' })
 const value = z
   .string()
-  .refine((text) => !text.includes('\0'), { error: 'must not hold a NUL' })
+  .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL' })
   .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
   .refine((text) => Buffer.byteLength(text) <= valueLimitBytes, { error: 'must be at most 64 KiB long' })
 
 export const EnvVar = z.strictObject({ key: EnvKey, value }).meta({
   id: 'EnvVar',
   description:
-    'A value is up to 64 KiB, all together 512 KiB; ${{service.NAME.host}} refers, $${{ is a literal ${{.',
+    'A value may have up to 64 KiB, all values together 512 KiB. ${{service.NAME.host}} is a reference, $${{ a literal ${{.',
 })
 export type EnvVar = z.output<typeof EnvVar>
 
 export const ShownEnvVar = z
   .object({
     key: z.string(),
-    value: z.string().nullable().meta({ description: 'null for a token whose role is not `admin`.' }),
+    value: z.string().nullable().meta({ description: 'Null for tokens whose role is not `admin`.' }),
   })
   .meta({ id: 'ShownEnvVar' })
 export type ShownEnvVar = z.output<typeof ShownEnvVar>
@@ -64,14 +64,14 @@ export const ChangeEnv = z
   .strictObject({ set: optional(EnvVars), unset: optional(z.array(z.string().max(256)).max(4096)) })
   .meta({
     id: 'ChangeEnv',
-    description: 'Removes first and sets after: a key in both is set.',
+    description: '`unset` is applied before `set`: a key in both is set.',
     examples: [{ set: [greeting], unset: ['OLD'] }],
   })
 export type ChangeEnv = z.output<typeof ChangeEnv>
 
 export const EnvQuery = z.strictObject({
-  restart: flag('Restart the service when the variables are saved.'),
-  dry_run: flag('Say what would change and save nothing.'),
+  restart: flag('Restarts the service after the variables are saved.'),
+  dry_run: flag('Reports what would change, and saves nothing.'),
 })
 export type EnvQuery = z.output<typeof EnvQuery>
 
@@ -79,5 +79,8 @@ const keys = z.array(z.string())
 
 export const EnvChanges = z
   .object({ added: keys, changed: keys, removed: keys, unresolved: keys })
-  .meta({ id: 'EnvChanges', description: 'Keys only. `unresolved` refer to something that does not exist.' })
+  .meta({
+    id: 'EnvChanges',
+    description: 'Keys only. `unresolved` lists references to something that does not exist.',
+  })
 export type EnvChanges = z.output<typeof EnvChanges>

@@ -28,29 +28,33 @@ export const FeedChange = z
   .object({
     kind: z.enum(feedKinds).meta({
       description:
-        'What changed. `env` and `schedule` are below their service, and have its id. `instance` is in the ' +
-        'status of its service. `disk` is in GET /disks or GET /trash.',
+        'What changed. `env` and `schedule` have the id of their service. `instance` is shown in the ' +
+        'status of its service. `disk` is listed by GET /disks or GET /trash.',
     }),
     id: z.string().meta({
-      description: 'Id in the API: of a registry its host, of a disk and of an instance its name.',
+      description: 'Id in the API. For a registry it is the host, for a disk and an instance the name.',
     }),
     service_id: z
       .string()
       .nullable()
-      .meta({ description: 'Of its service or datastore; null for what belongs to the server.' }),
+      .meta({ description: 'Name of its service or datastore; null for objects of the server.' }),
     status: z
       .string()
       .nullable()
       .meta({
         description:
-          'State or status of the record, or `deleted`; null for what has none. Of a disk `attached`, ' +
+          'State or status of the record, or `deleted`; null for objects without one. For a disk `attached`, ' +
           '`kept`, `trashed`, `deleting`, `deleted` or `failed`.',
       }),
     revision: z.int().nullable().meta({
-      description: 'Revision of the record; null for what has none. An older change has a lower one.',
+      description:
+        'Revision of the record; null for objects without one. Older changes have lower revisions.',
     }),
   })
-  .meta({ id: 'FeedChange', description: 'That something changed. The record itself says how it is now.' })
+  .meta({
+    id: 'FeedChange',
+    description: 'Reports that something changed. Read the record for its current state.',
+  })
 export type FeedChange = z.output<typeof FeedChange>
 
 const id = z.string().regex(/^\d+$/)
@@ -66,14 +70,14 @@ export const FeedEvents = z
   .meta({
     id: 'FeedEvent',
     description:
-      '`ready` comes first. `reset` says that `Last-Event-ID` is too old or unknown: read everything again.',
+      '`ready` comes first. `reset` means that `Last-Event-ID` is too old or unknown: read everything again.',
   })
 
 const logStreams = ['stdout', 'stderr', 'system'] as const
 
 const line = {
-  ts: timestamp.meta({ description: 'When it was written.' }),
-  stream: z.enum(logStreams).meta({ description: '`system` is what the server itself says.' }),
+  ts: timestamp.meta({ description: 'When the line was written.' }),
+  stream: z.enum(logStreams).meta({ description: '`system` marks lines of the server itself.' }),
   line: z.string(),
 }
 
@@ -86,20 +90,22 @@ const ActorLine = z
         state: z
           .enum(['started', 'cached', 'done', 'failed', 'canceled'])
           .optional()
-          .meta({ description: 'What became of it; missing on lines of its output.' }),
+          .meta({ description: 'The outcome of the step; missing on lines of its output.' }),
         name: z.string().optional().meta({ description: 'With `started`.' }),
       })
       .optional()
-      .meta({ description: 'Step of the build that the line belongs to; `state` when it changed.' }),
+      .meta({
+        description: 'Step of the build that the line belongs to; `state` is present when it changed.',
+      }),
     brief: z
       .string()
       .optional()
-      .meta({ description: 'The line in fewer words, to stand after the name of the phase.' }),
+      .meta({ description: 'A short form of the line, for display after the name of the phase.' }),
     mark: z.enum(['running', 'outcome']).optional().meta({
-      description: '`running`: the command of a job run begins. `outcome`: the last line.',
+      description: '`running`: the command of a job run starts. `outcome`: the last line.',
     }),
   })
-  .meta({ id: 'LogLine', description: 'A line of the log of a deploy or a job run.' })
+  .meta({ id: 'LogLine', description: 'A line in the log of a deploy or a job run.' })
 
 /** The end of a log has no id, and no data. */
 const end = z.object({ event: z.literal('end'), data: z.literal('') })
@@ -112,11 +118,13 @@ const InstanceEvent = z
   .object({
     type: z
       .enum(['started', 'exited', 'stopped', 'removed'])
-      .meta({ description: '`stopped` by the server; `exited` by itself; `removed` from Docker.' }),
+      .meta({ description: '`stopped` by the server; `exited` without a request; `removed` from Docker.' }),
     exit_code: z.int().nullable(),
-    out_of_memory: z.boolean().meta({ description: 'The main process was killed at its memory limit.' }),
-    restarts: z.boolean().meta({ description: 'It is started again.' }),
-    restarts_in_ms: z.int().nullable().meta({ description: 'Null when the delay is not known.' }),
+    out_of_memory: z
+      .boolean()
+      .meta({ description: 'The main process was killed because of its memory limit.' }),
+    restarts: z.boolean().meta({ description: 'The server restarts the instance.' }),
+    restarts_in_ms: z.int().nullable().meta({ description: 'Null if the delay is unknown.' }),
   })
   .meta({ id: 'InstanceEvent', description: 'What happened to an instance.' })
 
@@ -131,8 +139,8 @@ const RuntimeLine = z
 
 const AccessLine = z
   .object({ ...line, stream: z.literal('access'), access: AccessRecord.optional() })
-  .meta({ id: 'AccessLogLine', description: 'A request that came.' })
+  .meta({ id: 'AccessLogLine', description: 'A request to the service.' })
 
 export const ServiceLogEvents = z
   .union([z.object({ event: z.literal('log'), id, data: z.union([RuntimeLine, AccessLine]) }), end])
-  .meta({ id: 'ServiceLogEvent', description: 'With `access` each line is a request.' })
+  .meta({ id: 'ServiceLogEvent', description: 'With `access`, each line is a request.' })

@@ -15,7 +15,7 @@ const BuildInfo = z
     cache_size_mb: z.int().nullable(),
     hangs_since: z.string().nullable().meta({
       description:
-        "Since when the engine's BuildKit hangs; builds use the classic builder. Null while it works.",
+        "When the engine's BuildKit began to hang; builds use the classic builder since then. Null while it works.",
     }),
   })
   .meta({ id: 'BuildInfo' })
@@ -34,7 +34,7 @@ const DiskUsage = z
         uploads_bytes: bytes,
         checkouts_bytes: bytes,
       })
-      .meta({ description: 'The data directory, and --backup-dir.' }),
+      .meta({ description: 'The file systems of the data directory and of --backup-dir.' }),
     docker: z
       .object({
         images_bytes: bytes,
@@ -43,7 +43,10 @@ const DiskUsage = z
         build_cache_bytes: bytes,
       })
       .nullable()
-      .meta({ description: 'The whole engine, with other users of it; null while it does not answer.' }),
+      .meta({
+        description:
+          'Usage of the whole engine, including other users of it; null while it does not respond.',
+      }),
   })
   .meta({ id: 'DiskUsage' })
 
@@ -53,7 +56,7 @@ export const HealthQuery = z.object({
     .string()
     .optional()
     .transform((text) => text !== undefined && text !== '0' && text.toLowerCase() !== 'false')
-    .meta({ description: 'Names what is wrong, in codes.', type: 'boolean' }),
+    .meta({ description: 'Problems, as codes.', type: 'boolean' }),
 })
 export type HealthQuery = z.output<typeof HealthQuery>
 
@@ -70,14 +73,17 @@ export const Info = z
     disk_free_bytes: z.int(),
     disk_usage: DiskUsage.nullable().meta({
       description:
-        'Counted in the background after a request, at most every five minutes; null before the first count.',
+        'Measured in the background after a request, at most every five minutes; null before the first measurement.',
     }),
     trash_days: z.int().meta({ description: 'How long deleted datastores and disks can be restored.' }),
     uptime_seconds: z.int(),
     network_isolation: z
       .object({
         enforced: z.boolean(),
-        reason: z.string().nullable().meta({ description: 'Why they are not in force; null when they are.' }),
+        reason: z
+          .string()
+          .nullable()
+          .meta({ description: 'Why the rules are not in force; null if they are.' }),
       })
       .meta({ description: 'Whether the rules that isolate services from each other are in force.' }),
   })

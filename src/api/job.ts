@@ -19,12 +19,14 @@ export const JobRun = z
   .object({
     id: z.string(),
     service_id: z.string(),
-    deploy_id: text.meta({ description: 'The deploy whose image and env it has; null until it begins.' }),
-    command: text.meta({ description: "Run by sh -c; null for the image's own command." }),
+    deploy_id: text.meta({
+      description: 'The deploy whose image and env the run uses; null until it starts.',
+    }),
+    command: text.meta({ description: "Command for sh -c; null for the image's own command." }),
     image: z.string(),
     status: z.enum(jobStatuses),
     trigger: z.enum(jobTriggers),
-    scheduled_for: timestamp.nullable().meta({ description: 'The instant of the schedule that it is for.' }),
+    scheduled_for: timestamp.nullable().meta({ description: 'The scheduled time of the run.' }),
     overlap: z.enum(['skip', 'queue', 'replace']).nullable(),
     timeout_seconds: z.int(),
     exit_code: z.int().nullable(),
@@ -43,17 +45,19 @@ export const CreateJob = z
       z
         .string()
         .max(4096)
-        .regex(/^[^\0]*$/, { error: 'must not hold a NUL' }),
-    ).meta({ description: 'Run by sh -c in a container of its own. Without it a cron job runs its own.' }),
+        .regex(/^[^\0]*$/, { error: 'must not contain a NUL' }),
+    ).meta({
+      description: 'Command for sh -c in a new container. By default a cron job runs its own command.',
+    }),
     timeout_seconds: optional(timeoutSeconds).meta({
-      description: 'After so many seconds it is ended, and has failed. Without it what the service says.',
+      description: 'Seconds after which the run is stopped and fails. By default the limit of the service.',
     }),
   })
   .meta({ id: 'CreateJob' })
 export type CreateJob = z.output<typeof CreateJob>
 
 export const JobParams = z
-  .object({ job_id: identifier.meta({ description: 'Id of a job run.' }) })
+  .object({ job_id: identifier.meta({ description: 'Id of the job run.' }) })
   .transform(({ job_id }) => ({ id: job_id }))
 export type JobParams = z.output<typeof JobParams>
 
@@ -62,13 +66,13 @@ export type JobListQuery = z.output<typeof JobListQuery>
 
 export const JobsQuery = z.strictObject({
   ...pageFields('job'),
-  service: identifier.optional().meta({ description: 'Only those of this service: its id or name.' }),
-  status: z.enum(jobStatuses).optional().meta({ description: 'Only those with this status.' }),
-  trigger: z.enum(jobTriggers).optional().meta({ description: 'Only those that this began.' }),
+  service: identifier.optional().meta({ description: 'Only runs of this service: its id or name.' }),
+  status: z.enum(jobStatuses).optional().meta({ description: 'Only runs with this status.' }),
+  trigger: z.enum(jobTriggers).optional().meta({ description: 'Only runs with this trigger.' }),
 })
 export type JobsQuery = z.output<typeof JobsQuery>
 
 export const JobLogQuery = z.strictObject({
-  follow: flag('Go on with new lines until the run has finished.'),
+  follow: flag('Follows the log until the run has finished.'),
 })
 export type JobLogQuery = z.output<typeof JobLogQuery>

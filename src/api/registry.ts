@@ -7,7 +7,7 @@ const passwordLimitBytes = 16 * 1024
 
 export const RegistryParams = z.object({
   host: identifier.max(255).meta({
-    description: 'As in the names of its images: ghcr.io, registry.example.com:5000; docker.io for the hub.',
+    description: 'As in image names: ghcr.io, registry.example.com:5000; docker.io for Docker Hub.',
   }),
 })
 export type RegistryParams = z.output<typeof RegistryParams>
@@ -18,7 +18,7 @@ export const PutRegistry = z
       .string()
       .min(1)
       .max(255)
-      .regex(/^[^\p{Cc}:]*$/u, { error: 'must have no control characters and no colon' }),
+      .regex(/^[^\p{Cc}:]*$/u, { error: 'must not contain control characters or colons' }),
     password: z
       .string()
       .min(1)
@@ -26,16 +26,19 @@ export const PutRegistry = z
         error: 'must be at most 16 KiB long',
       })
       .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
-      .meta({ description: 'Or a token. It is sealed and never shown.' }),
+      .meta({ description: 'Password or token. It is stored encrypted and never returned.' }),
     verify: z
       .boolean()
       .nullish()
-      .meta({ description: 'Asks the registry first; what it refuses is not stored. Default false.' }),
+      .meta({
+        description:
+          'Verifies the credentials with the registry first; rejected credentials are not stored. Default false.',
+      }),
   })
   .meta({ id: 'PutRegistry' })
 export type PutRegistry = z.output<typeof PutRegistry>
 
 export const Registry = z
   .object({ host: z.string(), username: z.string(), created_at: timestamp, updated_at: timestamp })
-  .meta({ id: 'Registry', description: 'A registry that is asked with credentials.' })
+  .meta({ id: 'Registry', description: 'Credentials for a registry.' })
 export type Registry = z.output<typeof Registry>

@@ -8,12 +8,12 @@ import { clearable, timestamp } from './parts/fields.ts'
 /** In normal form; undefined when left out, null when cleared. */
 export const scheduleText = clearable(z.string().max(100))
   .refine((text) => !text || parseSchedule(text) !== null, {
-    error: 'must be five fields of cron that come some day, as 0 3 * * *, or a word such as @daily',
+    error: 'must be five cron fields with a next time, such as 0 3 * * *, or a shortcut such as @daily',
   })
   .transform((text) => text && parseSchedule(text))
 
 export const timeZone = clearable(z.string().max(64)).refine((name) => !name || isTimeZone(name), {
-  error: 'must be a name of the time zone database, as Europe/Berlin',
+  error: 'must be a time zone name, such as Europe/Berlin',
 })
 
 export const Schedule = z
@@ -22,15 +22,15 @@ export const Schedule = z
     timezone: z.string(),
     overlap: z.enum(['skip', 'queue', 'replace']),
     status: z.enum(['not_deployed', 'waiting', 'suspended', 'deleting', 'failed']).meta({
-      description: 'Nothing begins by itself but while it is waiting, and so there is no next instant.',
+      description: 'Runs start only in the state `waiting`; in every other state there is no next time.',
     }),
-    error: z.string().nullable().meta({ description: 'Why it has failed.' }),
-    next: z.array(timestamp).meta({ description: 'The next five instants, while it waits for them.' }),
-    last_run: JobRun.nullable().meta({ description: 'The newest run that the schedule began.' }),
+    error: z.string().nullable().meta({ description: 'Why the schedule failed.' }),
+    next: z.array(timestamp).meta({ description: 'The next five times, in the state `waiting`.' }),
+    last_run: JobRun.nullable().meta({ description: 'The latest run that the schedule started.' }),
     last_skip: z
       .object({ scheduled_for: timestamp, at: timestamp, reason: z.string() })
       .nullable()
-      .meta({ description: 'The newest instant without a run, and why it has none.' }),
+      .meta({ description: 'The latest scheduled time without a run, and the reason.' }),
   })
   .meta({ id: 'Schedule' })
 export type Schedule = z.output<typeof Schedule>

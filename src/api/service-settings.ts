@@ -24,7 +24,7 @@ const path = z
   .string()
   .max(512)
   .refine((text) => text === '' || /^\/[^\s\p{Cc}]*$/u.test(text), {
-    error: 'must begin with / and have no blanks',
+    error: 'must start with / and not contain blanks',
   })
 const mountPath = z
   .string()
@@ -45,7 +45,7 @@ function isMountPath(text: string): boolean {
 const command = z
   .string()
   .max(4096)
-  .regex(/^[^\0]*$/, { error: 'must not hold a NUL' })
+  .regex(/^[^\0]*$/, { error: 'must not contain a NUL' })
 const publishDir = z
   .string()
   .max(512)
@@ -55,7 +55,7 @@ const publishDir = z
 const buildEnv = z
   .array(EnvKey)
   .max(256)
-  .refine((keys) => new Set(keys).size === keys.length, { error: 'must not name a key twice' })
+  .refine((keys) => new Set(keys).size === keys.length, { error: 'must not contain a key twice' })
 
 const buildTarget = z
   .string()
@@ -67,7 +67,7 @@ const buildArgs = z
     z
       .string()
       .max(4096)
-      .regex(/^[^\0]*$/, { error: 'must not hold a NUL' }),
+      .regex(/^[^\0]*$/, { error: 'must not contain a NUL' }),
   )
   .refine((args) => Object.keys(args).length <= 256, { error: 'must not have more than 256' })
   .refine((args) => isWithinTotal(Object.entries(args).map(([key, value]) => ({ key, value }))), {
@@ -122,16 +122,19 @@ const settings = explained({
 export const CreateService = z
   .strictObject({
     name: Name,
-    type: withDefault(type, 'web_service').meta({ description: 'Without it web_service.' }),
+    type: withDefault(type, 'web_service').meta({ description: 'web_service by default.' }),
     ...settings,
     env: optional(EnvVars),
-    deploy: withDefault(z.boolean(), true).meta({ description: 'Queue a first deploy. Without it true.' }),
+    deploy: withDefault(z.boolean(), true).meta({ description: 'Queues a first deploy. Default true.' }),
   })
   .meta({ id: 'CreateService' })
 
 export const UpdateService = z
   .strictObject({ name: unchangeable, type: unchangeable, ...settings, suspended: optional(z.boolean()) })
-  .meta({ id: 'UpdateService', description: 'Null is as if left out; an empty text, or 0, clears.' })
+  .meta({
+    id: 'UpdateService',
+    description: 'Null counts as not given; an empty text, or 0, clears the setting.',
+  })
 
 export const ScaleService = z.strictObject({ instances }).meta({ id: 'ScaleService' })
 

@@ -11,13 +11,15 @@ export const serviceTypes = [
   'static_site',
 ] as const
 
-export const ServiceParams = z.object({ id: identifier.meta({ description: 'Id or name of a service.' }) })
+export const ServiceParams = z.object({ id: identifier.meta({ description: 'Id or name of the service.' }) })
 export type ServiceParams = z.output<typeof ServiceParams>
 
 export const DeleteQuery = z.strictObject({
-  force: flag('Delete although other services refer to it.'),
-  delete_disk: flag('Delete the disk as well; else it is kept, and GET /disks lists it.'),
-  purge: flag('With `delete_disk`: delete the disk at once, with its data; nothing goes to the trash.'),
+  force: flag('Deletes the service even if other services refer to it.'),
+  delete_disk: flag('Also deletes the disk. Otherwise it is kept, and GET /disks lists it.'),
+  purge: flag(
+    'With `delete_disk`: deletes the disk and its data immediately; nothing is moved to the trash.',
+  ),
 })
 export type DeleteQuery = z.output<typeof DeleteQuery>
 
@@ -66,8 +68,8 @@ export const Service = z
     watch_paths: z.array(z.string()),
     suspended: z.boolean(),
     disk_mount_path: text,
-    memory_limit_mb: whole.meta({ description: 'MiB; null is the server default.' }),
-    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
+    memory_limit_mb: whole.meta({ description: 'MiB; null for the server default.' }),
+    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null for the server default.' }),
     custom_domains: z.array(z.string()),
     hsts: z.boolean(),
     request_timeout_seconds: z.int(),
@@ -75,20 +77,23 @@ export const Service = z
     shared_network: z.boolean(),
     live_deploy_id: text,
     state: z.enum(serviceStates),
-    url: text.meta({ description: 'Where people open it; null when it is not public, or without an edge.' }),
+    url: text.meta({
+      description: 'Public address; null for services that are not public, and without an edge.',
+    }),
     hosts: z.array(z.string()),
     internal_host: text,
     internal_port: whole,
     port_source: z
       .enum(portSources)
       .nullable()
-      .meta({ description: 'What internal_port comes from; null before the first deploy.' }),
+      .meta({ description: 'Where internal_port comes from; null before the first deploy.' }),
     health_check: z.enum(healthChecks).nullable().meta({ description: 'How the live deploy was checked.' }),
     latest_deploy: Deploy.nullable(),
     created_at: timestamp,
     updated_at: timestamp,
     revision: z.int().meta({
-      description: 'Rises with each change of the settings and of the state; `latest_deploy` has its own.',
+      description:
+        'Increases with each change of the settings or the state; `latest_deploy` has its own revision.',
     }),
   })
   .meta({ id: 'Service' })

@@ -15,7 +15,7 @@ const Traffic = z
   .object({
     window_seconds: z.int(),
     requests: z.int(),
-    errors: z.int().meta({ description: 'Answers of 500 and above.' }),
+    errors: z.int().meta({ description: 'Responses with a status of 500 or more.' }),
     p50_ms: milliseconds,
     p95_ms: milliseconds,
     p99_ms: milliseconds,
@@ -29,16 +29,16 @@ export const AccessRecord = z
     client: z.string().meta({ description: 'Address of the client.' }),
     method: z.string(),
     host: z.string(),
-    path: z.string().meta({ description: 'Without the query.' }),
+    path: z.string().meta({ description: 'Path without the query.' }),
     protocol: z.string().meta({ description: 'Such as `HTTP/1.1`.' }),
     tls: z.boolean(),
-    status: z.int().meta({ description: '0 when the client left before the answer.' }),
+    status: z.int().meta({ description: '0 if the client disconnected before the response.' }),
     bytes_in: z.int(),
     bytes_out: z.int(),
     duration_ms: z.number(),
     user_agent: z.string().nullable(),
-    deploy_id: z.string().nullable().meta({ description: 'Deploy that answered; null when none did.' }),
-    instance: z.int().nullable().meta({ description: 'Index of the instance that answered, from 0.' }),
+    deploy_id: z.string().nullable().meta({ description: 'The deploy that responded; null if none did.' }),
+    instance: z.int().nullable().meta({ description: 'Index of the instance that responded, from 0.' }),
   })
   .meta({ id: 'AccessRecord', description: 'One request.' })
 export type AccessRecord = z.output<typeof AccessRecord>
@@ -48,12 +48,9 @@ export const ServiceStatus = z
     service_id: z.string(),
     state: z.enum(serviceStates),
     desired_instances: z.int(),
-    reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why the service is degraded, as far as it is known.' }),
+    reason: z.string().nullable().meta({ description: 'Why the service is degraded, as far as known.' }),
     traffic: Traffic.nullable().meta({
-      description: 'Of the last minutes; null for a service that is not public, and without an edge.',
+      description: 'For the last minutes; null for services that are not public, and without an edge.',
     }),
     instances: z.array(
       z.object({
@@ -65,7 +62,7 @@ export const ServiceStatus = z
           .nullable()
           .meta({
             description:
-              'starting: of a deploy that is not live yet; draining: of a former one; removing: of one ' +
+              'starting: of a deploy that is not live yet; draining: of a previous deploy; removing: of a deploy ' +
               'that failed or was canceled; null: unknown.',
           }),
         state: z.string(),
@@ -80,7 +77,9 @@ export const ServiceStatus = z
         health: z
           .enum(['starting', 'healthy', 'unhealthy'])
           .nullable()
-          .meta({ description: 'By the HEALTHCHECK of its image, as Docker reports it; null without one.' }),
+          .meta({
+            description: 'Result of the HEALTHCHECK of its image, as reported by Docker; null without one.',
+          }),
         exit_code: z.int().nullable(),
       }),
     ),
@@ -89,8 +88,8 @@ export const ServiceStatus = z
 export type ServiceStatus = z.output<typeof ServiceStatus>
 
 export const ServiceLogQuery = z.strictObject({
-  follow: flag('Go on with new lines.'),
-  tail: bounded(100, 0, 10_000, 'How many of the last lines to begin with; Last-Event-ID goes before it.'),
-  access: flag('The requests that came, instead of what the instances write.'),
+  follow: flag('Follows the log.'),
+  tail: bounded(100, 0, 10_000, 'Number of last lines to start with; Last-Event-ID takes precedence.'),
+  access: flag('Returns requests instead of the output of the instances.'),
 })
 export type ServiceLogQuery = z.output<typeof ServiceLogQuery>

@@ -23,7 +23,7 @@ export const typed = z.string().max(8192)
 export const Setup = z
   .strictObject({
     code: typed.meta({
-      description: 'The setup code: in the link that the server printed, and in its data directory.',
+      description: 'The setup code. It is part of the printed setup link, and stored in the data directory.',
     }),
     email: typed,
     password: typed.meta({ description: `It ${passwordRule}.` }),
@@ -46,7 +46,7 @@ export const ChangePassword = z
     new_password: NewPassword.meta({
       description: `It ${passwordRule}.`,
     }),
-    revoke_tokens: optional(z.boolean()).meta({ description: 'Revokes all API tokens too.' }),
+    revoke_tokens: optional(z.boolean()).meta({ description: 'Also revokes all API tokens.' }),
   })
   .meta({ id: 'ChangePassword' })
 export type ChangePassword = z.output<typeof ChangePassword>
@@ -59,10 +59,11 @@ export type User = z.output<typeof User>
 export const AuthStatus = z
   .object({
     auth: z.enum(['session', 'token']).nullable().meta({
-      description: 'What this request shows; a wrong or expired credential counts as none.',
+      description:
+        'How this request is authenticated. An invalid or expired credential counts as no credential.',
     }),
-    setup_required: z.boolean().meta({ description: 'True while the server has no account.' }),
-    user: User.nullable().meta({ description: 'For a session.' }),
+    setup_required: z.boolean().meta({ description: 'True until the account is created.' }),
+    user: User.nullable().meta({ description: 'For sessions.' }),
   })
   .meta({ id: 'AuthStatus' })
 export type AuthStatus = z.output<typeof AuthStatus>

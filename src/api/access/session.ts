@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { identifier, timestamp } from '../parts/fields.ts'
 
-export const SessionParams = z.object({ id: identifier.meta({ description: 'Id of a session.' }) })
+export const SessionParams = z.object({ id: identifier.meta({ description: 'Id of the session.' }) })
 export type SessionParams = z.output<typeof SessionParams>
 
 export const Session = z
@@ -10,9 +10,9 @@ export const Session = z
     id: z.string(),
     created_at: timestamp,
     expires_at: timestamp.meta({ description: '30 days after its last use.' }),
-    last_used_at: timestamp.meta({ description: 'To the minute.' }),
+    last_used_at: timestamp.meta({ description: 'Accurate to the minute.' }),
     user_agent: z.string().nullable(),
-    current: z.boolean().meta({ description: 'The session of this request.' }),
+    current: z.boolean().meta({ description: 'Whether this request uses the session.' }),
   })
   .meta({ id: 'Session' })
 export type Session = z.output<typeof Session>

@@ -5,14 +5,14 @@ import { typed } from './account.ts'
 import { grantFields, tokenName } from './token.ts'
 
 export const TerminalLoginParams = z.object({
-  id: identifier.meta({ description: 'Id of a terminal login.' }),
+  id: identifier.meta({ description: 'Id of the terminal login.' }),
 })
 export type TerminalLoginParams = z.output<typeof TerminalLoginParams>
 
 export const StartTerminalLogin = z
   .strictObject({
     name: optional(tokenName).meta({
-      description: 'The name that the token gets; without it a general one.',
+      description: 'Name of the new token; a generic name by default.',
     }),
   })
   .meta({ id: 'StartTerminalLogin' })
@@ -21,8 +21,8 @@ export type StartTerminalLogin = z.output<typeof StartTerminalLogin>
 export const StartedTerminalLogin = z
   .object({
     id: z.string(),
-    code: z.string().meta({ description: 'For the terminal to show, and the administrator to compare.' }),
-    secret: z.string().meta({ description: 'For the terminal to keep, and to poll with.' }),
+    code: z.string().meta({ description: 'Shown by the terminal, for the administrator to compare.' }),
+    secret: z.string().meta({ description: 'Kept by the terminal, which polls with it.' }),
     expires_in: z.int().meta({ description: 'Seconds.' }),
     interval: z.int().meta({ description: 'Seconds between polls.' }),
   })
@@ -34,19 +34,19 @@ export const TerminalLogin = z
     id: z.string(),
     code: z.string(),
     name: z.string(),
-    address: z.string().meta({ description: 'The address of the terminal.' }),
+    address: z.string().meta({ description: 'Address of the terminal.' }),
     status: z.enum(['pending', 'approved', 'denied']),
     created_at: timestamp,
     expires_at: timestamp,
   })
-  .meta({ id: 'TerminalLogin', description: 'Who asks, as the page that approves shows it.' })
+  .meta({ id: 'TerminalLogin', description: 'The login request, as the approval page shows it.' })
 export type TerminalLogin = z.output<typeof TerminalLogin>
 
 export const ApproveTerminalLogin = z
   .strictObject({
     ...grantFields,
     password: optional(typed).meta({
-      description: 'The password of the account; needed when the session began more than 10 minutes ago.',
+      description: 'Password of the account; required if the session is older than 10 minutes.',
     }),
   })
   .meta({ id: 'ApproveTerminalLogin' })

@@ -14,7 +14,7 @@ const details = z
   .nullish()
   .meta({
     description:
-      'What the code is about: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, ' +
+      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, ' +
       '`variable`.',
   })
 
@@ -23,14 +23,14 @@ export const failure = {
   error: text.meta({ description: 'Why it failed or was canceled.' }),
   error_code: code,
   error_details: details,
-  hint: text.optional().meta({ description: 'What to do about it; null or missing when nothing failed.' }),
+  hint: text.optional().meta({ description: 'What to do about it; null or missing if nothing failed.' }),
 }
 
 const Phase = z
   .object({
     name: z.string(),
-    duration_ms: z.int().meta({ description: 'Until now for the phase that is under way.' }),
-    failed: z.boolean().meta({ description: 'Whether it ended in this phase without success.' }),
+    duration_ms: z.int().meta({ description: 'Until now, for the current phase.' }),
+    failed: z.boolean().meta({ description: 'Whether this phase ended in failure.' }),
   })
   .meta({ id: 'PhaseTime', description: 'How long a phase took.' })
 
@@ -38,18 +38,21 @@ export const Why = z
   .object({
     id: z.string(),
     status: z.string().meta({ description: 'As in the record.' }),
-    phase: text.meta({ description: 'The current phase, or the one that failed.' }),
-    reason: text.meta({ description: 'Why it failed; null when nothing did.' }),
+    phase: text.meta({ description: 'The current phase, or the phase that failed.' }),
+    reason: text.meta({ description: 'Why it failed; null if nothing failed.' }),
     code,
     details,
-    failed_step: text.meta({ description: 'The step of the build that failed: `RUN npm run build`.' }),
+    failed_step: text.meta({ description: 'The build step that failed, such as `RUN npm run build`.' }),
     error_line: text.meta({
-      description: 'A line before `lines` that shows the error; null without one.',
+      description: 'A line before `lines` that shows the error; null if there is none.',
     }),
     lines: z.array(z.string()).meta({ description: 'The last lines of the failed step, or of the log.' }),
     hint: text.meta({ description: 'What to do about it.' }),
-    commands: z.array(z.string()).meta({ description: 'The commands of the hint.' }),
-    phases: z.array(Phase).meta({ description: 'In order, until it had its outcome.' }),
+    commands: z.array(z.string()).meta({ description: 'Commands from the hint.' }),
+    phases: z.array(Phase).meta({ description: 'Phases in order, until the outcome.' }),
   })
-  .meta({ id: 'Why', description: 'What became of it: the failure, the way out, and where the time went.' })
+  .meta({
+    id: 'Why',
+    description: 'An explanation: the failure, what to do about it, and how long each phase took.',
+  })
 export type Why = z.output<typeof Why>

@@ -58,7 +58,7 @@ export function bounded(fallback: number, minimum: number, maximum: number, desc
     .refine(fits, { error: `must be a whole number from ${minimum} to ${maximum}` })
     .optional()
     .transform((text) => (text === undefined ? fallback : Number(text)))
-    .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', minimum, maximum })
+    .meta({ description: `${description} Default ${fallback}.`, type: 'integer', minimum, maximum })
 }
 
 /** A whole number of a query, brought into its bounds. */
@@ -68,7 +68,7 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .regex(/^-?\d{1,15}$/, { error: 'must be a whole number' })
     .optional()
     .transform((text) => Math.min(maximum, Math.max(minimum, text === undefined ? fallback : Number(text))))
-    .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', pattern: undefined })
+    .meta({ description: `${description} Default ${fallback}.`, type: 'integer', pattern: undefined })
 }
 
 /** Where a page of a list begins. The record may be gone: ids sort by age. */
@@ -77,16 +77,21 @@ export function cursor(prefix: string) {
     .string()
     .regex(new RegExp(`^${prefix}-[0-9a-z]{26}$`), { error: `must be an id such as ${prefix}-…` })
     .optional()
-    .meta({ description: 'Only what is older than this id. The header `Link` has the next page.' })
+    .meta({ description: 'Only entries that are older than this id. The `Link` header has the next page.' })
 }
 
 /** The page of a list. */
 export function pageFields(prefix: string) {
   return {
-    limit: clamped(20, 1, 500, 'How many: less than 1 means 1, more than 500 means 500.'),
+    limit: clamped(
+      20,
+      1,
+      500,
+      'Maximum number of entries. Values below 1 count as 1, values above 500 as 500.',
+    ),
     before: cursor(prefix),
   }
 }
 
 /** For each deletion that moves data to the trash. */
-export const purge = flag('Delete it at once, with its data: nothing goes to the trash.')
+export const purge = flag('Deletes it and its data immediately. Nothing is moved to the trash.')

@@ -19,7 +19,7 @@ export const Name = z
   .string()
   .regex(/^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/, {
     error:
-      'must be 1 to 40 lower-case letters, digits and dashes, begin with a letter and not end with a dash',
+      'must be 1 to 40 lower-case letters, digits and dashes, start with a letter and not end with a dash',
   })
   .refine((text) => !reservedNames.has(text), { error: 'is a reserved word' })
   .refine((text) => !looksLikeId.test(text), { error: 'must not look like an id' })

@@ -10,8 +10,7 @@ interface Kind {
 export const problemCodes = {
   invalid_request: {
     status: 400,
-    meaning:
-      'The path, the query, a header or the body is not valid, or the `Host` is not one of this server.',
+    meaning: 'The path, the query, a header or the body is invalid, or the `Host` is not one of this server.',
   },
   git_application_required: {
     status: 400,
@@ -31,7 +30,7 @@ export const problemCodes = {
   },
   session_required: {
     status: 403,
-    meaning: 'The account is managed with the session of a browser, never with a token.',
+    meaning: 'The account can be managed only with a browser session, not with a token.',
   },
   insufficient_role: {
     status: 403,
@@ -39,11 +38,11 @@ export const problemCodes = {
   },
   password_required: {
     status: 403,
-    meaning: 'The session is too old for this without the password of the account.',
+    meaning: 'The session is too old for this request; the password of the account is required.',
   },
   cross_site_request: {
     status: 403,
-    meaning: 'The request of a browser does not come from a page of this server.',
+    meaning: "The browser's request does not come from a page of this server.",
   },
   invalid_secret: {
     status: 403,
@@ -55,28 +54,28 @@ export const problemCodes = {
   },
   source_not_found: {
     status: 404,
-    meaning: 'The repository or the branch does not exist, or it is not visible.',
+    meaning: 'The repository or the branch does not exist, or is not visible.',
   },
   method_not_allowed: {
     status: 405,
-    meaning: 'The path does not take this method; `Allow` lists the ones it takes.',
+    meaning: 'The path does not support this method; `Allow` lists the supported methods.',
   },
   conflict: {
     status: 409,
     meaning:
-      'The state of the resource does not allow it, or an `Idempotency-Key` was used for another request.',
+      'The state of the resource does not allow it, or the `Idempotency-Key` was used for another request.',
   },
   name_taken: {
     status: 409,
-    meaning: 'Another service or datastore has the name.',
+    meaning: 'The name is in use by another service or datastore.',
   },
   in_use: {
     status: 409,
-    meaning: 'Something else refers to the resource; `errors` lists the referrers.',
+    meaning: 'The resource is in use; `errors` lists what refers to it.',
   },
   already_set_up: {
     status: 409,
-    meaning: 'The server has its account already.',
+    meaning: 'The server already has an account.',
   },
   not_cancelable: {
     status: 409,
@@ -84,11 +83,11 @@ export const problemCodes = {
   },
   not_parked: {
     status: 409,
-    meaning: 'The actor is not parked: there is nothing to retry or to discard.',
+    meaning: 'The actor is not parked, so there is nothing to retry or discard.',
   },
   not_recoverable: {
     status: 409,
-    meaning: 'What is stored of the parked actor is of no use: it can only be discarded.',
+    meaning: 'The stored state of the parked actor is unusable: it can only be discarded.',
   },
   build_failed: {
     status: 409,
@@ -100,27 +99,27 @@ export const problemCodes = {
   },
   length_required: {
     status: 411,
-    meaning: 'Only an upload may be sent in chunks; everything else needs a Content-Length.',
+    meaning: 'Only uploads may be chunked; other requests need a Content-Length.',
   },
   payload_too_large: {
     status: 413,
-    meaning: 'The body is larger than this route takes.',
+    meaning: 'The body is larger than this route allows.',
   },
   unsupported_media_type: {
     status: 415,
-    meaning: 'The body does not have the Content-Type that this route takes.',
+    meaning: 'The body does not have the Content-Type that this route requires.',
   },
   too_many_attempts: {
     status: 429,
-    meaning: 'Too many failed or open attempts; `Retry-After` says how long to wait.',
+    meaning: 'Too many failed or open attempts; `Retry-After` has the delay.',
   },
   slow_down: {
     status: 429,
-    meaning: 'Asked too often; `Retry-After` says how long to wait.',
+    meaning: 'Too many requests; `Retry-After` has the delay.',
   },
   internal_error: {
     status: 500,
-    meaning: 'A fault of the server; its log has the details under the `request_id`.',
+    meaning: 'Internal error; the log of the server has the details under the `request_id`.',
   },
   docker_error: {
     status: 502,
@@ -128,7 +127,7 @@ export const problemCodes = {
   },
   git_provider_unavailable: {
     status: 502,
-    meaning: 'The Git provider does not answer.',
+    meaning: 'The Git provider does not respond.',
   },
   git_remote_unreachable: {
     status: 502,
@@ -136,17 +135,17 @@ export const problemCodes = {
   },
   unavailable: {
     status: 503,
-    meaning: 'The server is stopping, or at a limit of its own; `Retry-After` says when to try again.',
+    meaning: 'The server is stopping or has reached a limit; `Retry-After` has the delay.',
     retryAfterSeconds: 2,
   },
   docker_unavailable: {
     status: 503,
-    meaning: 'Docker does not answer; `Retry-After` says when to try again.',
+    meaning: 'Docker does not respond; `Retry-After` has the delay.',
     retryAfterSeconds: 5,
   },
   insufficient_storage: {
     status: 507,
-    meaning: 'The disk is full, or less space is free than the server keeps.',
+    meaning: 'The disk is full, or less space is free than the server reserves.',
   },
 } as const satisfies Record<string, Kind>
 

@@ -12,7 +12,7 @@ const examples: Readonly<Record<string, Json>> = {
   CreateToken: { name: 'CI', role: 'deploy', services: ['web'], expires_in_days: 90 },
   StartTerminalLogin: { name: 'laptop' },
   ApproveTerminalLogin: { role: 'deploy', expires_in_days: 90 },
-  PollTerminalLogin: { secret: 'the secret that came when the login was started' },
+  PollTerminalLogin: { secret: 'the secret from the start of the login' },
   CreateService: {
     name: 'web',
     type: 'web_service',

@@ -74,33 +74,33 @@ export const securitySchemes: Json = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API token. GET takes it as `access_token` in the query too. A token has the role `read`, ' +
-      '`deploy` or `admin`, and may be limited to services: then it may use only what is theirs.',
+      'An API token. For GET, `access_token` in the query is accepted too. A token has the role `read`, ' +
+      '`deploy` or `admin`, and may be limited to services and what belongs to them.',
   },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: `svc_session_${anyPort}`,
     description:
-      'The session of a browser, from POST /auth/setup or /auth/login. The number is the port of the ' +
-      'address that the browser uses: 7878 by default, 443 behind https. The document has the right one.',
+      'A browser session, from POST /auth/setup or /auth/login. The number is the port of the ' +
+      'address that the browser uses: 7878 by default, 443 behind https. This document has the right one.',
   },
 }
 
 export const tagMeanings: Readonly<Record<string, string>> = {
-  Server: 'Health, numbers, this document, the machine, and the change feed.',
+  Server: 'Health, metrics, this document, the host, and the change feed.',
   Account: 'The administrator, the sessions of browsers, and API tokens.',
-  'Terminal login': 'How a terminal gets a token: it asks, the administrator answers, it polls.',
-  Services: 'What should run, and what runs of it.',
+  'Terminal login': 'How a terminal gets a token: it sends a request, the administrator decides, it polls.',
+  Services: 'What should run, and its current state.',
   Domains: 'The hosts of services.',
   Certificates: 'The certificates of hosts.',
-  Actors: 'What works behind the records; parked ones wait for an administrator after a fault of the server.',
+  Actors: 'The actors behind the records; parked ones wait for an administrator after an internal error.',
   Edge: 'The reverse proxy in front of public services.',
   Env: 'The env variables of services.',
-  Deploys: 'Attempts to make a version of a service live, and their logs.',
-  Jobs: 'Single runs of commands, and the schedules of cron jobs.',
+  Deploys: 'Deploys of services, and their logs.',
+  Jobs: 'Job runs, and the schedules of cron jobs.',
   Datastores: 'Managed Postgres and Redis.',
-  Backups: 'Backups of datastores, and their way back.',
+  Backups: 'Backups of datastores, and restores.',
   Registries: 'Credentials for image registries.',
   Disks: 'The disks of services, which outlive them.',
   Trash: 'Deleted datastores and disks that can be restored.',

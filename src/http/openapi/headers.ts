@@ -5,15 +5,15 @@ const text = { type: 'string' }
 const header = (description: string, schema: Json = text): Json => ({ description, schema })
 
 export const headers: Record<string, Json> = {
-  Allow: header('The methods that the path takes.'),
-  'Berth-Version': header('The version of the server. Every answer has it.'),
-  'Content-Disposition': header('`attachment`, with a name for the file.'),
-  'Idempotency-Replayed': header('Only on a repeated answer.', { const: 'true' }),
-  Link: header('`<address>; rel="next"`: the next page. Without it this is the last one.'),
+  Allow: header('The methods that the path supports.'),
+  'Berth-Version': header('The version of the server; on every response.'),
+  'Content-Disposition': header('`attachment`, with a file name.'),
+  'Idempotency-Replayed': header('Only on a repeated response.', { const: 'true' }),
+  Link: header('`<address>; rel="next"`: the next page. Missing on the last page.'),
   'Retry-After': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 0 }),
-  'Set-Cookie': header('Sets, replaces or clears a cookie of the browser.'),
-  'WWW-Authenticate': header('The scheme that is expected.', { const: 'Bearer' }),
-  'X-Request-Id': header('Names the request in the log of the server. Every answer has it.'),
+  'Set-Cookie': header('Sets, replaces or deletes a cookie.'),
+  'WWW-Authenticate': header('The expected scheme.', { const: 'Bearer' }),
+  'X-Request-Id': header('Id of the request in the log of the server; on every response.'),
 }
 
 /** References to the headers that every answer has, and to these. */

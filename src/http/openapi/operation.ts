@@ -35,7 +35,9 @@ function descriptionOf(one: Route): string {
   const parts = [
     one.description ?? `${one.summary}.`,
     credentialOf(one),
-    ...(isRepeatable(one) ? ['A request with the same `Idempotency-Key` gets the first answer again.'] : []),
+    ...(isRepeatable(one)
+      ? ['A request with the same `Idempotency-Key` gets the first response again.']
+      : []),
   ]
   return parts.join('\n\n')
 }
@@ -43,12 +45,12 @@ function descriptionOf(one: Route): string {
 function credentialOf({ credential, role, scope, isGuarded }: Route): string {
   if (credential === 'public') {
     return isGuarded
-      ? 'Needs no credential. Refuses a browser that comes from a page of another site.'
+      ? 'Needs no credential. Rejects browsers on a page of another site.'
       : 'Needs no credential, and ignores any.'
   }
-  if (credential === 'session') return 'Needs the session of a browser.'
+  if (credential === 'session') return 'Needs a browser session.'
   const roles = `Needs a session, or a token with the role \`${role}\`${role === 'admin' ? '' : ' or above'}.`
-  return scope === undefined ? `${roles} Closed to a token that is limited to services.` : roles
+  return scope === undefined ? `${roles} Not available to tokens that are limited to services.` : roles
 }
 
 /** `get_services_id_env`: unique because method and path are. Every id is `id`: clients know these names. */
@@ -85,10 +87,10 @@ function headersOf(route: Route): Json[] {
     schema,
   })
   if (isRepeatable(route)) {
-    const meaning = 'A repetition gets the first answer, for a day; another request is 409.'
+    const meaning = 'A repeated request gets the first response, for a day; a different request is a 409.'
     return [header('Idempotency-Key', meaning, { type: 'string', minLength: 1, maxLength: 200 })]
   }
-  const meaning = 'The `id` of the last event that arrived: the stream goes on after it.'
+  const meaning = 'The `id` of the last received event; the stream continues after it.'
   return route.answer === 'stream' ? [header('Last-Event-ID', meaning, { type: 'string' })] : []
 }
 

@@ -8,22 +8,22 @@ import { serviceMeanings } from './services.ts'
 
 /** Of fields that mean the same wherever they are. */
 const everywhere: Record<string, string> = {
-  id: 'The id. Ids sort by age.',
+  id: 'The id. Ids sort by creation time.',
   name: 'The name.',
-  service_id: 'The id of the service that it belongs to.',
-  datastore_id: 'The id of the datastore that it belongs to.',
+  service_id: 'The id of its service.',
+  datastore_id: 'The id of its datastore.',
   kind: 'Which sort it is.',
   host: 'The host.',
-  error: 'What went wrong, for people; null when nothing did.',
+  error: 'The error, as a sentence; null without an error.',
   created_at: 'When it was created.',
-  updated_at: 'When one of its settings was last changed.',
+  updated_at: 'When a setting was last changed.',
   event: 'Name of the event.',
   data: 'Payload of the event.',
   line: 'Text of the line.',
-  started_at: 'When it began to run; null until then.',
-  finished_at: 'When it ended, well or not; null until then.',
-  expires_at: 'When it ends by itself; null for never.',
-  next_attempt_at: 'When it is tried again; null when no attempt is due.',
+  started_at: 'When it started; null until then.',
+  finished_at: 'When it ended, successfully or not; null until then.',
+  expires_at: 'When it expires; null for never.',
+  next_attempt_at: 'When the next attempt is due; null if none is.',
 }
 
 export const meanings: Readonly<Record<string, string>> = {
