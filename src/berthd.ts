@@ -27,12 +27,12 @@ async function main(): Promise<void> {
   // `process.exit` would hang if lmdb's writer is stuck, or waits for this thread.
   const killSelf = () => process.kill(process.pid, 'SIGKILL')
   const onPanic = (reason: string) => {
-    logger.fatal(`${reason}; berthd ends, and continues from disk at its next start`)
+    logger.fatal(`${reason}; berthd exits, and continues from disk at its next start`)
     killSelf()
   }
   // A bug, or an unhandled rejection: the state in memory can no longer be trusted, the state on disk can.
   process.on('uncaughtException', (err) => {
-    logger.fatal({ err }, 'berthd ends because of a bug; it continues from disk at its next start')
+    logger.fatal({ err }, 'berthd exits because of a bug; it continues from disk at its next start')
     killSelf()
   })
   const starting = startDaemon({ config, logger, onFatal, onPanic })
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     isStopping = true
     logger.info(
       { signal },
-      'stopping: open requests get 10 s to end, deploys under way go on at the next start',
+      'stopping: open requests have 10 s to finish; running deploys continue at the next start',
     )
     starting
       .then((daemon) => daemon.stop())

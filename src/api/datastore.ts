@@ -25,11 +25,9 @@ export const DeleteDatastoreQuery = z.strictObject({
 })
 export type DeleteDatastoreQuery = z.output<typeof DeleteDatastoreQuery>
 
-const word = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, {
-    error: 'must be 1 to 63 letters, digits and _, and not start with a digit',
-  })
+const word = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, {
+  error: 'must be 1 to 63 letters, digits and _, and not start with a digit',
+})
 
 /** Names that the server keeps for itself. */
 export const isReservedRole = (text: string) => /^pg_|^(public|none)$/i.test(text)

@@ -77,10 +77,8 @@ export type EnvQuery = z.output<typeof EnvQuery>
 
 const keys = z.array(z.string())
 
-export const EnvChanges = z
-  .object({ added: keys, changed: keys, removed: keys, unresolved: keys })
-  .meta({
-    id: 'EnvChanges',
-    description: 'Keys only. `unresolved` lists references to something that does not exist.',
-  })
+export const EnvChanges = z.object({ added: keys, changed: keys, removed: keys, unresolved: keys }).meta({
+  id: 'EnvChanges',
+  description: 'Keys only. `unresolved` lists references to something that does not exist.',
+})
 export type EnvChanges = z.output<typeof EnvChanges>

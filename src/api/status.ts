@@ -74,12 +74,9 @@ export const ServiceStatus = z
         memory_limit_bytes: bytes,
         cpu_limit: z.number().nullable(),
         oom_killed: z.boolean(),
-        health: z
-          .enum(['starting', 'healthy', 'unhealthy'])
-          .nullable()
-          .meta({
-            description: 'Result of the HEALTHCHECK of its image, as reported by Docker; null without one.',
-          }),
+        health: z.enum(['starting', 'healthy', 'unhealthy']).nullable().meta({
+          description: 'Result of the HEALTHCHECK of its image, as reported by Docker; null without one.',
+        }),
         exit_code: z.int().nullable(),
       }),
     ),

@@ -11,7 +11,7 @@ export async function readText(response: Response, limitMib: number): Promise<st
   for await (const part of (response.body ?? []) as ReadableStream<Uint8Array>) {
     sizeBytes += part.length
     if (sizeBytes > limitMib * bytesPerMib) {
-      throw new CliFailure(`the server answers with more than ${limitMib} MiB`)
+      throw new CliFailure(`the response of the server is larger than ${limitMib} MiB`)
     }
     parts.push(part)
   }

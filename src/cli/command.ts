@@ -55,5 +55,5 @@ function asInterruption(error: unknown): CliFailure {
 
 function asBug(error: unknown): CliFailure {
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return new CliFailure(`berth itself failed: ${words}`)
+  return new CliFailure(`internal error of berth: ${words}`)
 }

@@ -34,7 +34,7 @@ async function follow(cli: Cli, { id }: Deploy): Promise<number> {
   try {
     return await concludeDeploy(cli, await followDeploy(cli, id))
   } catch (error) {
-    const goesOn = `the deploy ${id} goes on there, or as soon as the server runs again`
+    const goesOn = `the deploy ${id} continues, or will continue when the server is running again`
     throw withWayBack(
       error,
       `${goesOn}\nfollow it: berth logs --deploy ${id} -f\nits outcome: berth why ${id}`,

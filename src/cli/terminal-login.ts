@@ -34,8 +34,8 @@ export async function awaitApproval(cli: Cli, client: Client, login: StartedLogi
     const answer = await poll(client, login)
     if (answer.kind === 'token') return answer.token
     pauseSeconds = answer.kind === 'later' ? answer.seconds : login.interval
-    if (answer.kind === 'away' && !isAway) cli.out.say(' ! the server does not answer; trying on')
-    if (answer.kind === 'pending' && isAway) cli.out.say(' ! the server is back')
+    if (answer.kind === 'away' && !isAway) cli.out.say(' ! the server does not respond; retrying')
+    if (answer.kind === 'pending' && isAway) cli.out.say(' ! the server responds again')
     isAway = answer.kind === 'away'
   }
   throw expired()
@@ -69,7 +69,7 @@ function withoutAccount({ message, code, requestId }: CliFailure): CliFailure {
   return new CliFailure(message, {
     code,
     requestId,
-    hint: 'first open the setup link that the server printed when it started, then come back',
+    hint: 'first open the setup link that the server printed when it started, then try again',
   })
 }
 

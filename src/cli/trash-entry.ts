@@ -7,7 +7,7 @@ import { timeLeft } from './terminal/ages.ts'
 /** Prints that the data are deleted when they are not in the trash. */
 export async function sayKept(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
-  if (!entry) return cli.out.say('   its data are deleted: they are not in the trash')
+  if (!entry) return cli.out.say('   its data were deleted: they are not in the trash')
   const left = timeLeft(entry.expires_at)
   cli.out.say(`   its data stay in the trash for ${left}, until ${entry.expires_at}`)
   sayUndo(cli, `berth trash restore ${entry.id}`)

@@ -28,7 +28,7 @@ const otherWords: Record<string, string> = {
 export function wrongUsage(command: Command, { code, message }: CommanderError): CliFailure {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
   if (command.name() === 'run' && !process.argv.includes('--')) {
-    return usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
+    return usageFailure(what, 'put the command after --: berth run NAME -- COMMAND')
   }
   if (code === 'commander.unknownCommand') return unknownCommand(command, what, suggestion)
   if (code === 'commander.help') return unknownTopic(command)
@@ -45,7 +45,7 @@ function tidy(suggestion: string | undefined): string | undefined {
 
 function unknownCommand(command: Command, what: string, suggestion: string | undefined): CliFailure {
   const meant = Object.hasOwn(otherWords, command.args[0] ?? '') ? otherWords[command.args[0]!] : undefined
-  const hint = meant === undefined ? tidy(suggestion) : `it is ${pathOf(command)} ${meant}`
+  const hint = meant === undefined ? tidy(suggestion) : `the command is ${pathOf(command)} ${meant}`
   return usageFailure(what, hint ?? helpOf(command))
 }
 
@@ -65,7 +65,7 @@ function surplus(command: Command): CliFailure {
   const meant = nearest(command.args[0] ?? '', names)
   const hint = meant === null ? null : `did you mean ${pathOf(command)} ${meant}?`
   const way = names.length > 0 ? helpOf(command) : usageOf(command)
-  return usageFailure(`${pathOf(command)} does not take '${word}'`, hint ?? way)
+  return usageFailure(`${pathOf(command)} takes no argument '${word}'`, hint ?? way)
 }
 
 /** `NUMBER is 'x': it must be a whole number` for an argument, `--limit is 'x': …` for an option. */

@@ -17,19 +17,19 @@ export function clearTextListeners(config: Config): ClearTextListener[] {
   const { name } = parseListen(config.listen)
   if (!isLoopback(name.replace(/^\[|\]$/g, ''))) {
     const warning =
-      'the API is in clear text there: passwords, tokens and env can be read on the way; keep it on ' +
-      '127.0.0.1 and use --dashboard-host (https), or let only a proxy with TLS reach it'
+      'the API is not encrypted there: passwords, tokens and env can be read in transit; keep it on ' +
+      '127.0.0.1 and use --dashboard-host (https), or let only a TLS proxy reach it'
     found.push({ listener: `--listen ${config.listen}`, warning })
   }
   const bind = config['datastore-bind']
   if (!isLoopback(bind)) {
     const warning =
-      'datastores are in clear text there, and the user of a Postgres is its superuser: let only a private ' +
+      'datastores are not encrypted there, and the user of a Postgres is its superuser: let only a private ' +
       'network reach these ports'
     found.push({ listener: `--datastore-bind ${bind}`, warning })
   }
   if (config.edge !== 'off' && config['base-domain'] !== 'localhost' && config['acme-email'] === '') {
-    const warning = 'services are in clear text there: without --acme-email there are no certificates'
+    const warning = 'services are not encrypted there: without --acme-email there are no certificates'
     found.push({ listener: `--http-port ${config['http-port']}`, warning })
   }
   return found

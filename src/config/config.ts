@@ -55,7 +55,7 @@ export function helpText(): string {
     '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
     '',
     ...lines,
-    `  ${'--help, --version'.padEnd(helpColumn)}say this, or the version, and exit`,
+    `  ${'--help, --version'.padEnd(helpColumn)}print this help or the version, and exit`,
     '',
     'Each option has a variable: --build-concurrency is BERTH_BUILD_CONCURRENCY.',
     'A running server has the manual at /docs.',

@@ -21,7 +21,7 @@ import {
 } from './option-values.ts'
 
 /** Otherwise a typo in the braces would only show when the image is pulled. */
-const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may stand in it')
+const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may occur in it')
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
 
@@ -49,7 +49,7 @@ export const options = {
     text(/^([0-9a-f]{16})?$/, 'a server id: 16 digits from 0 to f'),
   ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
-  'host-ports': option('TCP ports of this host that services may reach, with commas', '', ports),
+  'host-ports': option('TCP ports of this host that services may reach, separated by commas', '', ports),
   'base-domain': option(
     'parent domain of the default hosts of services',
     'localhost',
@@ -108,12 +108,12 @@ export const options = {
     text(/^[a-z0-9.-]*$/, 'a host name'),
   ),
   'trusted-proxy': option(
-    'addresses or networks, with commas, whose X-Forwarded-* headers are trusted',
+    'addresses or networks, separated by commas, whose X-Forwarded-* headers are trusted',
     '',
     addresses,
   ),
   'local-repositories': option(
-    'directories, with commas, whose private repositories may be deployed by path',
+    'directories, separated by commas, whose private repositories may be deployed by path',
     '',
     directories,
   ),

@@ -29,11 +29,11 @@ export interface Flag {
   value?: 'whole number' | 'number' | 'on or off' | 'list' | 'pairs'
 }
 
-export const onlyCronJobs = only((type) => type === 'cron_job', 'only a cron job has one')
-export const onlySites = only((type) => type === 'static_site', 'only a static site has one')
+export const onlyCronJobs = only((type) => type === 'cron_job', 'only cron jobs have it')
+export const onlySites = only((type) => type === 'static_site', 'only static sites have it')
 export const onlyPublic = only(
   (type) => type === 'web_service' || type === 'static_site',
-  'only a web service or a static site is reachable from outside',
+  'only web services and static sites are reachable from outside',
 )
 export const notSites = only(
   (type) => type !== 'static_site',

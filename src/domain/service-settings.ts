@@ -21,8 +21,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at build',
     meaning:
-      'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is stored ' +
-      'separately, sealed. A path must be readable by every user of the host, or be below ' +
+      'https://, http://, ssh://, git@host:owner/name or an absolute path. user:token@ is stored ' +
+      'separately, encrypted. A path must be readable by every user of the host, or be below ' +
       '--local-repositories.',
     flag: { flags: '--repo <url>', help: 'git repository to build' },
   },
@@ -37,40 +37,40 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at build',
     meaning:
-      'Without it the default branch of the repository at the next deploy, which then stays until ' +
+      'By default the default branch of the repository at the next deploy. It is then kept until ' +
       'repo_url changes.',
     flag: { flags: '--branch <name>', help: 'branch of the repository (its default one)' },
   },
   root_dir: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'The folder of the source inside the repository; without it the root.',
+    meaning: 'Folder of the source inside the repository; the root by default.',
     flag: { flags: '--root-dir <path>', help: 'folder of the source inside the repository' },
     normalize: normalPath,
   },
   dockerfile_path: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'Relative to root_dir; without it Dockerfile.',
+    meaning: 'Relative to root_dir; Dockerfile by default.',
     flag: { flags: '--dockerfile <path>', help: 'relative to the root dir (Dockerfile)' },
     normalize: normalPath,
   },
   start_command: {
     default: null,
     takesEffect: 'at restart',
-    meaning: "Run by sh -c in the container, instead of the image's own command.",
-    flag: { flags: '--start-command <command>', help: "instead of the image's own" },
+    meaning: "Command for sh -c in the container, instead of the image's own command.",
+    flag: { flags: '--start-command <command>', help: "command instead of the image's own" },
     refusal: notSites,
   },
   pre_deploy_command: {
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Run once by sh -c in the new image, before its instances start; a failure fails the deploy. ' +
-      'It has no disk.',
+      'Command for sh -c that runs once in the new image, before its instances start. If it fails, the deploy fails. ' +
+      'The disk is not mounted.',
     flag: {
       flags: '--pre-deploy-command <command>',
-      help: 'run once before a new version starts, such as migrations',
+      help: 'command to run once before a new version starts, such as migrations',
     },
     refusal: notSites,
   },
@@ -78,7 +78,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: [],
     takesEffect: 'at build',
     meaning:
-      'Keys of env variables that are passed as build arguments. All of them can be mounted as secrets.',
+      'Keys of env variables that are passed as build arguments. Every variable can be mounted as a secret.',
     flag: {
       flags: '--build-env <key>',
       help: 'variable to pass as a build argument; can be repeated',
@@ -88,7 +88,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   build_target: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'The stage of the Dockerfile to build; without it the last one.',
+    meaning: 'Stage of the Dockerfile to build; the last one by default.',
     flag: { flags: '--build-target <stage>', help: 'stage of the Dockerfile to build (the last one)' },
   },
   build_args: {
@@ -96,7 +96,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'at build',
     meaning:
       'Build arguments with their values, which are visible in the image history: not for secrets. They ' +
-      'replace all former ones and take precedence over build_env; {} clears. At most 512 KiB in total.',
+      'replace all previous arguments and take precedence over build_env; {} clears them. At most 512 KiB in total.',
     flag: {
       flags: '--build-arg <KEY=value>',
       help: "build argument, not for secrets; can be repeated, '' clears all",
@@ -107,8 +107,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: true,
     takesEffect: 'at restart',
     meaning:
-      'An init process runs as PID 1: it forwards signals and reaps orphans. Without it true. An image ' +
-      'whose entrypoint is already one (/init, tini, dumb-init, systemd) never gets another.',
+      'Runs an init process as PID 1, which forwards signals and reaps orphans. Default true. An image ' +
+      'whose entrypoint is an init process (/init, tini, dumb-init, systemd) never gets another one.',
     flag: {
       flags: '--init <on|off>',
       help: 'run an init process as PID 1 of instances and jobs (on)',
@@ -118,7 +118,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   publish_dir: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
+    meaning: 'Folder that a static site serves: below root_dir or, with a Dockerfile, in its last stage.',
     flag: { flags: '--publish-dir <path>', help: 'folder that a static site serves' },
     refusal: onlySites,
     // It may be absolute. `.` is a valid folder: the WORKDIR of an image.
@@ -127,7 +127,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   spa_fallback: {
     default: false,
     takesEffect: 'at restart',
-    meaning: 'Whether a static site serves index.html for unknown paths. Without it false.',
+    meaning: 'Whether a static site serves index.html for unknown paths. Default false.',
     flag: { flags: '--spa-fallback', help: 'serve index.html for unknown paths of a static site' },
     refusal: onlySites,
   },
@@ -135,22 +135,22 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning:
-      "The port it listens on, passed to it as PORT. 0: PORT of its env, else the image's only exposed " +
-      'port, else 3000 or the only port that it listens on.',
+      "Port of the app, passed to it as PORT. 0 detects it: PORT of its env, else the image's only exposed " +
+      'port, else 3000 or the only port that the app listens on.',
     flag: { flags: '--port <number>', help: 'port of the app; 0 detects it', value: 'whole number' },
   },
   health_check_path: {
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Path that must return 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection.',
+      'Path that must return 2xx or 3xx. By default the HEALTHCHECK of the image, or a TCP connection.',
     flag: { flags: '--health-path <path>', help: 'path that must return 2xx or 3xx' },
     refusal: onlyListening,
   },
   health_check_timeout_seconds: {
     default: 300,
     takesEffect: 'at restart',
-    meaning: 'Time in which a new version must pass its health check. Without it 300.',
+    meaning: 'Time in which a new version must pass its health check. Default 300.',
     flag: {
       flags: '--health-timeout <seconds>',
       help: 'time for a new version to pass its health check (300)',
@@ -160,24 +160,24 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   drain_seconds: {
     default: 30,
     takesEffect: 'at restart',
-    meaning: 'How long open connections to a former version may stay open. Without it 30.',
+    meaning: 'How long open connections to a previous version may stay open. Default 30.',
     flag: {
       flags: '--drain <seconds>',
-      help: 'time for open connections to a former version (30)',
+      help: 'time for open connections to a previous version (30)',
       value: 'whole number',
     },
   },
   instances: {
     default: 1,
     takesEffect: 'at once',
-    meaning: '1 to 50, one with a disk. Without it 1.',
+    meaning: '1 to 50; 1 with a disk. Default 1.',
     flag: { flags: '--instances <number>', help: 'number of instances (1)', value: 'whole number' },
   },
   disk_mount_path: {
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Mount path of the disk. With a disk, a new version starts only after the former one has stopped.',
+      'Mount path of the disk. With a disk, a new version starts only after the previous one has stopped.',
     flag: { flags: '--disk <path>', help: 'mount path of its disk' },
     refusal: (type) => notSites(type) ?? noDiskOfCronJobs(type),
   },
@@ -197,7 +197,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: [],
     takesEffect: 'at once',
     meaning:
-      'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. At once.',
+      'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. Takes effect immediately.',
     flag: null,
     refusal: onlyPublic,
     // Each once, in the order given. Throws `invalid_request`.
@@ -207,7 +207,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: false,
     takesEffect: 'at once',
     meaning:
-      'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. At once. Without it false.',
+      'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. Takes effect immediately. Default false.',
     flag: {
       flags: '--hsts <on|off>',
       help: 'make browsers use only HTTPS (off)',
@@ -218,10 +218,11 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   request_timeout_seconds: {
     default: 75,
     takesEffect: 'at once',
-    meaning: 'How long a response may stay without data before it is aborted. At once. Without it 75.',
+    meaning:
+      'How long a response may send no data before it is aborted. Takes effect immediately. Default 75.',
     flag: {
       flags: '--request-timeout <seconds>',
-      help: 'how long a response may stay without data (75)',
+      help: 'how long a response may send no data (75)',
       value: 'whole number',
     },
     refusal: onlyPublic,
@@ -229,7 +230,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   max_body_mb: {
     default: 512,
     takesEffect: 'at once',
-    meaning: 'Maximum Content-Length of a request, in MiB. At once. Without it 512.',
+    meaning: 'Maximum Content-Length of a request, in MiB. Takes effect immediately. Default 512.',
     flag: { flags: '--max-body <mib>', help: 'maximum size of a request body (512)', value: 'whole number' },
     refusal: onlyPublic,
   },
@@ -237,7 +238,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: false,
     takesEffect: 'at once',
     meaning:
-      'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
+      'Allows every service to connect. Otherwise only services whose env refers to this one. Takes effect immediately. Default false.',
     flag: {
       flags: '--shared-network <on|off>',
       help: 'allow all services to connect (off)',
@@ -247,22 +248,21 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   schedule: {
     default: null,
     takesEffect: 'at once',
-    meaning: 'When a cron job runs: five cron fields, or a keyword such as @daily. At once.',
+    meaning: 'When a cron job runs: five cron fields, or a keyword such as @daily. Takes effect immediately.',
     flag: { flags: '--schedule <cron>', help: "when a cron job runs: '0 3 * * *', @daily" },
     refusal: onlyCronJobs,
   },
   timezone: {
     default: null,
     takesEffect: 'at once',
-    meaning: 'Time zone of the schedule, such as Europe/Berlin. At once. Without it UTC.',
+    meaning: 'Time zone of the schedule, such as Europe/Berlin. Takes effect immediately. Default UTC.',
     flag: { flags: '--timezone <zone>', help: 'time zone of the schedule, such as Europe/Berlin (UTC)' },
     refusal: onlyCronJobs,
   },
   overlap: {
     default: null,
     takesEffect: 'at once',
-    meaning:
-      'What happens when a cron job is due while it still runs: skip, queue or replace. Without it skip.',
+    meaning: 'What happens when a run is due during another run: skip, queue or replace. Default skip.',
     flag: {
       flags: '--overlap <policy>',
       help: 'when a run is due during another: skip, queue or replace (skip)',

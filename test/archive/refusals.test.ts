@@ -34,7 +34,7 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
       { name: 'a/b/out', type: 'symlink', linkname: 'up/../etc' },
       first,
     ],
-    invalid("'a/b/out' is a link with .. behind a name ('up/../etc')"),
+    invalid("'a/b/out' is a link with .. after a name ('up/../etc')"),
   ],
   'a link to nothing': [[{ name: 'l', type: 'symlink', linkname: '' }], invalid("'l' is a link to nothing")],
   'an entry below a link': [

@@ -60,7 +60,7 @@ test('a folder without a matching service is a usage error, and no other service
   assert.equal(code, 2)
   assert.match(
     stderr,
-    /✘ which service\?\n {3}no service is called elsewhere, like this folder\n {3}name it, or/,
+    /✘ which service\?\n {3}no service is called elsewhere, like this folder\n {3}give its name, or/,
   )
   assert.deepEqual([none.code, /nowhere is not a folder/.test(none.stderr)], [2, true])
 })

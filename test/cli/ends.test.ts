@@ -89,7 +89,7 @@ describe('a command', { concurrency: 4 }, () => {
     const gone = await runBerth(t, ['services'], { env })
 
     assert.equal(strange.code, 1)
-    assert.match(strange.stderr, /not as a Berth server does/)
+    assert.match(strange.stderr, /not like a Berth server/)
     assert.equal(gone.code, 5)
     assert.match(gone.stderr, /cannot reach the server at .*: nothing listens there/)
   })

@@ -28,7 +28,7 @@ test('an event that is JSON and no line of a log is what it is', async (t) => {
     const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env: { BERTH_SERVER: url } })
 
     assert.equal(code, 1, data)
-    assert.match(stderr, /✘ the server sends an event without ts, stream, line, as no Berth server does/)
+    assert.match(stderr, /✘ the server sent an event without ts, stream, line, unlike a Berth server/)
   }
 })
 
@@ -38,7 +38,7 @@ test('an event that goes on and on is cut off, whatever comments are in between'
   const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env })
 
   assert.equal(code, 1)
-  assert.match(stderr, /✘ the server sends an event without an end/)
+  assert.match(stderr, /✘ the server sent an event without an end/)
   assert.ok(sentBytes() < floodBytes / 2, String(sentBytes()))
 })
 
@@ -50,7 +50,7 @@ test('an upload is not answered with more than fits', async (t) => {
   const { code, stderr } = await runBerth(t, ['up', 'shop', folder], { env })
 
   assert.equal(code, 1)
-  assert.match(stderr, /✘ the server answers with more than 64 MiB/)
+  assert.match(stderr, /✘ the response of the server is larger than 64 MiB/)
 })
 
 test('a call at a terminal ends where an answer or a line of it has no end', async (t) => {
@@ -64,8 +64,8 @@ test('a call at a terminal ends where an answer or a line of it has no end', asy
   const [first, second] = [await look(blank), await look(stream)]
 
   assert.deepEqual([first[0], second[0]], [1, 1])
-  assert.match(first[1], /the server answers with more than 64 MiB/)
-  assert.match(second[1], /the server sends a line without an end/)
+  assert.match(first[1], /the response of the server is larger than 64 MiB/)
+  assert.match(second[1], /the server sent a line without an end/)
 })
 
 test('a status cannot move the cursor, by a state or by a number that is none', async (t) => {
@@ -99,7 +99,7 @@ test('a redirect to an address that is a command in a shell is no command to be 
   const { code, stderr } = await runBerth(t, ['services'], { env: { BERTH_SERVER: url } })
 
   assert.equal(code, 1)
-  assert.match(stderr, /sends us on to/)
+  assert.match(stderr, /redirects to/)
   assert.ok(!stderr.includes('berth login'), stderr)
 })
 

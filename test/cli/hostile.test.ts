@@ -56,10 +56,10 @@ test('a project file that is somebody else’s is not obeyed', async (t) => {
 test('a project file that is no plain small file hangs nobody', async (t) => {
   const { env } = await knownServer(t)
   const make: Record<string, (path: string) => void> = {
-    'no regular file': (path) => symlinkSync('/dev/zero', path),
-    'is no regular file': (path) => void execFileSync('mkfifo', [path]),
+    'not a regular file': (path) => symlinkSync('/dev/zero', path),
+    'is not a regular file': (path) => void execFileSync('mkfifo', [path]),
     'larger than 64 KiB': (path) => writeFileSync(path, ' '.repeat(70_000)),
-    'names no service': (path) => writeFileSync(path, '{"service":"shop\\u001b[2J"}'),
+    'contains an invalid service name': (path) => writeFileSync(path, '{"service":"shop\\u001b[2J"}'),
   }
 
   for (const [words, put] of Object.entries(make)) {
@@ -80,7 +80,7 @@ test('an ignore file that is a device, or would take hours, is refused by its na
   writeFileSync(join(slow, '.gitignore'), `*.log\n${'**/a/'.repeat(12)}b\n`)
 
   for (const [cwd, words] of [
-    [device, /\.berthignore is no regular file/],
+    [device, /\.berthignore is not a regular file/],
     [slow, /\.gitignore:2 has more than 4 \*\* in one pattern/],
   ] as const) {
     writeFileSync(join(cwd, 'index.html'), 'page')
@@ -127,7 +127,7 @@ test('an answer that unpacks to more than anybody means is cut off', async (t) =
   const { code, stderr } = await runBerth(t, ['show', 'shop'], { env })
 
   assert.equal(code, 1)
-  assert.match(stderr, /answers with more than 64 MiB/)
+  assert.match(stderr, /response of the server is larger than 64 MiB/)
 })
 
 test('an event without an end, and one that is no JSON, are what they are', async (t) => {
@@ -137,8 +137,8 @@ test('an event without an end, and one that is no JSON, are what they are', asyn
   const first = await runBerth(t, ['logs', '--deploy', 'dep-1', '-f'], { env: endless })
   const second = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env: nonsense })
 
-  assert.match(first.stderr, /an event without an end, as no Berth server does/)
-  assert.match(second.stderr, /an event that is not JSON, as no Berth server does/)
+  assert.match(first.stderr, /an event without an end, unlike a Berth server/)
+  assert.match(second.stderr, /an event that is not JSON, unlike a Berth server/)
   assert.deepEqual([first.code, second.code], [1, 1])
 })
 

@@ -25,7 +25,7 @@ test('losing the server while following a deploy shows the command that resumes 
 
   assert.equal(code, 5)
   const way = ['follow it: berth logs --deploy dep-1 -f', 'its outcome: berth why dep-1']
-  assert.match(stderr, /the deploy dep-1 goes on there/)
+  assert.match(stderr, /the deploy dep-1 continues/)
   assert.ok(stderr.endsWith(way.map((line) => `   ${line}\n`).join('')), stderr)
 })
 
@@ -37,5 +37,5 @@ test('losing the server before the upload shows the command that continues', asy
   const { code, stderr } = await runBerth(t, ['up', 'shop', '.', '--yes'], { env, cwd })
 
   assert.equal(code, 5)
-  assert.match(stderr, /\n {3}nothing was uploaded; go on: berth up shop\n$/)
+  assert.match(stderr, /\n {3}nothing was uploaded; to continue: berth up shop\n$/)
 })

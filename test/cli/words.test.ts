@@ -145,6 +145,6 @@ test('a file of variables is read whole, or refused by the line that is none', (
     ['A="x\ny"\n=nothing', 3],
     ['just words', 1],
   ] as const) {
-    assert.throws(() => parseEnvFile(broken), { message: `line ${line} is no variable` })
+    assert.throws(() => parseEnvFile(broken), { message: `line ${line} is not a variable` })
   }
 })

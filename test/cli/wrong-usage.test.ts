@@ -8,16 +8,16 @@ import { runBerth } from '../support/berth.ts'
 const wrong: Record<string, [message: string, hint: string]> = {
   'deploy --foo': ["unknown option '--foo'", 'berth deploy --help'],
   deply: ["unknown command 'deply'", 'did you mean deploy?'],
-  ls: ["unknown command 'ls'", 'it is berth services'],
-  'rm web': ["unknown command 'rm'", 'it is berth delete'],
-  'ssh web': ["unknown command 'ssh'", 'it is berth run'],
+  ls: ["unknown command 'ls'", 'the command is berth services'],
+  'rm web': ["unknown command 'rm'", 'the command is berth delete'],
+  'ssh web': ["unknown command 'ssh'", 'the command is berth run'],
   'constructor web': ["unknown command 'constructor'", 'berth --help'],
   'help deply': ["unknown command 'deply'", 'did you mean berth help deploy?'],
   'help nothing': ["unknown command 'nothing'", 'berth --help'],
-  'db creat x': ["berth db does not take 'creat'", 'did you mean berth db create?'],
-  'env web FOO=1': ["berth env does not take 'FOO=1'", 'berth env --help'],
-  'services extra': ["berth services does not take 'extra'", 'berth services'],
-  'scale web 3 4': ["berth scale does not take '4'", 'berth scale NAME NUMBER'],
+  'db creat x': ["berth db takes no argument 'creat'", 'did you mean berth db create?'],
+  'env web FOO=1': ["berth env takes no argument 'FOO=1'", 'berth env --help'],
+  'services extra': ["berth services takes no argument 'extra'", 'berth services'],
+  'scale web 3 4': ["berth scale takes no argument '4'", 'berth scale NAME NUMBER'],
   'scale web': ["missing required argument 'number'", 'berth scale NAME NUMBER'],
   'scale web -1': ["NUMBER is '-1': it must be a whole number, 1 or more", 'berth scale NAME NUMBER'],
   'scale web 0': ["NUMBER is '0': it must be a whole number, 1 or more", 'berth scale NAME NUMBER'],
@@ -47,6 +47,6 @@ test('a name in place of an id is refused with the format of an id, without a re
   ] as const) {
     const { code, stderr } = await runBerth(t, [...args], { env })
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`it must be an id like (dep|job)-…\\n +${hint}\\n$`))
+    assert.match(stderr, new RegExp(`it must be an id such as (dep|job)-…\\n +${hint}\\n$`))
   }
 })

@@ -27,6 +27,6 @@ for (const [args, listeners] of warned) {
       found.map(({ listener }) => listener),
       listeners,
     )
-    for (const { warning } of found) assert.match(warning, /in clear text there/)
+    for (const { warning } of found) assert.match(warning, /not encrypted there/)
   })
 }

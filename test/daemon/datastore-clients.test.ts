@@ -154,7 +154,7 @@ test('a stop of the daemon does not wait for a client, and ends it', async (t) =
 
   assert.equal(await daemon.stop(), 0)
   assert.equal(await terminal.ended(), 5)
-  await terminal.shows('the server stops')
+  await terminal.shows('the server is stopping')
   await cleared('shop')
   await daemon.start()
 })
@@ -164,7 +164,7 @@ test('a client that wants more memory than there is is killed, and the server is
   const large = "select repeat('x', 1000000) from generate_series(1, 400)"
   const { code, stderr } = await berth(t, ['psql', 'small', '--', '-c', large])
   assert.equal(code, 137, stderr)
-  assert.match(stderr, /psql was killed there: small stopped, or had no memory left for it/)
+  assert.match(stderr, /psql was killed in the datastore: small stopped, or reached its memory limit/)
 
   const { stdout } = await berth(t, ['psql', 'small', '--', '-Atc', 'select 1'])
   assert.equal(stdout, '1\n')
@@ -190,7 +190,7 @@ test('who talks to a datastore that is restarted or deleted is not left hanging'
 
   assert.deepEqual(codes, [137, 137])
   for (const { written } of [first, second])
-    assert.match(written, /redis-cli was killed there: brief stopped/)
+    assert.match(written, /redis-cli was killed in the datastore: brief stopped/)
 })
 
 test('what cannot be is said in words: another kind, no such name, one that does not serve', async (t) => {

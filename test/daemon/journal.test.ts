@@ -45,6 +45,6 @@ test('a stop is in it from its signal to its end', async (t) => {
   assert.equal(await daemon.stop(), 0)
 
   const last = daemon.log.slice(-2).map((line) => JSON.parse(line).msg)
-  const stopping = 'stopping: open requests get 10 s to end, deploys under way go on at the next start'
+  const stopping = 'stopping: open requests have 10 s to finish; running deploys continue at the next start'
   assert.deepEqual(last, [stopping, 'berthd has stopped'])
 })

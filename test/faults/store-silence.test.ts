@@ -41,7 +41,7 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   }
 
   assert.equal(await daemon.ended(), 'SIGKILL')
-  const words = 'the store did not finish a commit within 10s; berthd ends, and continues from disk'
+  const words = 'the store did not finish a commit within 10s; berthd exits, and continues from disk'
   assert.ok(daemon.log.findLast((line) => line.includes('"fatal"'))!.includes(words))
   asked.push(...(await waiting))
   assert.deepEqual(

@@ -85,7 +85,7 @@ async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promis
 async function comeBack(): Promise<void> {
   const { daemon } = suite
   assert.equal(await daemon.ended(), 'SIGKILL')
-  const words = /(the store is in panic|the store shows data that the disk did not store).*berthd ends/
+  const words = /(the store is in panic|the store shows data that the disk did not store).*berthd exits/
   assert.match(daemon.log.findLast((line) => line.includes('"fatal"'))!, words)
   await daemon.start()
 }

@@ -151,7 +151,7 @@ export async function toFailure(url: string, response: Response): Promise<CliFai
   if (!problem) return stranger(url, status)
   const isRefused = problem.code === 'unauthorized'
   const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
-  const detail = problem.detail ?? `the server answers ${status}`
+  const detail = problem.detail ?? `the server responded with ${status}`
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
     exitCode: codesOfStatus[status] ?? exitCodes.failed,
     hint: isRefused ? 'log in: berth login' : problem.hint,
@@ -173,7 +173,9 @@ function parseProblem(text: string): Problem | null {
 
 /** For a response that started but did not complete. */
 export function brokenOff(url: string): CliFailure {
-  return new CliFailure(`${url} broke off in the middle of its answer`, { exitCode: exitCodes.unreachable })
+  return new CliFailure(`${url} closed the connection in the middle of a response`, {
+    exitCode: exitCodes.unreachable,
+  })
 }
 
 /** `error.cause` contains the reason. */
@@ -182,7 +184,7 @@ export function unreachable(url: string, error: unknown): CliFailure {
   const reason = cause?.code ? (reasons[cause.code] ?? cause.code) : (cause?.message ?? String(error))
   return new CliFailure(`cannot reach the server at ${url}: ${reason}`, {
     exitCode: exitCodes.unreachable,
-    hint: 'is berthd running there? another server: --server NAME or URL',
+    hint: 'is berthd running there? for another server: --server NAME or URL',
   })
 }
 
@@ -202,8 +204,10 @@ const reasons: Record<string, string> = {
 
 function redirected(url: string, location: string): CliFailure {
   const target = URL.canParse(location, url) ? new URL(location, url).origin : location
-  const hint = isPlainUrl(target) ? `name that one: berth login ${target}` : 'name the address it is at'
-  return new CliFailure(`${url} sends us on to ${target}`, { hint })
+  const hint = isPlainUrl(target)
+    ? `use that address: berth login ${target}`
+    : 'use the address of the server itself'
+  return new CliFailure(`${url} redirects to ${target}`, { hint })
 }
 
 /** True if a shell treats the URL as a plain word: users copy commands from hints. */
@@ -212,7 +216,7 @@ export function isPlainUrl(text: string): boolean {
 }
 
 function stranger(url: string, status: number): CliFailure {
-  return new CliFailure(`${url} answers ${status}, but not as a Berth server does`, {
+  return new CliFailure(`${url} responded with ${status}, but not like a Berth server`, {
     hint: 'check the address: berth servers lists yours',
   })
 }

@@ -28,7 +28,7 @@ const silenceMs = 45_000
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 const patienceMs = 10 * 60_000
-const lostWords = `connection lost, trying again for ${duration(patienceMs)}`
+const lostWords = `connection lost, retrying for ${duration(patienceMs)}`
 /** A line of a log has 16 KiB at most. */
 const longestEventChars = 1024 * 1024
 /** What no second try changes. */
@@ -124,7 +124,7 @@ function parseJson(data: string): unknown {
 }
 
 function noBerth(what: string): CliFailure {
-  return new CliFailure(`the server sends ${what}, as no Berth server does`, {
+  return new CliFailure(`the server sent ${what}, unlike a Berth server`, {
     hint: 'check the address: berth servers lists yours',
   })
 }

@@ -61,7 +61,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const body = { name: chosen, ...(type ? { type } : {}), ...given, ...asked, ...schedule, env, deploy }
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
-  else sayDone(cli, `${service.name} is created`)
+  else sayDone(cli, `${service.name} was created`)
   const first = service.latest_deploy
   if (first && follow) return followUp(cli, first, true)
   sayNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))
@@ -82,10 +82,10 @@ async function readEnv({ env = [], envFile }: CreateOptions): Promise<EnvVar[]> 
 async function askSource(cli: Cli): Promise<Record<string, string>> {
   const instead = 'name its source: --repo or --image, or upload a folder with `berth up`'
   const kind = await pick(cli, {
-    message: 'Where does it come from?',
+    message: 'Where does the source come from?',
     instead,
     choices: [
-      { value: 'upload', label: 'a folder here', hint: 'berth up sends it' },
+      { value: 'upload', label: 'a folder here', hint: 'berth up uploads it' },
       { value: 'repo_url', label: 'a git repository', hint: 'with a Dockerfile' },
       { value: 'image', label: 'an image' },
     ],

@@ -90,7 +90,7 @@ async function cancel(cli: Cli, deployOrName: string): Promise<void> {
 async function cancelRun(cli: Cli, id: string): Promise<void> {
   const run = await cli.client.call<JobRun>('POST', `${jobPath(id)}/cancel`)
   if (cli.out.isJson) return cli.out.json(run)
-  const grace = run.started_at === null ? '' : '; it has ten seconds to end'
+  const grace = run.started_at === null ? '' : '; it has ten seconds to exit'
   sayDone(cli, `${id} is canceled${grace}`)
 }
 
@@ -101,6 +101,6 @@ async function activeDeploy({ client }: Cli, name: string): Promise<string> {
   const found = active.find(({ status }) => status === 'running') ?? active.at(-1)
   if (found) return found.id
   throw new CliFailure(`no deploy of ${name} is queued or running`, {
-    hint: `berth deploys ${name}; a job run is canceled by its id: berth jobs ${name}`,
+    hint: `berth deploys ${name}; job runs are canceled by id: berth jobs ${name}`,
   })
 }

@@ -48,7 +48,8 @@ async function list(cli: Cli, name: string | undefined): Promise<void> {
   const chosen = await shownService(cli, name)
   const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
   if (out.isJson) return out.json(domains)
-  if (domains.length === 0) return out.say(`${plain(chosen)} is not reached from outside: it has no domains`)
+  if (domains.length === 0)
+    return out.say(`${plain(chosen)} cannot be reached from outside: it has no domains`)
   printTable(out, domains, [
     { heading: 'DOMAIN', text: ({ domain }) => domain, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
@@ -71,7 +72,7 @@ async function add(cli: Cli, name: string, wanted: string): Promise<void> {
   const added = await client.call<ServiceDomain>('POST', path, { body: { domain: wanted } })
   if (out.isJson) return out.json(added)
   const { domain } = added
-  sayDone(cli, `${domain} leads to ${name}`)
+  sayDone(cli, `${domain} now belongs to ${name}`)
   if (isPublicHost(domain)) {
     sayRecord(cli, domain)
     await sayHttps(cli)
@@ -94,13 +95,15 @@ async function sayHttps({ out, client }: Cli): Promise<void> {
       throw error
     })
   if (authority && authority.directory_url === null) {
-    return out.say('   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates')
+    return out.say(
+      '   it is served over http only: with berthd --acme-email YOU@EXAMPLE.COM it gets a certificate',
+    )
   }
-  out.say('   HTTPS comes once that record leads here and the service is live: berth certs')
+  out.say('   HTTPS starts once that record points to this server and the service is live: berth certs')
 }
 
 async function remove(cli: Cli, name: string, domain: string): Promise<void> {
   await cli.client.call('DELETE', `${servicePath(name)}/domains/${encodeURIComponent(domain)}`)
-  sayDone(cli, `${domain} leads to ${name} no longer`)
+  sayDone(cli, `${domain} no longer belongs to ${name}`)
   sayUndo(cli, `berth domains add ${name} ${domain}`)
 }

@@ -42,7 +42,8 @@ export function addEnvFileCommands(program: Command, run: Runner): void {
 
 async function importEnv(cli: Cli, name: string, file: string, options: ImportOptions): Promise<number> {
   const wanted = parseEnvFile(await readFileOrInput(file))
-  if (wanted.length === 0) throw new CliFailure(`${file} holds no variable`, { hint: 'a line is KEY=value' })
+  if (wanted.length === 0)
+    throw new CliFailure(`${file} contains no variables`, { hint: 'a line is KEY=value' })
   const former = await readEnv(cli, name)
   const difference = compareEnv(former, wanted)
   return agreeAndSave(cli, name, options.replace ? difference : { ...difference, removed: [] }, options)
@@ -53,8 +54,8 @@ async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<
   const lines = former.map((one) => ({ one, line: toEnvLine(one) }))
   const kept = lines.filter(({ line }) => line === null).map(({ one }) => one)
   const text = [
-    `# The variables of ${plain(name)}: a line is KEY=value. Save and close to go on.`,
-    ...kept.map(({ key }) => `# ${key} cannot be written as a line; it stays as it is.`),
+    `# The variables of ${plain(name)}, one KEY=value per line. Save and close to continue.`,
+    ...kept.map(({ key }) => `# ${key} cannot be written as a line; it is left unchanged.`),
     ...lines.flatMap(({ line }) => line ?? []),
     '',
   ].join('\n')
@@ -67,14 +68,14 @@ async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<
 async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, options: ImportOptions) {
   const { out } = cli
   if (isEmpty(difference)) {
-    out.say('nothing changes')
+    out.say('nothing to change')
     return 0
   }
   const change = { set: [...difference.added, ...difference.changed], unset: difference.removed }
   showDifference(out, difference)
   await sayUnresolved(cli, name, change)
-  const question = { message: `Save this for ${plain(name)}?`, instead: 'say it with --yes' }
-  if (!options.yes && !(await confirm(cli, question))) throw new CliFailure('nothing is saved')
+  const question = { message: `Save this for ${plain(name)}?`, instead: 'confirm with --yes' }
+  if (!options.yes && !(await confirm(cli, question))) throw new CliFailure('nothing was saved')
   return saveEnv(cli, name, change, options)
 }
 

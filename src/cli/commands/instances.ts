@@ -58,8 +58,8 @@ async function scale(cli: Cli, name: string, instances: number, { wait }: Waitin
   const path = servicePath(name)
   const former = await client.call<Service>('GET', path)
   const service = await client.call<Service>('POST', `${path}/scale`, { body: { instances } })
-  const when = service.suspended ? ' when it is resumed' : ''
-  const words = `${service.name} is to run ${count(instances, 'instance')}${when}`
+  const when = service.suspended ? ' once it is resumed' : ''
+  const words = `${service.name} is scaled to ${count(instances, 'instance')}${when}`
   const undo = former.instances === instances ? null : `berth scale ${service.name} ${former.instances}`
   const isWaiting = wait && !service.suspended
   await conclude(cli, { service, verb: 'scaling' }, { isWaiting, words, undo })
@@ -69,7 +69,7 @@ async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boo
   const verb = isSuspended ? 'suspend' : 'resume'
   const path = `${servicePath(chosenService(name))}/${verb}`
   const service = await cli.client.call<Service>('POST', path)
-  const end = service.type === 'cron_job' ? 'nothing of it runs any more' : 'its instances stop'
+  const end = service.type === 'cron_job' ? 'no instance is running' : 'its instances are stopping'
   const words = `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`
   const undo = isSuspended ? `berth resume ${service.name}` : null
   const change = { service, verb: isSuspended ? 'suspending' : 'resuming' }

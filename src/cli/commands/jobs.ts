@@ -78,7 +78,7 @@ function splitWords(given: string[]) {
   const words = dashes === -1 ? [] : argv.slice(dashes + 1)
   const [name, ...surplus] = given.slice(0, given.length - words.length)
   if (surplus.length > 0) {
-    throw usageFailure('the command comes after --', `berth run ${name} -- ${toShellCommand(surplus)}`)
+    throw usageFailure('put the command after --', `berth run ${name} -- ${toShellCommand(surplus)}`)
   }
   return { name, words }
 }

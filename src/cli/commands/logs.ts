@@ -70,12 +70,12 @@ async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions
 function ownLogOf(name: string | undefined, { deploy, job, access, tail }: LogsOptions): string | null {
   if (deploy === undefined && job === undefined) return null
   if (name !== undefined || (deploy !== undefined && job !== undefined)) {
-    throw usageFailure('the logs of a service, of a deploy, or of a job run?', 'leave all but one out')
+    throw usageFailure('the logs of a service, of a deploy, or of a job run?', 'choose one of them')
   }
   refuseOtherId('deploy', deploy)
   refuseOtherId('job', job)
-  if (access) throw usageFailure('--access is for the logs of a service', 'leave it out')
-  if (tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
+  if (access) throw usageFailure('--access is for the logs of a service', 'remove it')
+  if (tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'remove it')
   return deploy === undefined ? jobPath(job!) : deployPath(deploy)
 }
 
@@ -84,7 +84,7 @@ function refuseOtherId(noun: 'deploy' | 'job', id: string | undefined): void {
   const prefix = noun === 'deploy' ? 'dep-' : 'job-'
   if (id === undefined || id.startsWith(prefix)) return
   throw usageFailure(
-    `--${noun} is '${id}': it must be an id like ${prefix}…`,
+    `--${noun} is '${id}': it must be an id such as ${prefix}…`,
     `berth ${noun}s NAME lists them`,
   )
 }
@@ -112,7 +112,7 @@ async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Pr
 async function showNewestRun(cli: Cli, service: Service, options: LogsOptions): Promise<void> {
   const { id, name, timezone } = service
   if (options.tail !== undefined) {
-    throw usageFailure(`${plain(name)} is a cron job: its runs have whole logs`, 'leave --tail out')
+    throw usageFailure(`${plain(name)} is a cron job: its runs have whole logs`, 'remove --tail')
   }
   const query = { limit: 1 }
   const [newest] = await cli.client.call<JobRun[]>('GET', `${servicePath(id)}/jobs`, { query })

@@ -33,7 +33,7 @@ type Options = { follow: boolean }
 async function rollback(cli: Cli, name: string | undefined, given: string | undefined, { follow }: Options) {
   if (given !== undefined && !given.startsWith('dep-')) {
     throw usageFailure(
-      `DEPLOY is '${given}': it must be an id like dep-…`,
+      `DEPLOY is '${given}': it must be an id such as dep-…`,
       `berth deploys ${name} lists them`,
     )
   }
@@ -48,11 +48,11 @@ async function chooseFormer(cli: Cli, path: string): Promise<string> {
   const deploys = await cli.client.call<Deploy[]>('GET', `${path}/deploys`, { query })
   const former = deploys.filter(({ status }) => status === 'deactivated')
   if (former.length === 0) {
-    throw new CliFailure('there is no former deploy to go back to', { exitCode: exitCodes.notFound })
+    throw new CliFailure('there is no earlier deploy to roll back to', { exitCode: exitCodes.notFound })
   }
   return pick(cli, {
-    message: 'Which deploy is to run again?',
-    instead: `name one of them, such as ${former[0]!.id}`,
+    message: 'Which deploy should run again?',
+    instead: `give the id of one, such as ${former[0]!.id}`,
     choices: former.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: plain(deploy.id) })),
   })
 }

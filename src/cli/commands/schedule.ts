@@ -17,7 +17,7 @@ import { type Fact, printFacts } from '../terminal/table.ts'
 const overlaps: Record<string, string> = {
   skip: 'is skipped',
   queue: 'waits for its turn',
-  replace: 'cancels that one',
+  replace: 'cancels the active run',
 }
 
 export function addScheduleCommands(program: Command, run: Runner): void {
@@ -43,7 +43,7 @@ function printSchedule(out: Output, name: string, told: Schedule): void {
     ['name', name, 'bold'],
     ['schedule', schedule],
     ['time zone', zoneInWords(told)],
-    ['overlap', `${overlap}: one that is due while another is not over ${overlaps[overlap] ?? ''}`],
+    ['overlap', `${overlap}: a run that is due during another run ${overlaps[overlap] ?? ''}`],
     ...nextFacts(name, told),
     ...lastFacts(told),
   ])
@@ -51,19 +51,25 @@ function printSchedule(out: Output, name: string, told: Schedule): void {
 
 function zoneInWords({ timezone, next }: Schedule): string {
   const own = ownTimeZone()
-  if (!isKnownTimeZone(timezone)) return `${timezone}, which is not known here: times are in UTC`
+  if (!isKnownTimeZone(timezone)) return `${timezone}, which is unknown on this machine: times are in UTC`
   const instants = next.length > 0 ? next : [new Date().toISOString()]
   if (showTheSame(timezone, own, instants)) return timezone
   const now = new Date().toISOString()
-  return `${timezone}, now ${clockTime(now, timezone)}; here it is ${clockTime(now, own)} (${own})`
+  return `${timezone}, now ${clockTime(now, timezone)}; local time is ${clockTime(now, own)} (${own})`
 }
 
 /** The next run, or why there is no next run. */
 function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {
   if (status === 'suspended')
-    return [['next', `none: it is suspended, berth resume ${name} goes on`, 'yellow']]
+    return [['next', `none: it is suspended; to resume it: berth resume ${name}`, 'yellow']]
   if (status === 'not_deployed') {
-    return [['next', `none: it is not deployed yet, berth deploy ${name} or berth up ${name}`, 'yellow']]
+    return [
+      [
+        'next',
+        `none: it is not deployed yet; to deploy it: berth deploy ${name} or berth up ${name}`,
+        'yellow',
+      ],
+    ]
   }
   if (status === 'deleting') return [['next', 'none: its service is being deleted', 'yellow']]
   if (status === 'failed') return [['next', `none: ${error ?? 'it has failed'}`, 'red']]

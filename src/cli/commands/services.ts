@@ -63,7 +63,7 @@ async function listServices({ client, out }: Cli): Promise<void> {
   const services = await client.call<Service[]>('GET', '/services')
   if (out.isJson) return out.json(services)
   if (services.length === 0) {
-    return out.say('no services yet: `berth up` deploys this folder, `berth create` asks what to make')
+    return out.say('no services yet: `berth up` deploys this folder, `berth create` asks what to create')
   }
   printTable(out, services, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
@@ -113,7 +113,7 @@ interface DeleteOptions {
 
 // The project file is ignored here: the user must name the service to delete.
 async function deleteService(cli: Cli, name: string | undefined, options: DeleteOptions): Promise<void> {
-  if (!name) throw usageFailure('which service?', 'name what is to be deleted')
+  if (!name) throw usageFailure('which service?', 'give the name of the service to delete')
   const { client } = cli
   const { deleteDisk, force, purge } = options
   if (purge && !deleteDisk) throw usageFailure('--purge applies to the disk only', 'add --delete-disk')

@@ -53,7 +53,7 @@ async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>)
       throw error
     })
     if (status) await showChange(out, name, last, status)
-    else if (!isAway && !signal.aborted) out.say('the server does not answer; looking again')
+    else if (!isAway && !signal.aborted) out.say('the server does not respond; retrying')
     isAway = status === null
     last = status ?? last
     await sleep(lookEveryMs, signal).catch(() => null)

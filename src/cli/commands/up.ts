@@ -122,11 +122,11 @@ function withoutSchedule(name: string): CliFailure {
 /** Throws CliFailure for a service that takes no uploads. */
 function refuseUnfit({ name, type, repo_url, image }: Service, options: UpOptions): void {
   if (options.type && options.type !== type) {
-    throw usageFailure(`${name} is there already, as a ${type}`, 'another name: berth up NAME')
+    throw usageFailure(`${name} already exists, as a ${type}`, 'choose another name: berth up NAME')
   }
   const source = repo_url ? 'its repository' : image ? 'its image' : null
   if (!source) return
-  throw new CliFailure(`${name} is made from ${source}, not from uploads`, {
+  throw new CliFailure(`${name} is deployed from ${source}, not from uploads`, {
     hint: `berth deploy ${name} deploys that; another service: berth up NAME`,
   })
 }

@@ -25,7 +25,8 @@ export function configPath(env: NodeJS.ProcessEnv): string {
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const path = configPath(env)
   const held = readJsonFile(path) ?? {}
-  if (!isConfig(held)) throw new CliFailure(`${path} is not as berth writes it`, { hint: 'take it away' })
+  if (!isConfig(held))
+    throw new CliFailure(`${path} does not have the format that berth writes`, { hint: 'remove it' })
   return { default: held.default, servers: held.servers ?? {} }
 }
 
@@ -59,7 +60,10 @@ export function parseServerUrl(text: string): string {
     throw usageFailure(`'${text}' is not the address of a server`, `write it like ${defaultUrl}`)
   }
   if (url.username || url.password) {
-    throw usageFailure('an address holds no password', 'give a token by --token-file or BERTH_TOKEN')
+    throw usageFailure(
+      'a server address must not contain a password',
+      'pass a token with --token-file or BERTH_TOKEN',
+    )
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
 }

@@ -12,7 +12,7 @@ const staleMs = 5000
 /** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
 export async function withLock<T>(path: string, work: () => T): Promise<T> {
   for (const end = Date.now() + patienceMs; !tryLock(path); await sleep(pauseMs)) {
-    if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'take it away' })
+    if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'remove it' })
     if (isStale(path)) rmSync(path, { force: true })
   }
   try {

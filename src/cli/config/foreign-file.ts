@@ -16,7 +16,7 @@ interface Found {
 export function readForeignFile(path: string, limitBytes: number): Found | null {
   const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))
   if (seen === undefined || seen.isDirectory()) return null
-  if (!seen.isFile()) throw new CliFailure(`${path} is no regular file`, { hint: 'take it away' })
+  if (!seen.isFile()) throw new CliFailure(`${path} is not a regular file`, { hint: 'remove it' })
   // It may be another one by now: opened without following a link, and without waiting for a pipe.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = orFailure(path, () => openSync(path, flags))

@@ -46,7 +46,7 @@ export function chosenService(name: string | undefined): string {
 
 /** A usage failure. `why` explains which lookup failed. */
 export function whichService(why?: string): CliFailure {
-  const way = 'name it, or put {"service": "NAME"} into berth.json here'
+  const way = 'give its name, or put {"service": "NAME"} into berth.json here'
   return usageFailure('which service?', why === undefined ? way : `${why}\n${way}`)
 }
 
@@ -56,12 +56,15 @@ function readProject(path: string, text: string): Project {
   const { server, service } = (isObject ? held : {}) as Record<string, unknown>
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   if (!isObject || !isText(server) || !isText(service)) {
-    throw new CliFailure(`${path} is not as it should be`, {
-      hint: 'it looks like {"server": "NAME", "service": "NAME"}',
+    throw new CliFailure(`${path} is not valid`, {
+      hint: 'expected {"server": "NAME", "service": "NAME"}',
     })
   }
   if (service !== undefined && !/^[a-z][a-z0-9-]{0,60}$/.test(service as string)) {
-    throw usageFailure(`${path} names no service`, 'a name has lower-case letters, digits and dashes')
+    throw usageFailure(
+      `${path} contains an invalid service name`,
+      'a name has lower-case letters, digits and dashes',
+    )
   }
   return { path, server: server as string | undefined, service: service as string | undefined }
 }

@@ -55,7 +55,7 @@ function readToken(path: string): string {
 function checkedToken(text: string, from: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw usageFailure(`${from} holds no token`, 'a token is one word, such as the server shows it')
+  throw usageFailure(`${from} does not contain a token`, 'a token is a single word, as the server showed it')
 }
 
 function withToken(choice: ServerChoice, token: string | undefined): ServerChoice {
@@ -77,14 +77,14 @@ function lookUpKnown(config: Config, project: Project, nameOrUrl: string): Serve
   const found = findServer(config, nameOrUrl)
   if (found) return { name: found.name, ...found.server }
   const login = isPlainUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login URL'
-  throw new CliFailure(`${project.path} wants the server ${nameOrUrl}, which you do not know`, {
+  throw new CliFailure(`${project.path} asks for the server ${nameOrUrl}, which is not one of yours`, {
     exitCode: usageFailure('').exitCode,
-    hint: `if you trust it: ${login}; or choose another by --server`,
+    hint: `if you trust it: ${login}; or choose another server with --server`,
   })
 }
 
 function serversHint(config: Config): string {
   const names = Object.keys(config.servers)
-  const known = names.length > 0 ? `you know ${names.join(', ')}` : 'you know none yet'
+  const known = names.length > 0 ? `your servers: ${names.join(', ')}` : 'you have no servers yet'
   return `${known}; berth login URL --server NAME adds one`
 }

@@ -30,14 +30,14 @@ export async function awaitWork<W extends Work>(
     while (isUnderWay(current)) {
       const { id } = current
       await sleep(lookEveryMs, signal).catch(() => {
-        throw interruption(`${id} goes on without you`)
+        throw interruption(`${id} continues in the background`)
       })
       current = await client.call<W>('GET', `${path}/${current.id}`)
     }
     return current
   })
   if (over.status === 'good' || over.status === 'done') return over
-  const hint = name === 'restoring' ? 'nothing is changed: the former data serve on' : undefined
+  const hint = name === 'restoring' ? 'nothing was changed: the previous data are still served' : undefined
   throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`, { hint })
 }
 
@@ -76,7 +76,7 @@ export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 
     }
   })
   if (bytes === sizeBytes && hash.digest('hex') === sha256) return
-  throw new CliFailure('what came is not what the server has checked', {
-    hint: 'throw the file away, and try again',
+  throw new CliFailure('the downloaded file is not the one that the server verified', {
+    hint: 'delete the file and try again',
   })
 }

@@ -54,7 +54,10 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['for services', `${datastore.internal_host}:${datastore.internal_port}`],
     ['in their env', `\${{datastore.${name}.connectionString}}`],
     ['on this host', datastore.host_port === null ? null : `port ${datastore.host_port}`],
-    ['shared network', datastore.shared_network ? 'on: every service may connect to it' : null],
+    [
+      'on: every service may connect',
+      datastore.shared_network ? 'on: every service may connect to it' : null,
+    ],
     ['with password', `berth db url ${name}`],
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],
@@ -68,7 +71,7 @@ function backupsInWords({
   backup_keep: keep,
   next_backup_at: at,
 }: Datastore): string {
-  if (schedule === null || at === null) return 'none by themselves'
+  if (schedule === null || at === null) return 'no scheduled backups'
   return `${schedule} (UTC), ${keep} kept, next in ${span((Date.parse(at) - Date.now()) / 1000)}`
 }
 
@@ -101,8 +104,8 @@ export async function settledDatastore(
     if (!out.isJson) showDatastore(out, datastore)
     return exitCodes.ok
   }
-  throw new CliFailure(`${datastore.name} ${datastore.status}: ${datastore.error ?? 'it does not serve'}`, {
-    hint: `it is tried again by itself; at once: berth db restart ${datastore.name}`,
+  throw new CliFailure(`${datastore.name} ${datastore.status}: ${datastore.error ?? 'it is not available'}`, {
+    hint: `it will be retried automatically; to retry now: berth db restart ${datastore.name}`,
   })
 }
 

@@ -50,7 +50,7 @@ async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<voi
       }
     }
   } catch (error) {
-    throw new CliFailure(`cannot read what is piped in: ${(error as Error).message}`)
+    throw new CliFailure(`cannot read standard input: ${(error as Error).message}`)
   }
   socket.send(JSON.stringify({ type: 'eof' } satisfies ClientMessage))
   return new Promise(() => {})
@@ -73,7 +73,12 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
     socket.on('close', (code) => {
       stopKeepAlive()
       signal.removeEventListener('abort', giveUp)
-      reject(lost(client.url, code === 1001 ? 'the server stops, or your token has ended' : 'it broke off'))
+      reject(
+        lost(
+          client.url,
+          code === 1001 ? 'the server is stopping, or your token has expired' : 'it broke off',
+        ),
+      )
     })
   })
 }
@@ -90,7 +95,11 @@ function parseMessage(data: RawData): ServerMessage {
   try {
     return JSON.parse(String(data))
   } catch {
-    return { type: 'error', code: 'internal_error', detail: 'the server says what this berth does not know' }
+    return {
+      type: 'error',
+      code: 'internal_error',
+      detail: 'the server sent a message that this berth does not know',
+    }
   }
 }
 
@@ -99,9 +108,9 @@ function toFailure({ code, detail, hint }: Extract<ServerMessage, { type: 'error
 }
 
 function lost(url: string, reason: string): CliFailure {
-  return new CliFailure(`the connection to ${url} is lost: ${reason}`, {
+  return new CliFailure(`the connection to ${url} was lost: ${reason}`, {
     exitCode: exitCodes.unreachable,
-    hint: 'the client there is ended, and what was not committed is undone',
+    hint: 'the client in the datastore was stopped, and uncommitted changes were rolled back',
   })
 }
 

@@ -50,7 +50,10 @@ async function printLog(cli: Cli, deployId: string): Promise<void> {
 }
 
 function goesOn(deployId: string) {
-  return interruption('the deploy goes on without you', `come back to it: berth logs --deploy ${deployId} -f`)
+  return interruption(
+    'the deploy continues in the background',
+    `to follow it again: berth logs --deploy ${deployId} -f`,
+  )
 }
 
 /** Says what became of it: address and undo, or phase, reason and next step. Returns the exit code. */
@@ -106,7 +109,7 @@ async function sayFailed(cli: Cli, deploy: Deploy, service: Service): Promise<vo
   const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
   out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
+  for (const line of paragraph(deploy.error ?? 'no reason given', '   ', room)) out.say(line)
   for (const line of paragraph(deploy.hint ?? '', '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }

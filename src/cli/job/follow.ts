@@ -37,7 +37,9 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
     }
     return await recordOf(cli, id)
   } catch (error) {
-    throw signal.aborted ? goesOn(id) : withWayBack(error, `come back to the run: berth logs --job ${id} -f`)
+    throw signal.aborted
+      ? goesOn(id)
+      : withWayBack(error, `to follow the run again: berth logs --job ${id} -f`)
   } finally {
     out.rest()
   }
@@ -77,8 +79,8 @@ async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
 }
 
 function goesOn(id: string): CliFailure {
-  const hint = `come back to it: berth logs --job ${id} -f\nend it: berth cancel ${id}`
-  return interruption('the run goes on without you', hint)
+  const hint = `to follow it again: berth logs --job ${id} -f\nto stop it: berth cancel ${id}`
+  return interruption('the run continues in the background', hint)
 }
 
 /** Prints the outcome. Returns the exit code: the code of the run, or 1 for a failed run without a code. */
@@ -97,5 +99,5 @@ function sayOutcome(out: Output, { id, status, error, created_at, finished_at }:
   out.say(phaseLine(out, { mark: isGood ? '✔' : '✘', name: status, detail: id, durationMs }))
   if (isGood) return
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(error ?? 'it says no reason', '   ', room)) out.say(line)
+  for (const line of paragraph(error ?? 'no reason given', '   ', room)) out.say(line)
 }

@@ -51,10 +51,10 @@ export function ranFor({ started_at, finished_at }: JobRun): string {
 /** Where there is no run to show yet. */
 export function howToRun({ name, type, live_deploy_id }: Service): string {
   const shown = plain(name)
-  if (live_deploy_id === null) return `${shown} is not deployed yet, so that nothing can run`
+  if (live_deploy_id === null) return `${shown} is not deployed yet, so nothing can run`
   return type === 'cron_job'
     ? `${shown} has not run yet: \`berth run ${shown}\` runs it now`
-    : `nothing was run in ${shown} yet: \`berth run ${shown} -- COMMAND\` does`
+    : `no jobs of ${shown} yet: \`berth run ${shown} -- COMMAND\` runs one`
 }
 
 /** No longer than a line has use for. */

@@ -17,7 +17,6 @@ export async function parseAssignments(words: string[]): Promise<EnvVar[]> {
 // The error message does not repeat the word, which may be a secret without its key.
 function parseAssignment(word: string): EnvVar {
   const at = word.indexOf('=')
-  if (at < 1)
-    throw usageFailure('a variable is written KEY=value', 'KEY=- reads the value from standard input')
+  if (at < 1) throw usageFailure('write a variable as KEY=value', 'KEY=- reads the value from standard input')
   return { key: word.slice(0, at), value: word.slice(at + 1) }
 }

@@ -21,7 +21,7 @@ function refuseOther(text: string): void {
     known.lastIndex = at
     if (known.test(text)) continue
     const line = text.slice(0, at).split('\n').length
-    throw usageFailure(`line ${line} is no variable`, 'a line is KEY=value, or begins with #')
+    throw usageFailure(`line ${line} is not a variable`, 'a line is KEY=value, or starts with #')
   }
 }
 

@@ -19,7 +19,7 @@ export function showService(out: Output, service: Service): void {
     ...(service.type === 'cron_job' ? scheduleFacts(service) : instanceFacts(service)),
     ...runFacts(service),
     ...edgeFacts(service),
-    ['shared network', service.shared_network ? 'on: every service may connect to it' : null],
+    ['shared network', service.shared_network ? 'on: every service may connect' : null],
     ['created', age(service.created_at)],
     ['updated', age(service.updated_at)],
   ])
@@ -82,7 +82,7 @@ const portWords = {
   setting: null,
   env: 'PORT of its env',
   image: 'exposed by its image',
-  detected: 'where it listens',
+  detected: 'detected',
   default: 'the default',
 }
 

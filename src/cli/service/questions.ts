@@ -8,7 +8,7 @@ import { askText } from '../terminal/prompts.ts'
 
 const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
 const nameRule =
-  'a name has 1 to 40 lower-case letters, digits and dashes, a letter first and no dash at its end'
+  'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not end with a dash'
 const placePatterns = {
   repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
   image: /^[a-z0-9][\w.:/@-]*$/,
@@ -22,7 +22,7 @@ const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
 /** Throws (usage) for a name that no service can have. */
 export function refuseName(name: string): void {
   const complaint = complainAboutName(name)
-  if (complaint) throw usageFailure(`'${name}' cannot be a name`, complaint)
+  if (complaint) throw usageFailure(`'${name}' is not a valid name`, complaint)
 }
 
 /** Repeats the question while the name is in use. */
@@ -31,11 +31,11 @@ export async function askName(cli: Cli): Promise<string> {
     const name = await askText(cli, {
       message: 'What is the service called?',
       placeholder: 'shop',
-      instead: 'name it: berth create NAME',
+      instead: 'give a name: berth create NAME',
       validate: (text) => complainAboutName(text.trim()),
     })
     if (!(await isTaken(cli, name.trim()))) return name.trim()
-    cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is taken: another name`)
+    cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is in use: choose another name`)
   }
 }
 
@@ -52,7 +52,7 @@ export function askSchedule(cli: Cli): Promise<string> {
   return askText(cli, {
     message: 'When does it run? Five fields of cron, in UTC',
     placeholder: '0 3 * * *',
-    instead: "say it: --schedule '0 3 * * *'",
+    instead: "set --schedule '0 3 * * *'",
     validate: (text) =>
       schedulePattern.test(text.trim()) ? undefined : 'five fields such as 0 3 * * *, or @daily',
   })

@@ -43,7 +43,9 @@ export async function settleInstances(cli: Cli, { service, verb }: Change): Prom
       }),
     )
   } catch (error) {
-    throw cli.signal.aborted ? interruption(`${name} goes on without you`, `berth status ${name}`) : error
+    throw cli.signal.aborted
+      ? interruption(`${name} continues in the background`, `berth status ${name}`)
+      : error
   }
 }
 
@@ -64,7 +66,7 @@ async function settled(
       throw new CliFailure(`${name} is degraded: ${status.reason ?? progressOf(status)}`, { hint })
     }
     if (Date.now() - startedAt > longestMs) {
-      throw new CliFailure(`${name} is not there yet: ${progressOf(status)}`, { hint })
+      throw new CliFailure(`${name} is not ready yet: ${progressOf(status)}`, { hint })
     }
     await sleep(lookEveryMs, signal)
   }
@@ -83,7 +85,7 @@ function isSettled({ state, desired_instances: desired, instances }: ServiceStat
 /** `2 of 3 instances run`, `1 instance stops` */
 function progressOf({ desired_instances: desired, instances }: ServiceStatus): string {
   const running = instances.filter(({ role, state }) => role === 'live' && state === 'running').length
-  if (running > desired) return `${count(running - desired, 'instance')} still to stop`
+  if (running > desired) return `${count(running - desired, 'instance')} still stopping`
   return `${running} of ${count(desired, 'instance')} running`
 }
 

@@ -29,8 +29,8 @@ export function troubleWithLink(path: string, target: string): string | null {
   if (target.startsWith('/')) return `is a link to the absolute path ${target}`
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
   const climbs = parts.filter((part) => part === '..').length
-  if (climbs > depthOf(path)) return `is a link that leads out of the folder (${target})`
-  return parts.lastIndexOf('..') >= climbs ? `is a link with .. behind a name (${target})` : null
+  if (climbs > depthOf(path)) return `is a link that points out of the folder (${target})`
+  return parts.lastIndexOf('..') >= climbs ? `is a link with .. after a name (${target})` : null
 }
 
 /** Whether a link points out of its top-level folder, but not out of the source. */

@@ -28,7 +28,7 @@ const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 export function toServiceName(folder: string): string {
   const name = serviceNameOf(folder)
   if (name !== null) return name
-  throw usageFailure(`${folder} has no name that a service could have`, 'name it: berth up NAME')
+  throw usageFailure(`the name of ${folder} cannot be a service name`, 'give a name: berth up NAME')
 }
 
 /** The service name of a folder; null when the folder name has no usable character. */
@@ -54,9 +54,9 @@ export function guessService(source: Source, type: string | undefined): Guess {
   if (type !== 'static_site' && files.has('Dockerfile')) {
     return { type: type ?? 'web_service', publishDir: null, reason: 'built by its Dockerfile' }
   }
-  if (type && type !== 'static_site') return { type, publishDir: null, reason: 'as asked for' }
+  if (type && type !== 'static_site') return { type, publishDir: null, reason: 'as requested' }
   const site = ['', ...siteFolders].find((folder) => files.has(join(folder, 'index.html')))
-  if (site === undefined && type) return { type, publishDir: null, reason: 'as asked for' }
+  if (site === undefined && type) return { type, publishDir: null, reason: 'as requested' }
   if (site === undefined) throw unknownKind(source)
   const reason = site === '' ? 'its pages are at the top' : `its pages are in ${site}/`
   return { type: 'static_site', publishDir: site || null, reason }
@@ -69,7 +69,7 @@ function unknownKind({ folder }: Source): CliFailure {
   const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
   const trouble = `${folder} has neither a Dockerfile nor an index.html`
   if (!ignored) {
-    return new NoDockerfile(trouble, { hint: 'add a Dockerfile, or say what it is: --type static_site' })
+    return new NoDockerfile(trouble, { hint: 'add a Dockerfile, or set --type static_site' })
   }
   const hint = `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
   return new CliFailure(trouble, { hint })
@@ -79,7 +79,7 @@ function unknownKind({ folder }: Source): CliFailure {
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
   const message = plain(`Create ${name}, a ${spoken(type)}, ${reason}?`)
-  if (await confirm(cli, { message, instead: '--yes creates it' }, true)) return
+  if (await confirm(cli, { message, instead: 'confirm with --yes' }, true)) return
   throw interruption('nothing was created', 'another name: berth up NAME; another type: --type TYPE')
 }
 
@@ -88,7 +88,7 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const body = { name, type, ...(publishDir ? { publish_dir: publishDir } : {}) }
   const startedAt = Date.now()
   const service = await cli.client.call<Service>('POST', '/services', { body }).catch((error: unknown) => {
-    throw withWayBack(error, `nothing was uploaded; go on: berth up ${name}`)
+    throw withWayBack(error, `nothing was uploaded; to continue: berth up ${name}`)
   })
   const line = { mark: '✔', name: 'creating', detail: `${name}, a ${spoken(type)}, ${reason}` }
   if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))

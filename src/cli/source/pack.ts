@@ -60,7 +60,7 @@ function isFull(error: unknown): boolean {
 
 function noRoom(): CliFailure {
   return new CliFailure(`${tmpdir()} is full: the packed source does not fit`, {
-    hint: 'TMPDIR names another folder',
+    hint: 'set TMPDIR to another folder',
   })
 }
 
@@ -124,7 +124,7 @@ function openUnfollowed(folder: string, path: string): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   return open(join(folder, path), flags).catch((error: NodeJS.ErrnoException) => {
     throw new CliFailure(`${path} cannot be read (${error.code})`, {
-      hint: 'leave it out in .berthignore, or change its rights',
+      hint: 'exclude it in .berthignore, or change its permissions',
     })
   })
 }
@@ -134,7 +134,7 @@ function isShort(error: unknown): boolean {
 }
 
 function changed({ path }: SourceEntry): CliFailure {
-  return new CliFailure(`${path} changed while it was packed`, { hint: 'try again' })
+  return new CliFailure(`${path} changed while it was being packed`, { hint: 'try again' })
 }
 
 type EntryHeader = Partial<Header> & Pick<Header, 'name'>

@@ -44,17 +44,14 @@ function sayLeftOut(out: Output, { entries, ignored, ignoreFiles, leftOut }: Sou
   const byDefault = pathsOf('by default')
   const byRule = pathsOf('by rule')
   const say = (words: string) => out.say(out.tint('dim', `   ${words}`))
-  if (!out.isJson && byRule.length > 0) say(`left out by ${ignoreFiles.join(' and ')}: ${some(byRule)}`)
-  if (byDefault.length > 0)
-    say(`left out by default: ${some(byDefault)} (!NAME in .berthignore takes it along)`)
-  if (leftOut.length > 0) say(`left out, no archive holds it: ${some(leftOut)}`)
+  if (!out.isJson && byRule.length > 0) say(`excluded by ${ignoreFiles.join(' and ')}: ${some(byRule)}`)
+  if (byDefault.length > 0) say(`excluded by default: ${some(byDefault)} (!NAME in .berthignore includes it)`)
+  if (leftOut.length > 0) say(`excluded, because archives cannot contain it: ${some(leftOut)}`)
   const secrets = entries
     .filter(({ kind, path }) => kind === 'file' && isEnvFile(path))
     .map(({ path }) => path)
   if (secrets.length > 0) {
-    out.say(
-      `   ${out.tint('yellow', '!')} ${some(secrets)} will be in the image: secrets belong into berth env`,
-    )
+    out.say(`   ${out.tint('yellow', '!')} ${some(secrets)} will be in the image: use berth env for secrets`)
   }
 }
 
@@ -108,8 +105,8 @@ export function refuseOutwardLinks({ entries }: Source, settings: Settings): voi
   if (paths.some((path) => path?.split('/').find((part) => part !== '' && part !== '.') === top)) return
   const found = entries.find(({ kind, path, target }) => kind === 'link' && leavesTopFolder(path, target))
   if (!found) return
-  throw new CliFailure(`${plain(found.path)} is a link that leads out of ${plain(top!)}/`, {
-    hint: `${top}/ is all there is, so the server takes it for the source: berth up NAME ${top}`,
+  throw new CliFailure(`${plain(found.path)} is a link that points out of ${plain(top!)}/`, {
+    hint: `${top}/ is the only entry, so the server uses it as the source: berth up NAME ${top}`,
   })
 }
 

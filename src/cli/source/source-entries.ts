@@ -59,8 +59,8 @@ export async function listSource(folder: string, options: WalkOptions): Promise<
 /** Names the folders that are to blame. */
 export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
   const limitBytes = archiveLimits[`${state}Bytes`]
-  return new CliFailure(`the source is too large: ${state} it is over ${size(limitBytes)}`, {
-    hint: `leave something out in .berthignore; the largest:\n${largest(source).join('\n')}`,
+  return new CliFailure(`the source is too large: ${state} it exceeds ${size(limitBytes)}`, {
+    hint: `exclude something in .berthignore; the largest:\n${largest(source).join('\n')}`,
   })
 }
 
@@ -119,14 +119,14 @@ function refuseTroubles(troubles: string[]): void {
   if (troubles.length === 0) return
   const more = troubles.length - shownTroubles
   const lines = [...troubles.slice(0, shownTroubles), ...(more > 0 ? [`and ${more} more`] : [])]
-  throw new CliFailure(['the server would refuse this source', ...lines].join('\n'), {
+  throw new CliFailure(['the server would reject this source', ...lines].join('\n'), {
     hint: 'fix it, or exclude it in .berthignore',
   })
 }
 
 function nothingToUpload({ folder, ignoreFiles }: Source): CliFailure {
-  const why = ignoreFiles.length > 0 ? `, or ${ignoreFiles.join(' and ')} leave everything out` : ''
-  return new CliFailure(`there is nothing to upload: ${folder} holds no files${why}`)
+  const why = ignoreFiles.length > 0 ? `, or ${ignoreFiles.join(' and ')} exclude everything` : ''
+  return new CliFailure(`nothing to upload: ${folder} has no files${why}`)
 }
 
 function tooMany(source: Source): CliFailure {
@@ -134,7 +134,7 @@ function tooMany(source: Source): CliFailure {
   const folders = [...sumsOf(source, () => 1)].slice(0, shownFolders)
   const lines = folders.map(([name, amount]) => `  ${name}  ${count(amount, 'file')}`)
   return new CliFailure(`the source has more than ${limit} files and folders`, {
-    hint: `leave something out in .berthignore; the fullest so far:\n${lines.join('\n')}`,
+    hint: `exclude something in .berthignore; the fullest so far:\n${lines.join('\n')}`,
   })
 }
 
@@ -157,6 +157,6 @@ function sumsOf({ entries }: Source, weigh: (entry: SourceEntry) => number): [st
 function unreadable(error: unknown): CliFailure {
   const { code, path, message } = error as NodeJS.ErrnoException
   return new CliFailure(`${path ?? 'the source'} cannot be read (${code ?? message})`, {
-    hint: 'leave it out in .berthignore, or change its rights',
+    hint: 'exclude it in .berthignore, or change its permissions',
   })
 }

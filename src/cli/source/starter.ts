@@ -11,13 +11,13 @@ export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean
   const { out } = cli
   if (out.isJson) return false
   const { kind, dockerfile, notes } = await suggestDockerfile(folder)
-  out.say(`   there is no Dockerfile; this looks like ${kind}, and this is one to start from:`)
+  out.say(`   there is no Dockerfile; this looks like ${kind}, which could start from this one:`)
   for (const line of dockerfile) out.say(plain(`     ${line}`))
   for (const note of notes) out.say(plain(`   ${note}`))
   if (!out.canAsk) return false
   const path = join(folder, 'Dockerfile')
   const message = plain(`Write it to ${path} and deploy?`)
-  if (!(await confirm(cli, { message, instead: 'write it yourself' }, true))) return false
+  if (!(await confirm(cli, { message, instead: 'write one yourself' }, true))) return false
   await writeFile(path, `${dockerfile.join('\n')}\n`, { flag: 'wx' })
   return true
 }

@@ -70,10 +70,10 @@ function isLoss(error: unknown): error is CliFailure {
 
 function lost({ message, exitCode }: CliFailure, name: string, isWhole: boolean): CliFailure {
   if (isWhole) {
-    const what = 'the connection was lost after the upload, before the server had answered'
+    const what = 'the connection was lost after the upload, before the server responded'
     return new CliFailure(`${what}\n${message}`, {
       exitCode,
-      hint: `whether it arrived: berth deploys ${name}`,
+      hint: `to see whether it arrived: berth deploys ${name}`,
     })
   }
   const what = 'the connection was lost during the upload: nothing was deployed'

@@ -36,7 +36,9 @@ async function runEditor(editor: string, path: string): Promise<void> {
   const [program = '', ...args] = editor.trim().split(/\s+/)
   const child = spawn(program, [...args, path], { stdio: 'inherit' })
   const [code] = await once(child, 'exit').catch((error: Error) => {
-    throw new CliFailure(`cannot start ${program}: ${error.message}`, { hint: 'EDITOR names another' })
+    throw new CliFailure(`cannot start ${program}: ${error.message}`, {
+      hint: 'set EDITOR to another program',
+    })
   })
-  if (code !== 0) throw new CliFailure(`${program} ended with ${code}: nothing is saved`)
+  if (code !== 0) throw new CliFailure(`${program} exited with ${code}: nothing was saved`)
 }

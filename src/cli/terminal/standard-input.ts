@@ -7,7 +7,7 @@ import { usageFailure } from '../failure.ts'
 /** All of stdin, without the newline that `echo` ends it with. */
 export async function readStandardInput(what: string): Promise<string> {
   if (process.stdin.isTTY) {
-    throw usageFailure(`${what} is read from standard input, which is a terminal`, `pipe it in: … | berth …`)
+    throw usageFailure(`${what} is read from standard input, which is a terminal`, `use a pipe: … | berth …`)
   }
   return (await text(process.stdin)).replace(/\r?\n$/, '')
 }

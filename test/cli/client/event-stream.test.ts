@@ -27,9 +27,9 @@ test('a log that breaks off is resumed behind its last line, without gap or repe
   )
   assert.deepEqual(asked, [undefined, '3', '6'])
   assert.deepEqual(said, [
-    ' ! connection lost, trying again for 10m',
+    ' ! connection lost, retrying for 10m',
     ' ! connected again',
-    ' ! connection lost, trying again for 10m',
+    ' ! connection lost, retrying for 10m',
     ' ! connected again',
   ])
 })
@@ -68,7 +68,7 @@ test('a server that answers with trouble for a while is asked again, and said to
   })
 
   assert.deepEqual(lines, ['one', 'two'])
-  assert.deepEqual(said, [' ! connection lost, trying again for 10m', ' ! connected again'])
+  assert.deepEqual(said, [' ! connection lost, retrying for 10m', ' ! connected again'])
 })
 
 for (const [status, exitCode] of [

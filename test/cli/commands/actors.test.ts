@@ -48,7 +48,7 @@ test('retry says that it goes on; one that is not parked is refused with its rea
   const { berth, asked } = await start(t, { status: 202, body: { ...edge, status: 'starting' } })
   const { code, stderr } = await berth('retry', 'edge')
   assert.deepEqual([code, asked.at(-1)?.path], [0, '/api/v1/actors/edge/retry'])
-  assert.match(stderr, /edge goes on: it is starting/)
+  assert.match(stderr, /edge is resumed: it is starting/)
   const other = await start(t, problem(409, 'not_parked', 'edge is not parked'))
   const refused = await other.berth('retry', 'edge')
   assert.notEqual(refused.code, 0)

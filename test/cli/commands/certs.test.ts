@@ -102,7 +102,7 @@ test('certs shows what is left of the weekly limit, and when the next new host c
     [
       0,
       [
-        '   *.apps.example.com serves all names below it: proved by rfc2136',
+        '   *.apps.example.com covers all names below it, by DNS challenge (rfc2136)',
         '   example.com: 12 new certificates in 7 days, 38 of 50 left',
         '   example.org: 50 new certificates in 7 days, 0 of 50 left, the next new host in 3d',
         '',
@@ -131,7 +131,7 @@ test('certs retry asks for the one of that host, however it is written', async (
   const { code, stderr } = await berth('certs', 'retry', 'Blog.Example.com')
 
   assert.equal(code, 0)
-  assert.equal(stderr, ' ✔ the certificate of blog.example.com is tried for now\n   next: berth certs\n')
+  assert.equal(stderr, ' ✔ the certificate of blog.example.com is being retried\n   next: berth certs\n')
   assert.deepEqual(
     [asked.at(-1)?.method, asked.at(-1)?.path],
     ['POST', '/api/v1/certificates/crt-blog.example.com/retry'],
@@ -146,7 +146,7 @@ test('certs retry of an unknown host, or against the CA’s pause, says why not'
   const held = await berth('certs', 'retry', 'old.example.com')
 
   assert.equal(unknown.code, 3)
-  assert.match(unknown.stderr, /there is no certificate of nobody\.example\.com\n {3}berth certs lists them/)
+  assert.match(unknown.stderr, /nobody\.example\.com has no certificate\n {3}berth certs lists them/)
   assert.notEqual(held.code, 0)
   assert.match(held.stderr, /CA wants a pause/)
 })

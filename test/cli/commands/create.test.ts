@@ -15,9 +15,9 @@ test('create refuses an answer that will not do right after its question', async
   await terminal.shows('lower-case letters')
   terminal.type(`${'\u007f'.repeat(6)}${taken}\r`)
   // Keys typed between two questions reach a terminal that is not raw, where Enter is another key.
-  await terminal.shows(/quite-taken is taken[\s\S]*What is the service called\?/)
+  await terminal.shows(/quite-taken is in use: choose another name[\s\S]*What is the service called\?/)
   terminal.type('quite-free\r')
-  await terminal.shows('Where does it come from?')
+  await terminal.shows('Where does the source come from?')
   terminal.type('\u001b[B\r')
   await terminal.shows('What is its address?')
   terminal.type('shop.git\r')
@@ -28,5 +28,5 @@ test('create refuses an answer that will not do right after its question', async
   assert.equal((await suite.api.get('/services/quite-free')).repo_url, 'https://example.com/shop.git')
   const named = openTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
   assert.equal(await named.ended(), 2)
-  await named.shows("'My_App' cannot be a name")
+  await named.shows("'My_App' is not a valid name")
 })

@@ -112,7 +112,7 @@ test('a backup into a file is the bytes of it, and the server keeps none unless 
 
     assert.equal(code, 0, stderr)
     assert.ok(readFileSync(output).equals(content))
-    assert.match(stderr, /✔ shop-db is backed up and checked/)
+    assert.match(stderr, /✔ shop-db was backed up and verified/)
     const isKept = !asked.includes('DELETE /backups/bak-1')
     assert.equal(isKept, keep.length > 0)
   }
@@ -137,7 +137,7 @@ for (const [what, send] of Object.entries(broken)) {
 
     for (const { code, stderr } of [made, got]) {
       assert.equal(code, what === 'breaks off' ? 5 : 1)
-      assert.match(stderr, /✘ .*(broke off in the middle|not what the server has checked)/)
+      assert.match(stderr, /✘ .*(closed the connection in the middle|not the one that the server verified)/)
     }
     assert.deepEqual(
       asked.filter((path) => path.startsWith('DELETE')),
@@ -200,7 +200,7 @@ test('restore sends a file with its length and a pipe as it comes, both to the l
   const piped = await runBerth(t, ['db', 'restore', 'shop-db', '--json'], { env, input: 'PGDMP and more' })
 
   assert.equal(file.code, 0, file.stderr)
-  assert.match(file.stderr, /✔ shop-db has the data of the file/)
+  assert.match(file.stderr, /✔ shop-db now has the data of the file/)
   assert.deepEqual([piped.code, JSON.parse(piped.stdout)], [0, done])
   assert.deepEqual(
     sent.map(({ length }) => length),
@@ -220,7 +220,7 @@ test('restore from a backup asks first, and what failed has changed nothing', as
   const failed = await berth('db', 'restore', 'shop-db', '--from', 'bak-1', '--yes')
 
   assert.equal(failed.code, 1)
-  assert.match(failed.stderr, /✘ shop-db: it is not whole\n {3}nothing is changed/)
+  assert.match(failed.stderr, /✘ shop-db: it is not whole\n {3}nothing was changed/)
   assert.deepEqual(JSON.parse(String(sent[0]!.body)), { backup_id: 'bak-1' })
 })
 
@@ -245,6 +245,6 @@ test('at a terminal neither data are read nor printed', async (t) => {
 
   assert.deepEqual([await restore.ended(), await get.ended()], [2, 2])
   assert.match(restore.written, /read from standard input, which is a terminal/)
-  assert.match(get.written, /a backup is no text for a terminal/)
+  assert.match(get.written, /a backup is binary data, and standard output is a terminal/)
   assert.deepEqual(asked, [])
 })

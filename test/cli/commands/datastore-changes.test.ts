@@ -56,7 +56,7 @@ test('db create asks for nothing that was not said', async (t) => {
 
 test('one that fails ends the command with the reason, and with what happens next', async (t) => {
   const { berth } = await startFakeDatastores(t, () => ({ status: 201, body: lost }))
-  const hint = '   it is tried again by itself; at once: berth db restart lost\n'
+  const hint = '   it will be retried automatically; to retry now: berth db restart lost\n'
   const told = ` ✘ lost failed: there is no image postgres:99\n${hint}`
 
   assert.deepEqual(await berth('db', 'create', 'lost'), { code: 1, stdout: '', stderr: told })
@@ -116,7 +116,7 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
 
   const silent = await berth('db', 'rm', 'shop-db')
   assert.equal(silent.code, 2)
-  assert.match(silent.stderr, /This deletes the postgres shop-db\. Type.*\n +say it with --yes/)
+  assert.match(silent.stderr, /This deletes the postgres shop-db\. Type.*\n +confirm with --yes/)
   const wrong = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
   await wrong.shows('Type its name:')
   wrong.type('shop\r')
@@ -135,7 +135,7 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
 test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
-  const lines = [' ✔ cache is being deleted\n', '   its data are deleted: they are not in the trash\n']
+  const lines = [' ✔ cache is being deleted\n', '   its data were deleted: they are not in the trash\n']
   assert.deepEqual([code, stderr], [0, lines.join('')])
   assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-cache?force=true', undefined])
 })

@@ -68,8 +68,8 @@ test('a server with a certificate of an authority of one’s own is trusted as b
 test('a server that is too old is said to be, with another way', async (t) => {
   const refusal = problem(404, 'not_found', 'there is nothing at /api/v1/datastores/dst-1/client')
   const { code, stderr, url } = await endedBy(t, { refusal })
-  const why = `the server at ${url} opens no clients: it is older than this berth`
-  assert.deepEqual([code, stderr], [1, ` ✘ ${why}\n   on its host: psql "$(berth db url shop)"\n`])
+  const why = `the server at ${url} is older than this berth and cannot open a datastore shell`
+  assert.deepEqual([code, stderr], [1, ` ✘ ${why}\n   on the server's host: psql "$(berth db url shop)"\n`])
 })
 
 test('what the server refuses is told in its words', async (t) => {
@@ -82,7 +82,7 @@ test('what the server refuses is told in its words', async (t) => {
 
   const strange = await endedBy(t, { refusal: { status: 502, body: '<h1>Bad gateway</h1>' } })
   assert.equal(strange.code, 1)
-  assert.match(strange.stderr, /answers 502, but not as a Berth server does/)
+  assert.match(strange.stderr, /responded with 502, but not like a Berth server/)
 
   const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not answer', hint: 'wait' }
   const late = await endedBy(t, { answer: (socket) => socket.send(JSON.stringify(error)) })
@@ -91,13 +91,13 @@ test('what the server refuses is told in its words', async (t) => {
 
 test('a connection that breaks off ends with 5 and says so', async (t) => {
   const lost = (url: string, why: string) =>
-    ` ✘ the connection to ${url} is lost: ${why}\n` +
-    '   the client there is ended, and what was not committed is undone\n'
+    ` ✘ the connection to ${url} was lost: ${why}\n` +
+    '   the client in the datastore was stopped, and uncommitted changes were rolled back\n'
   const cut = await endedBy(t, { answer: (socket) => socket.terminate() })
   assert.deepEqual([cut.code, cut.stderr], [5, lost(cut.url, 'it broke off')])
 
   const stopped = await endedBy(t, { answer: (socket) => socket.close(1001) })
-  const why = 'the server stops, or your token has ended'
+  const why = 'the server is stopping, or your token has expired'
   assert.deepEqual([stopped.code, stopped.stderr], [5, lost(stopped.url, why)])
 })
 

@@ -28,7 +28,7 @@ test('without a datastore it says how to make one', async (t) => {
   assert.deepEqual(await berth('db'), {
     code: 0,
     stdout: '',
-    stderr: 'no datastores yet: `berth db create NAME` makes a Postgres\n',
+    stderr: 'no datastores yet: `berth db create NAME` creates a Postgres\n',
   })
 })
 
@@ -60,7 +60,7 @@ test('db show tells how services reach it, and the command for the password inst
       'with password  berth db url shop-db',
       'memory         default',
       'cpu            default',
-      'backups        none by themselves',
+      'backups        no scheduled backups',
       'created        3h ago\n',
     ].join('\n'),
   )

@@ -141,8 +141,8 @@ test('Ctrl-C leaves the deploy running, says how to come back, and ends with exi
   terminal.type(keys.interrupt)
 
   assert.equal(await terminal.ended(), 130)
-  const [, id] = /come back to it: berth logs --deploy (\S+) -f/.exec(terminal.screen().at(-1)!) ?? []
-  assert.match(terminal.screen().at(-2)!, /the deploy goes on without you/)
+  const [, id] = /to follow it again: berth logs --deploy (\S+) -f/.exec(terminal.screen().at(-1)!) ?? []
+  assert.match(terminal.screen().at(-2)!, /the deploy continues in the background/)
   assert.equal((await finishedDeploy(suite.api, id!)).status, 'live')
 })
 

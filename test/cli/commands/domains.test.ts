@@ -27,13 +27,13 @@ test('domains adds, lists and takes away, and says how to undo each', async (t) 
     [
       0,
       '',
-      ' ✔ shop.example.com leads to shop\n' +
+      ' ✔ shop.example.com now belongs to shop\n' +
         '   its DNS needs this record: A shop.example.com -> the address of this server\n' +
-        '   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates\n' +
+        '   it is served over http only: with berthd --acme-email YOU@EXAMPLE.COM it gets a certificate\n' +
         '   undo: berth domains rm shop shop.example.com\n',
     ],
   )
-  assert.equal(local.stderr, ' ✔ shop.lan leads to shop\n   undo: berth domains rm shop shop.lan\n')
+  assert.equal(local.stderr, ' ✔ shop.lan now belongs to shop\n   undo: berth domains rm shop shop.lan\n')
   const listed = await berth('domains', 'shop')
   assert.equal(
     listed.stdout,
@@ -47,7 +47,7 @@ test('domains adds, lists and takes away, and says how to undo each', async (t) 
   const removed = await berth('domains', 'rm', 'shop', 'shop.lan')
   assert.equal(
     removed.stderr,
-    ' ✔ shop.lan leads to shop no longer\n   undo: berth domains add shop shop.lan\n',
+    ' ✔ shop.lan no longer belongs to shop\n   undo: berth domains add shop shop.lan\n',
   )
   assert.deepEqual((await get('shop')).custom_domains, ['shop.example.com'])
 })

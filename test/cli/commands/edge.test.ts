@@ -45,5 +45,5 @@ test('edge upgrade that failed says why, and that the former edge goes on', asyn
   const berth = await start(t, { upgrade_error: 'the new edge does not start: no haproxy' })
   const { code, stderr } = await berth('edge', 'upgrade')
   assert.equal(code, 1)
-  assert.match(stderr, /the new edge does not start: no haproxy[\s\S]*former one continues to serve/)
+  assert.match(stderr, /the new edge does not start: no haproxy[\s\S]*previous one still serves/)
 })

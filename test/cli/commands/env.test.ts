@@ -114,7 +114,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.match(asked.stderr, / {2}\+ ADDED {4}••••••\n {2}~ CHANGED {2}•••••• → ••••••\n/)
     assert.match(replaced.stderr, / {2}- GONE\n/)
     assert.deepEqual([merged.code, replaced.code, nothing.code], [0, 0, 0])
-    assert.equal(nothing.stderr, 'nothing changes\n')
+    assert.equal(nothing.stderr, 'nothing to change\n')
     assert.ok(!`${asked.stderr}${merged.stderr}${replaced.stderr}`.includes('secret'))
     assert.ok(!('GONE' in (await envOf(name))))
   })

@@ -36,7 +36,7 @@ test('scale, suspend and resume wait until the instances are as asked', async (t
   const resumed = await berth(t, 'resume', name, '--json')
   assert.deepEqual([JSON.parse(resumed.stdout).state, await running()], ['live', 2])
   const hasty = await berth(t, 'suspend', name, '--no-wait')
-  assert.match(hasty.stderr, /is suspended: its instances stop\n/)
+  assert.match(hasty.stderr, /is suspended: its instances are stopping\n/)
 })
 
 test('a private service that is deployed is named by the address that other services use', async (t) => {

@@ -104,9 +104,9 @@ test('Ctrl-C leaves a run alone, and says how to come back and how to end it', a
   assert.deepEqual(
     [leaving!.replace('^C', ''), back, end],
     [
-      ' ✘ the run goes on without you',
-      `   come back to it: berth logs --job ${id} -f`,
-      `   end it: berth cancel ${id}`,
+      ' ✘ the run continues in the background',
+      `   to follow it again: berth logs --job ${id} -f`,
+      `   to stop it: berth cancel ${id}`,
     ],
   )
   assert.equal((await suite.api.get(`/jobs/${id}`)).status, 'running')
@@ -214,7 +214,7 @@ test('why, open and suspend say of a cron job what it is', async (t) => {
 
   assert.match(why.stdout, new RegExp(` ${name} is live[\\s\\S]*\n its runs: berth jobs ${name}\n$`))
   assert.match(open.stderr, /has no public address: it is a cron job\n/)
-  assert.match(suspended.stderr, /is suspended: nothing of it runs any more\n/)
+  assert.match(suspended.stderr, /is suspended: no instance is running\n/)
   assert.match((await berth(t, 'schedule', name)).stdout, /^next +none: it is suspended/m)
   await until('its end', async () => (await berth(t, 'delete', name, '--yes')).code === 0)
 })

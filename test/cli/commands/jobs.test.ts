@@ -110,8 +110,8 @@ test('a command that is written without -- or is empty begins nothing', async (t
   assert.deepEqual(
     [surplus, option, empty].map(({ code, stderr }) => [code, stderr]),
     [
-      [2, " ✘ the command comes after --\n   berth run shop -- ls 'a b'\n"],
-      [2, " ✘ unknown option '-la'\n   the command comes after --: berth run NAME -- COMMAND\n"],
+      [2, " ✘ put the command after --\n   berth run shop -- ls 'a b'\n"],
+      [2, " ✘ unknown option '-la'\n   put the command after --: berth run NAME -- COMMAND\n"],
       [2, ' ✘ the command is empty\n'],
     ],
   )
@@ -172,7 +172,7 @@ test('cancel takes a job run, and says what time it has when it had begun', asyn
   const begun = await berth('cancel', 'job-begun')
   const waiting = await berth('cancel', 'job-waiting')
 
-  assert.equal(begun.stderr, ' ✔ job-begun is canceled; it has ten seconds to end\n')
+  assert.equal(begun.stderr, ' ✔ job-begun is canceled; it has ten seconds to exit\n')
   assert.equal(waiting.stderr, ' ✔ job-waiting is canceled\n')
   assert.deepEqual(asked()[0], ['POST', '/jobs/job-begun/cancel', undefined])
 })

@@ -123,11 +123,11 @@ describe('berth login', { concurrency: 4 }, () => {
     await until('a poll', async () => server.requests.length > 1)
 
     await server.stop()
-    await terminal.shows('the server does not answer; trying on')
+    await terminal.shows('the server does not respond; retrying')
     await server.restart()
 
     assert.equal(await terminal.ended(), 0)
-    assert.equal(terminal.screen().filter((line) => line.includes('does not answer')).length, 1)
+    assert.equal(terminal.screen().filter((line) => line.includes('does not respond')).length, 1)
   })
 
   test('gives up on a server that stays away when the login has expired', async (t) => {
@@ -176,7 +176,7 @@ describe('berth login', { concurrency: 4 }, () => {
 
     assert.equal(right.code, 0, right.stderr)
     assert.equal(wrong.code, 4)
-    assert.match(wrong.stderr, /does not take this token/)
+    assert.match(wrong.stderr, /rejected this token/)
     assert.deepEqual(config(), {
       default: 'prod',
       servers: { prod: { url: server.url, token: 'bth_right' } },

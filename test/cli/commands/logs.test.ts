@@ -22,7 +22,7 @@ test('a log whose connection is cut is whole: no line is missing, none comes twi
   await following.shows('tick 2')
 
   door.shut()
-  await following.shows('connection lost, trying again')
+  await following.shows('connection lost, retrying')
   door.open()
   await following.shows('connected again')
   door.cut()
@@ -40,7 +40,7 @@ test('a deploy is followed to its outcome although the daemon dies and comes bac
   await following.shows('tick 2')
 
   await suite.daemon.kill()
-  await following.shows('connection lost, trying again')
+  await following.shows('connection lost, retrying')
   await suite.daemon.start()
   const { code, stdout, stderr } = await following.ended()
 

@@ -57,8 +57,8 @@ test('without a run it says how to begin one, or that nothing can', async (t) =>
     said.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
     [
       [0, '', 'nightly has not run yet: `berth run nightly` runs it now\n'],
-      [0, '', 'nothing was run in shop yet: `berth run shop -- COMMAND` does\n'],
-      [0, '', 'fresh is not deployed yet, so that nothing can run\n'],
+      [0, '', 'no jobs of shop yet: `berth run shop -- COMMAND` runs one\n'],
+      [0, '', 'fresh is not deployed yet, so nothing can run\n'],
     ],
   )
 })
@@ -77,13 +77,13 @@ test('schedule tells the next instants by its clock, the last run, and why one w
 
   assert.deepEqual([code, stderr], [0, ''])
   const changing = stdout
-    .replace(/now \d\d:\d\d; here it is \d\d:\d\d/, 'now …')
+    .replace(/now \d\d:\d\d; local time is \d\d:\d\d/, 'now …')
     .replaceAll(/in \d+d$/gm, 'in …')
   assert.deepEqual(changing.replaceAll(/, \d+\w( \d+\w)? ago$/gm, ', …').split('\n'), [
     'name          nightly',
     'schedule      0 3 * * *',
     'time zone     Europe/Berlin, now … (UTC)',
-    'overlap       skip: one that is due while another is not over is skipped',
+    'overlap       skip: a run that is due during another run is skipped',
     'next          Thu 1 Jan 2099 03:00  in …',
     '              Fri 2 Jan 2099 03:00  in …',
     '              Sat 3 Jan 2099 03:00  in …',
@@ -111,8 +111,8 @@ test('a terminal whose clock is that of the schedule is told of no other', async
 test('a schedule that begins nothing says why, and what would change that', async (t) => {
   const resting = { ...schedule, next: [], last_run: null, last_skip: null }
   for (const [status, words] of [
-    ['suspended', 'none: it is suspended, berth resume nightly goes on'],
-    ['not_deployed', 'none: it is not deployed yet, berth deploy nightly or berth up nightly'],
+    ['suspended', 'none: it is suspended; to resume it: berth resume nightly'],
+    ['not_deployed', 'none: it is not deployed yet; to deploy it: berth deploy nightly or berth up nightly'],
   ]) {
     const { berth } = await startFakeJobs(t, () => ({ body: { ...resting, status } }))
     const { stdout } = await berth('schedule', 'nightly')
@@ -134,7 +134,7 @@ test('what a server sends that is no schedule of this world moves no cursor and 
   const { code, stdout } = await berth('schedule', 'nightly')
 
   assert.equal(code, 0)
-  assert.match(stdout, /^time zone +evil, which is not known here: times are in UTC$/m)
+  assert.match(stdout, /^time zone +evil, which is unknown on this machine: times are in UTC$/m)
   assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
 })
 

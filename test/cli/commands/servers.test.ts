@@ -97,7 +97,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     const ended = await runBerth(t, ['services'], { cwd, env: { BERTH_TOKEN: 'secret' } })
 
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /which you do not know\n.*berth login/)
+    assert.match(ended.stderr, /which is not one of yours\n.*berth login/)
     assert.deepEqual(server.requests, [])
   })
 

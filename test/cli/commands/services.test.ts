@@ -49,7 +49,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const named = await berth(t, 'create', 'plain')
     const nameless = await berth(t, 'create')
 
-    assert.equal(named.stderr, ' ✔ plain is created\n   next: berth up plain\n')
+    assert.equal(named.stderr, ' ✔ plain was created\n   next: berth up plain\n')
     assert.equal(nameless.code, 2)
     assert.match(nameless.stderr, /berth create NAME/)
   })
@@ -58,7 +58,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
     await terminal.shows('What is the service called?')
     terminal.type('asked\r')
-    await terminal.shows('Where does it come from?')
+    await terminal.shows('Where does the source come from?')
     terminal.type('\u001b[B\u001b[B\r')
     await terminal.shows('Which image?')
     terminal.type('ghcr.io/ada/web:v1\r')
@@ -77,7 +77,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal(updated.stderr, ` ✔ ${name}: start command, drain saved\n`)
     assert.equal(nothing.code, 2)
     assert.match(shown.stdout, /^start command +serve$/m)
-    assert.match(shown.stdout, /^shared network +on: every service may connect to it$/m)
+    assert.match(shown.stdout, /^shared network +on: every service may connect$/m)
     assert.doesNotMatch(shown.stdout, /disk|dockerfile/)
   })
 
@@ -127,7 +127,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const suspended = await berth(t, 'suspend', name)
     const resumed = await berth(t, 'resume', name)
 
-    assert.equal(scaled.stderr, ` ✔ ${name} is to run 3 instances\n   undo: berth scale ${name} 1\n`)
+    assert.equal(scaled.stderr, ` ✔ ${name} is scaled to 3 instances\n   undo: berth scale ${name} 1\n`)
     assert.match(suspended.stderr, new RegExp(`undo: berth resume ${name}\n$`))
     assert.equal(resumed.stderr, ` ✔ ${name} is resumed\n`)
   })
@@ -223,7 +223,7 @@ test('restart, status and rollback follow what runs, and the picker offers what 
   assert.ok(silent.stderr.includes(second.id), silent.stderr)
 
   const terminal = openTerminal(t, ['rollback', name], { daemon: suite.daemon })
-  await terminal.shows('Which deploy is to run again?')
+  await terminal.shows('Which deploy should run again?')
   terminal.type('\u001b[B\r')
   assert.equal(await terminal.ended(), 0)
   assert.match(terminal.screen().join('\n'), /✔ live .*\n(.*\n)* *undo: berth rollback/)

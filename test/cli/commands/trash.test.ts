@@ -74,7 +74,7 @@ test('a name that is not there ends with 3, one that is there twice with 2 and t
     assert.deepEqual([none.code, none.stderr], [3, ' ✘ nothing is not in the trash\n   berth trash\n'])
     const both = await berth('trash', command, 'twin')
     assert.equal(both.code, 2)
-    assert.match(both.stderr, /the trash has 2 entries of that name\n +dst-1, dst-2/)
+    assert.match(both.stderr, /the trash has 2 entries with that name\n +dst-1, dst-2/)
   }
   assert.ok(asked().every(([method]) => method === 'GET'))
   assert.equal((await berth('trash', 'purge', 'dst-2', '--yes')).code, 0)
@@ -87,7 +87,7 @@ test('trash purge wants the name typed at a terminal, and --yes elsewhere', asyn
   assert.equal(silent.code, 2)
   assert.match(
     silent.stderr,
-    /This removes shop-db \(postgres 17\) with all its data\..*\n +say it with --yes/,
+    /This removes shop-db \(postgres 17\) with all its data\..*\n +confirm with --yes/,
   )
   const wrong = openTerminal(t, ['trash', 'purge', 'shop-db'], { env })
   await wrong.shows('Type its name:')

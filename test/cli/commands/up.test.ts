@@ -28,7 +28,7 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
   assert.equal(code, 0, stderr)
   const [target, ignored, ...lines] = stderr.split('\n')
   assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
-  assert.equal(ignored, '   left out by .gitignore and .berthignore: www/debug.log, www/private.txt')
+  assert.equal(ignored, '   excluded by .gitignore and .berthignore: www/debug.log, www/private.txt')
   assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d(\.\d)?s$/)
   assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
   assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d(\.\d)?s$/)
@@ -53,11 +53,11 @@ test('secrets of this machine and installed packages stay here, and what is left
   const second = await runBerth(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
 
   assert.equal(first.code, 0, first.stderr)
-  const hint = '(!NAME in .berthignore takes it along)'
-  assert.ok(first.stderr.includes(`   left out by default: .env, node_modules/, web/.env.local ${hint}\n`))
-  const warning = 'will be in the image: secrets belong into berth env'
+  const hint = '(!NAME in .berthignore includes it)'
+  assert.ok(first.stderr.includes(`   excluded by default: .env, node_modules/, web/.env.local ${hint}\n`))
+  const warning = 'will be in the image: use berth env for secrets'
   assert.ok(first.stderr.includes(`   ! .env.production ${warning}\n`), first.stderr)
-  assert.ok(second.stderr.includes(`   left out by default: web/.env.local ${hint}\n`), second.stderr)
+  assert.ok(second.stderr.includes(`   excluded by default: web/.env.local ${hint}\n`), second.stderr)
   assert.ok(second.stderr.includes(`   ! .env, .env.production ${warning}\n`), second.stderr)
 })
 
@@ -167,7 +167,7 @@ test('what the server would refuse is refused before a service is created', asyn
   const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
 
   assert.equal(code, 1)
-  assert.match(stderr, /the server would refuse this source\n.*passwd is a link to the absolute path/)
+  assert.match(stderr, /the server would reject this source\n.*passwd is a link to the absolute path/)
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
 })
 
@@ -178,7 +178,7 @@ test('a service with a repository takes no upload, and is told how it is deploye
   const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
 
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`made from its repository.*\\n.*berth deploy ${name} deploys that`))
+  assert.match(stderr, new RegExp(`deployed from its repository.*\\n.*berth deploy ${name} deploys that`))
 })
 
 test('what the server says against an upload is what is shown, however much was to be sent', async (t) => {

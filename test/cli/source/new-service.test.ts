@@ -56,7 +56,7 @@ test('a link out of the only folder is refused, unless the settings name that fo
   symlinkSync('../app', join(folder, 'app/up'))
   const source = await list(folder)
 
-  assert.throws(() => refuseOutwardLinks(source, {}), { message: 'app/up is a link that leads out of app/' })
+  assert.throws(() => refuseOutwardLinks(source, {}), { message: 'app/up is a link that points out of app/' })
   refuseOutwardLinks(source, { root_dir: './app' })
   const archive = await packEntries([
     { name: 'app/Dockerfile' },

@@ -82,9 +82,9 @@ test('a link that the server would refuse is refused before anything is packed, 
   await assert.rejects(list(directory), {
     name: 'CliFailure',
     message: [
-      'the server would refuse this source',
-      'a/out is a link that leads out of the folder (../../secret)',
-      'a/winding is a link with .. behind a name (b/../b)',
+      'the server would reject this source',
+      'a/out is a link that points out of the folder (../../secret)',
+      'a/winding is a link with .. after a name (b/../b)',
       'absolute is a link to the absolute path /etc/passwd',
     ].join('\n'),
   })
@@ -116,7 +116,7 @@ test('pipes are left out and named; a source without files is refused', async (t
   const directory = temporaryDirectory(t)
   spawnSync('mkfifo', [join(directory, 'pipe')])
 
-  await assert.rejects(list(directory), { message: /there is nothing to upload/ })
+  await assert.rejects(list(directory), { message: /nothing to upload/ })
   writeTree(directory, { a: '' })
   assert.deepEqual((await list(directory)).leftOut, ['pipe'])
 })
@@ -135,8 +135,8 @@ test('more than the server unpacks is refused with the largest folders, before i
   truncateSync(join(directory, 'data/small'), 1_000_000)
 
   await assert.rejects(list(directory), {
-    message: 'the source is too large: unpacked it is over 4 GiB',
-    hint: 'leave something out in .berthignore; the largest:\n  models/  4 GiB\n  data/  976.6 KiB\n  a  0 B',
+    message: 'the source is too large: unpacked it exceeds 4 GiB',
+    hint: 'exclude something in .berthignore; the largest:\n  models/  4 GiB\n  data/  976.6 KiB\n  a  0 B',
   })
 })
 
@@ -148,7 +148,7 @@ test('a file that is cut short while it is packed is a failure that says so', as
   // From the first bytes of it on.
   const onPacked = () => truncateSync(join(directory, 'b'), 0)
 
-  await assert.rejects(packSource(source, { signal, onPacked }), { message: 'b changed while it was packed' })
+  await assert.rejects(packSource(source, { signal, onPacked }), { message: 'b changed while it was being packed' })
 })
 
 function list(directory: string) {

@@ -60,12 +60,12 @@ async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Pro
   })
   if (out.isJson) return out.json(made)
   if (!isPrinted) {
-    sayDone(cli, `${made.datastore} is backed up and checked: ${made.id}`)
+    sayDone(cli, `${made.datastore} was backed up and verified: ${made.id}`)
     return sayNext(cli, `berth db backups --get ${made.id} > ${made.file.split('/').at(-1)}`)
   }
   await printBackup(cli, made)
   if (!keep) await client.call('DELETE', `/backups/${made.id}`)
-  sayDone(cli, `${made.datastore} is backed up and checked${keep ? `: ${made.id}` : ''}`)
+  sayDone(cli, `${made.datastore} was backed up and verified${keep ? `: ${made.id}` : ''}`)
 }
 
 interface ListOptions {
@@ -90,7 +90,8 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
   const query = name === undefined ? {} : { datastore: name }
   const backups = await client.call<Backup[]>('GET', '/backups', { query })
   if (out.isJson) return out.json(backups)
-  if (backups.length === 0) return out.say(`no backups yet: \`berth db backup ${name ?? 'NAME'}\` makes one`)
+  if (backups.length === 0)
+    return out.say(`no backups yet: \`berth db backup ${name ?? 'NAME'}\` creates one`)
   printTable(out, backups, [
     { heading: 'ID', text: ({ id }) => id },
     { heading: 'DATASTORE', text: ({ datastore }) => datastore, style: () => 'bold' },
@@ -108,7 +109,10 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
 
 async function download(cli: Cli, id: string): Promise<void> {
   if (cli.out.isTerminal)
-    throw usageFailure('a backup is no text for a terminal', `berth db backups --get ${id} > FILE`)
+    throw usageFailure(
+      'a backup is binary data, and standard output is a terminal',
+      `berth db backups --get ${id} > FILE`,
+    )
   await printBackup(cli, await cli.client.call<Backup>('GET', `/backups/${encodeURIComponent(id)}`))
 }
 
@@ -131,7 +135,7 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
     from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
   const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
   if (out.isJson) return out.json(restored)
-  sayDone(cli, `${restored.datastore} has the data of ${restored.backup_id ?? 'the file'}`)
+  sayDone(cli, `${restored.datastore} now has the data of ${restored.backup_id ?? 'the file'}`)
 }
 
 /** A file has a size, a pipe has none. */
@@ -146,6 +150,6 @@ async function upload({ client, signal }: Cli, path: string): Promise<Restore> {
 async function agree(cli: Cli, name: string): Promise<void> {
   const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
   const message = `This replaces all data of ${plain(datastore.name)}. Type its name:`
-  const typed = await askText(cli, { message, instead: 'say it with --yes' })
-  if (typed.trim() !== datastore.name) throw new CliFailure('that is not its name: nothing is changed')
+  const typed = await askText(cli, { message, instead: 'confirm with --yes' })
+  if (typed.trim() !== datastore.name) throw new CliFailure('the name does not match: nothing was changed')
 }

@@ -49,9 +49,9 @@ export function addClientCommands(db: Command, run: Runner): void {
   for (const [kind, program] of Object.entries(programs) as [Kind, ClientProgram][]) {
     db.command(program.name)
       .argument('<name>', 'the datastore')
-      .argument('[words...]', `for ${program.name} itself`)
+      .argument('[words...]', `arguments for ${program.name}`)
       .passThroughOptions()
-      .description(`open ${program.name} in it, signed in; what is piped in is its input`)
+      .description(`open ${program.name} in the datastore, signed in; piped input is passed to it`)
       .addHelpText('after', examples(...program.examples))
       .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, withoutDashes(words))))
   }
@@ -65,21 +65,21 @@ function withoutDashes([first, ...others]: string[]): string[] {
 async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): Promise<number> {
   const program = programs[kind]
   if (cli.out.isJson) {
-    throw usageFailure(`${program.name} writes no JSON`, 'leave out --json')
+    throw usageFailure(`${program.name} has no JSON output`, 'remove --json')
   }
   const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
   if (datastore.kind !== kind) {
     const hint = `berth db ${programs[datastore.kind].name} ${datastore.name}`
     throw usageFailure(
-      `${plain(datastore.name)} is ${datastore.kind}, which ${program.name} does not speak`,
+      `${plain(datastore.name)} is a ${datastore.kind} datastore, which ${program.name} cannot open`,
       hint,
     )
   }
   const code = await runShell(cli, await connect(cli, datastore), words)
   if (code !== killed) return code
-  const why = `${plain(datastore.name)} stopped, or had no memory left for it`
+  const why = `${plain(datastore.name)} stopped, or reached its memory limit`
   const hint = `berth db show ${datastore.name}`
-  throw new CliFailure(`${program.name} was killed there: ${why}`, { exitCode: code, hint })
+  throw new CliFailure(`${program.name} was killed in the datastore: ${why}`, { exitCode: code, hint })
 }
 
 async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSocket> {
@@ -89,8 +89,11 @@ async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSock
     if (!(error instanceof CliFailure) || error.exitCode !== exitCodes.notFound) throw error
     // Either the datastore was deleted just now, or the server has no such route.
     await cli.client.call('GET', datastorePath(id))
-    throw new CliFailure(`the server at ${cli.client.url} opens no clients: it is older than this berth`, {
-      hint: `on its host: ${programs[kind].byAddress} "$(berth db url ${name})"`,
-    })
+    throw new CliFailure(
+      `the server at ${cli.client.url} is older than this berth and cannot open a datastore shell`,
+      {
+        hint: `on the server's host: ${programs[kind].byAddress} "$(berth db url ${name})"`,
+      },
+    )
   }
 }

@@ -79,7 +79,7 @@ function addCreate(db: Command, run: Runner): void {
     .description('create a datastore and wait until it is available')
     .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
     .option('--version <version>', 'the version of Postgres (17) or Redis (8)')
-    .addOption(new Option('--server-version <version>', 'former name of --version').hideHelp())
+    .addOption(new Option('--server-version <version>', 'old name of --version').hideHelp())
     .option('--database <name>', 'the database of Postgres (the name of the datastore)')
     .option('--username <name>', 'the user of Postgres (the name of the database)')
   addFlags(command)
@@ -123,7 +123,7 @@ const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, sharedNetwork }: 
 async function list({ client, out }: Cli): Promise<void> {
   const datastores = await client.call<Datastore[]>('GET', '/datastores')
   if (out.isJson) return out.json(datastores)
-  if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` makes a Postgres')
+  if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` creates a Postgres')
   printTable(out, datastores, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
@@ -170,7 +170,7 @@ async function update(cli: Cli, name: string, options: SettingOptions): Promise<
   if (Object.keys(body).length === 0) {
     throw usageFailure(
       'nothing to change',
-      'name --memory, --cpu, --backup-schedule, --backup-keep or --shared-network',
+      'give --memory, --cpu, --backup-schedule, --backup-keep or --shared-network',
     )
   }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
@@ -203,6 +203,6 @@ async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptio
 async function agreeToRemove(cli: Cli, { name, kind }: Datastore, isPurged?: boolean): Promise<void> {
   const data = isPurged ? ' with all its data' : ''
   const message = `This deletes the ${kind} ${plain(name)}${data}. Type its name:`
-  const typed = await askText(cli, { message, instead: 'say it with --yes' })
-  if (typed.trim() !== name) throw new CliFailure('that is not its name: nothing is deleted')
+  const typed = await askText(cli, { message, instead: 'confirm with --yes' })
+  if (typed.trim() !== name) throw new CliFailure('the name does not match: nothing was deleted')
 }

@@ -39,7 +39,7 @@ export function addDiskCommands(program: Command, run: Runner): void {
 async function list({ client, out }: Cli): Promise<void> {
   const disks = await client.call<Disk[]>('GET', '/disks')
   if (out.isJson) return out.json(disks)
-  if (disks.length === 0) return out.say('no disks: `berth update NAME --disk PATH` gives a service one')
+  if (disks.length === 0) return out.say('no disks: `berth update NAME --disk PATH` adds one to a service')
   printTable(out, disks, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'SERVICE', text: ({ service_name }) => service_name },
@@ -57,8 +57,8 @@ async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Pr
   if (!yes) {
     const data = purge ? ' with all its data' : ''
     const message = `This deletes the disk ${plain(name)}${data}. Type its name:`
-    const typed = await askText(cli, { message, instead: 'say it with --yes' })
-    if (typed.trim() !== name) throw new CliFailure('that is not its name: nothing is deleted')
+    const typed = await askText(cli, { message, instead: 'confirm with --yes' })
+    if (typed.trim() !== name) throw new CliFailure('the name does not match: nothing was deleted')
   }
   await client.call('DELETE', `/disks/${encodeURIComponent(name)}`, { query: { purge } })
   sayDone(cli, `${name} is being deleted`)

@@ -81,7 +81,7 @@ async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
     })
   }
   throw usageFailure(
-    `the trash has ${found.length} entries of that name`,
+    `the trash has ${found.length} entries with that name`,
     found.map(({ id }) => id).join(', '),
   )
 }
@@ -111,8 +111,8 @@ async function purge(cli: Cli, wanted: string, { yes }: { yes?: boolean }): Prom
   if (!yes) {
     const what = `${plain(entry.name)} (${plain(wasOf(entry))})`
     const message = `This removes ${what} with all its data. Type its name:`
-    const typed = await askText(cli, { message, instead: 'say it with --yes' })
-    if (typed.trim() !== entry.name) throw new CliFailure('that is not its name: nothing is removed')
+    const typed = await askText(cli, { message, instead: 'confirm with --yes' })
+    if (typed.trim() !== entry.name) throw new CliFailure('the name does not match: nothing was removed')
   }
   await cli.client.call('DELETE', entryPath(entry))
   sayDone(cli, `${entry.name} is being removed, with its data`)

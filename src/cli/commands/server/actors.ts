@@ -36,7 +36,7 @@ export function addActorCommands(program: Command, run: Runner): void {
 async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Promise<void> {
   const actors = await client.call<Actor[]>('GET', '/actors', { query: { parked } })
   if (out.isJson) return out.json(actors)
-  if (actors.length === 0) return out.say(parked ? 'nothing is parked' : 'nothing is at work')
+  if (actors.length === 0) return out.say(parked ? 'no actor is parked' : 'no actor is active')
   printTable(out, actors, [
     { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
@@ -61,7 +61,7 @@ async function retry(cli: Cli, id: string): Promise<void> {
   const { client, out } = cli
   const actor = await client.call<Actor>('POST', pathOf(id, 'retry'))
   if (out.isJson) return out.json(actor)
-  sayDone(cli, `${plain(id)} goes on: it is ${plain(actor.status)}`)
+  sayDone(cli, `${plain(id)} is resumed: it is ${plain(actor.status)}`)
   sayNext(cli, 'berth actors --parked')
 }
 
@@ -71,15 +71,15 @@ async function discard(cli: Cli, id: string, { yes }: { yes?: boolean }): Promis
     const parked = await client.call<Actor[]>('GET', '/actors', { query: { parked: true } })
     const words = parked.find((actor) => actor.id === id)?.parked?.on_discard
     const message = `Discard ${plain(id)}?${words ? ` Then ${plain(words)}.` : ''}`
-    if (!(await confirm(cli, { message, instead: 'say it with --yes' }))) {
-      throw new CliFailure('nothing is discarded')
+    if (!(await confirm(cli, { message, instead: 'confirm with --yes' }))) {
+      throw new CliFailure('nothing was discarded')
     }
   }
   const discarded = await client.call<DiscardedActor>('POST', pathOf(id, 'discard'))
   if (out.isJson) return out.json(discarded)
   sayDone(cli, `${plain(id)} is discarded`)
   const { left_behind: left } = discarded
-  if (left.length === 0) return out.say('   it left nothing behind')
-  out.say('   it left behind, and nothing of that was removed:')
+  if (left.length === 0) return out.say('   it left no objects behind')
+  out.say('   it left these objects behind, and none of them was removed:')
   for (const { type, name } of left) out.say(`   ${type} ${plain(name)}`)
 }

@@ -71,7 +71,7 @@ function parseFields({ field = [], typedField = [] }: ApiOptions): Record<string
 
 function parsePair(word: string): [string, string] {
   const at = word.indexOf('=')
-  if (at < 1) throw usageFailure('a field is written key=value')
+  if (at < 1) throw usageFailure('write a field as key=value')
   return [word.slice(0, at), word.slice(at + 1)]
 }
 
@@ -79,7 +79,7 @@ function parseValue(key: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw usageFailure(`the value of ${key} is not JSON`, 'a text is given by -f key=value')
+    throw usageFailure(`the value of ${key} is not JSON`, 'for a text, use -f key=value')
   }
 }
 
@@ -119,7 +119,7 @@ async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Pr
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
-    if (rest.length > longestLineChars) throw new CliFailure('the server sends a line without an end')
+    if (rest.length > longestLineChars) throw new CliFailure('the server sent a line without an end')
     for (const line of lines) out.print(plain(line))
   }
 }

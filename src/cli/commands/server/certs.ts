@@ -35,7 +35,7 @@ async function list({ client, out }: Cli): Promise<void> {
   const certificates = await client.call<Certificate[]>('GET', '/certificates')
   if (out.isJson) return out.json(certificates)
   if (certificates.length === 0) {
-    return out.say('no certificates: berthd --acme-email YOU@EXAMPLE.COM makes them for public hosts')
+    return out.say('no certificates: with berthd --acme-email YOU@EXAMPLE.COM, public hosts get one')
   }
   printTable(out, certificates, [
     { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
@@ -63,7 +63,7 @@ async function sayUsage(
     })
   const isFailing = certificates.some(({ fallback }) => fallback)
   if (authority?.wildcard && !isFailing) {
-    const words = `${authority.wildcard} serves all names below it: proved by ${authority.wildcard_by}`
+    const words = `${authority.wildcard} covers all names below it, by DNS challenge (${authority.wildcard_by})`
     out.say(`   ${out.tint('dim', plain(words))}`)
   }
   for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
@@ -98,7 +98,7 @@ async function retry(cli: Cli, wanted: string): Promise<void> {
   const certificates = await client.call<Certificate[]>('GET', '/certificates')
   const found = certificates.find((one) => one.host === host)
   if (!found) {
-    throw new CliFailure(`there is no certificate of ${plain(host)}`, {
+    throw new CliFailure(`${plain(host)} has no certificate`, {
       exitCode: exitCodes.notFound,
       hint: 'berth certs lists them',
     })
@@ -106,6 +106,6 @@ async function retry(cli: Cli, wanted: string): Promise<void> {
   const path = `/certificates/${encodeURIComponent(found.id)}/retry`
   const certificate = await client.call<Certificate>('POST', path)
   if (out.isJson) return out.json(certificate)
-  sayDone(cli, `the certificate of ${host} is tried for now`)
+  sayDone(cli, `the certificate of ${host} is being retried`)
   sayNext(cli, 'berth certs')
 }

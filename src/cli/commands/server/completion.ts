@@ -22,7 +22,7 @@ export function addCompletionCommands(program: Command, run: Runner): void {
     .action(
       run(async ({ out }, shell: string) => {
         if (!isShell(shell))
-          throw usageFailure(`no completion for '${shell}'`, `there is ${shells.join(', ')}`)
+          throw usageFailure(`no completion for '${shell}'`, `supported shells: ${shells.join(', ')}`)
         out.print(scriptFor(shell))
       }),
     )

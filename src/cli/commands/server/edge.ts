@@ -61,7 +61,7 @@ async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promis
   const before = await client.call<Edge>('GET', '/edge')
   const step = {
     name: 'upgrade',
-    detail: () => 'the former edge serves until the new one does',
+    detail: () => 'the previous edge serves until the new one does',
     summary: () => null,
   }
   const edge = await showStep(out, step, async () => {
@@ -76,7 +76,7 @@ async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promis
     throw new CliFailure(`the edge is ${edge.status}: ${plain(edge.error ?? '')}`)
   if (edge.upgrade_error !== null) {
     throw new CliFailure(`the edge was not upgraded: ${plain(edge.upgrade_error)}`, {
-      hint: 'the former one continues to serve; berth edge shows it',
+      hint: 'the previous one still serves: berth edge',
     })
   }
   if (out.isJson) return out.json(edge)

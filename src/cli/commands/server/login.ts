@@ -117,7 +117,7 @@ function chooseTarget({ env, flags }: Cli, config: Config, address: string | und
 
 function checkedName(name: string): string {
   if (/^[a-zA-Z0-9][\w.-]{0,63}$/.test(name)) return name
-  throw usageFailure(`'${name}' is no name for a server`, 'letters, digits, dots and dashes')
+  throw usageFailure(`'${name}' is not a valid server name`, 'letters, digits, dots and dashes')
 }
 
 /** `local`, or the host; with its port when another server has that name. */
@@ -164,16 +164,14 @@ async function verify({ signal }: Cli, url: string, token: string): Promise<Info
   const client = createClient({ url, token, signal })
   return client.call<Info>('GET', '/info').catch((error: unknown) => {
     const isRefused = error instanceof CliFailure && error.exitCode === exitCodes.refused
-    throw isRefused
-      ? new CliFailure(`${url} does not take this token`, { exitCode: exitCodes.refused })
-      : error
+    throw isRefused ? new CliFailure(`${url} rejected this token`, { exitCode: exitCodes.refused }) : error
   })
 }
 
 async function logOut(cli: Cli, given: string | undefined): Promise<void> {
   const wanted = given ?? cli.flags.server ?? (cli.env.BERTH_SERVER || readConfig(cli.env).default)
   if (wanted !== undefined) return forgetServer(cli, wanted)
-  throw new CliFailure('no server is the default', { hint: 'berth servers lists yours' })
+  throw new CliFailure('there is no default server', { hint: 'berth servers lists yours' })
 }
 
 /** A token cannot revoke itself: it is only forgotten here. */
@@ -184,7 +182,7 @@ export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
     return { default: config.default === name ? undefined : config.default, servers }
   })
   if (cli.out.isJson) return cli.out.json({ server: name, url: server.url })
-  sayDone(cli, `the token of ${name} is forgotten here`)
+  sayDone(cli, `the token of ${name} is deleted from this machine`)
   cli.out.say(`   it is still valid: revoke it at ${server.url}/account`)
 }
 

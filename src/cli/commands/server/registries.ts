@@ -71,11 +71,11 @@ async function add(cli: Cli, host: string, { username, passwordStdin, verify }: 
   const body = { username, password, ...(verify ? { verify } : {}) }
   const registry = await cli.client.call<Registry>('PUT', path, { body })
   if (cli.out.isJson) return cli.out.json(registry)
-  const how = verify ? ', which the registry accepts' : ''
+  const how = verify ? ', which the registry accepted' : ''
   sayDone(cli, `images of ${registry.host} are pulled as ${registry.username}${how}`)
 }
 
 async function remove(cli: Cli, host: string): Promise<void> {
   await cli.client.call('DELETE', `/registries/${encodeURIComponent(host)}`)
-  sayDone(cli, `the credentials of ${host} are forgotten`)
+  sayDone(cli, `the credentials of ${host} are deleted`)
 }

@@ -55,7 +55,7 @@ async function useServer(cli: Cli, wanted: string): Promise<void> {
   const config = readConfig(cli.env)
   const { name } = knownServer(config, wanted)
   await changeConfig(cli.env, (config) => ({ ...config, default: name }))
-  sayDone(cli, `${name} is the default now`)
+  sayDone(cli, `${name} is now the default`)
 }
 
 async function showInfo({ client, out, server }: Cli): Promise<void> {
@@ -90,12 +90,12 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
   ].flat()
   if (limits.length === 0) return `by ${builder}, without limits`
   const reason = builds.limits_in_force ? '' : `; not in force: ${builds.limits_reason}`
-  return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
+  return `by ${builder}, limited to ${limits.join(', ')} for all builds${reason}`
 }
 
 /** Nothing while it works; an older server does not tell. */
 function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
-  return since ? `BuildKit hangs since ${since}: the classic builder builds` : null
+  return since ? `BuildKit has been hanging since ${since}: builds use the classic builder` : null
 }
 
 function defaultLimits({ default_memory_limit_mb: memory, default_cpu_limit: cpus }: Info): string {
