@@ -25,7 +25,8 @@ export const Certificate = z
     host: z.string(),
     status: z.enum(certificateStatuses).meta({
       description:
-        'During a failing renewal, the status stays `valid` with an `error`, until the certificate is `expired`.',
+        'During a failing renewal, the status stays `valid` with an `error`, until the ' +
+        'certificate is `expired`.',
     }),
     phase: z.enum(['checking', 'ordering', 'installing']).nullable().meta({
       description: 'The current step. It may be set while an earlier certificate is valid.',

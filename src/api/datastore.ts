@@ -50,7 +50,8 @@ const limits = {
 
 const shared_network = optional(z.boolean()).meta({
   description:
-    'Allows every service to connect. Otherwise only services whose env refers to the datastore. Takes effect immediately. Default false.',
+    'Allows every service to connect. Otherwise only services whose env refers to the datastore. ' +
+    'Takes effect immediately. Default false.',
 })
 const backups = {
   backup_schedule: scheduleText.meta({
@@ -99,8 +100,10 @@ export const Datastore = z
     version: z.string(),
     status: z.enum(datastoreStatuses).meta({
       description:
-        '`creating`: not yet available for the first time. `available`: serving. `restarting`: was available, is ' +
-        'being restarted. `failed`: unavailable, retried with growing delays. `deleting`: being moved to the ' +
+        '`creating`: not yet available for the first time. `available`: serving. `restarting`: ' +
+        'was available, is ' +
+        'being restarted. `failed`: unavailable, retried with growing delays. `deleting`: being ' +
+        'moved to the ' +
         'trash.',
     }),
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({

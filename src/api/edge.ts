@@ -22,7 +22,8 @@ export const Edge = z
       description:
         'waiting: it could not be started and is retried; the previous one may still serve. ' +
         'upgrading: a newer HAProxy takes over without interrupting requests. ' +
-        'failed: it is parked after an internal error; see POST /edge/retry. The previous one may still serve.',
+        'failed: it is parked after an internal error; see POST /edge/retry. The previous one ' +
+        'may still serve.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),

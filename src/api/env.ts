@@ -29,7 +29,8 @@ const value = z
 export const EnvVar = z.strictObject({ key: EnvKey, value }).meta({
   id: 'EnvVar',
   description:
-    'A value may have up to 64 KiB, all values together 512 KiB. ${{service.NAME.host}} is a reference, $${{ a literal ${{.',
+    'A value may have up to 64 KiB, all values together 512 KiB. ${{service.NAME.host}} is a ' +
+    'reference, $${{ a literal ${{.',
 })
 export type EnvVar = z.output<typeof EnvVar>
 

@@ -43,7 +43,8 @@ export const FeedChange = z
       .nullable()
       .meta({
         description:
-          'State or status of the record, or `deleted`; null for objects without one. For a disk `attached`, ' +
+          'State or status of the record, or `deleted`; null for objects without one. For a disk ' +
+          '`attached`, ' +
           '`kept`, `trashed`, `deleting`, `deleted` or `failed`.',
       }),
     revision: z.int().nullable().meta({

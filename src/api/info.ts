@@ -13,10 +13,14 @@ const BuildInfo = z
     limits_reason: z.string().nullable(),
     /** What the engine's build cache is pruned to; null when it never is. */
     cache_size_mb: z.int().nullable(),
-    hangs_since: z.string().nullable().meta({
-      description:
-        "When the engine's BuildKit began to hang; builds use the classic builder since then. Null while it works.",
-    }),
+    hangs_since: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "When the engine's BuildKit began to hang; builds use the classic builder since then. " +
+          'Null while it works.',
+      }),
   })
   .meta({ id: 'BuildInfo' })
 
@@ -73,7 +77,8 @@ export const Info = z
     disk_free_bytes: z.int(),
     disk_usage: DiskUsage.nullable().meta({
       description:
-        'Measured in the background after a request, at most every five minutes; null before the first measurement.',
+        'Measured in the background after a request, at most every five minutes; null before the ' +
+        'first measurement.',
     }),
     trash_days: z.int().meta({ description: 'How long deleted datastores and disks can be restored.' }),
     uptime_seconds: z.int(),

@@ -27,10 +27,14 @@ export const PutRegistry = z
       })
       .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
       .meta({ description: 'Password or token. It is stored encrypted and never returned.' }),
-    verify: z.boolean().nullish().meta({
-      description:
-        'Verifies the credentials with the registry first; rejected credentials are not stored. Default false.',
-    }),
+    verify: z
+      .boolean()
+      .nullish()
+      .meta({
+        description:
+          'Verifies the credentials with the registry first; rejected credentials are not stored. ' +
+          'Default false.',
+      }),
   })
   .meta({ id: 'PutRegistry' })
 export type PutRegistry = z.output<typeof PutRegistry>

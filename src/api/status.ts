@@ -62,7 +62,8 @@ export const ServiceStatus = z
           .nullable()
           .meta({
             description:
-              'starting: of a deploy that is not live yet; draining: of a previous deploy; removing: of a deploy ' +
+              'starting: of a deploy that is not live yet; draining: of a previous deploy; ' +
+              'removing: of a deploy ' +
               'that failed or was canceled; null: unknown.',
           }),
         state: z.string(),

@@ -66,7 +66,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Command for sh -c that runs once in the new image, before its instances start. If it fails, the deploy fails. ' +
+      'Command for sh -c that runs once in the new image, before its instances start. If it ' +
+      'fails, the deploy fails. ' +
       'The disk is not mounted.',
     flag: {
       flags: '--pre-deploy-command <command>',
@@ -96,7 +97,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'at build',
     meaning:
       'Build arguments with their values, which are visible in the image history: not for secrets. They ' +
-      'replace all previous arguments and take precedence over build_env; {} clears them. At most 512 KiB in total.',
+      'replace all previous arguments and take precedence over build_env; {} clears them. At ' +
+      'most 512 KiB in total.',
     flag: {
       flags: '--build-arg <KEY=value>',
       help: "build argument, not for secrets; can be repeated, '' clears all",
@@ -197,7 +199,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: [],
     takesEffect: 'at once',
     meaning:
-      'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. Takes effect immediately.',
+      'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. ' +
+      'Takes effect immediately.',
     flag: null,
     refusal: onlyPublic,
     // Each once, in the order given. Throws `invalid_request`.
@@ -207,7 +210,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: false,
     takesEffect: 'at once',
     meaning:
-      'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. Takes effect immediately. Default false.',
+      'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. Takes effect ' +
+      'immediately. Default false.',
     flag: {
       flags: '--hsts <on|off>',
       help: 'make browsers use only HTTPS (off)',
@@ -238,7 +242,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: false,
     takesEffect: 'at once',
     meaning:
-      'Allows every service to connect. Otherwise only services whose env refers to this one. Takes effect immediately. Default false.',
+      'Allows every service to connect. Otherwise only services whose env refers to this one. ' +
+      'Takes effect immediately. Default false.',
     flag: {
       flags: '--shared-network <on|off>',
       help: 'allow all services to connect (off)',

@@ -44,7 +44,7 @@ export const Why = z
     details,
     failed_step: text.meta({ description: 'The build step that failed, such as `RUN npm run build`.' }),
     error_line: text.meta({
-      description: 'A line before `lines` that shows the error; null if there is none.',
+      description: 'A line before `lines` that shows the error; null without one.',
     }),
     lines: z.array(z.string()).meta({ description: 'The last lines of the failed step, or of the log.' }),
     hint: text.meta({ description: 'What to do about it.' }),

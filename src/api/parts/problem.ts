@@ -9,7 +9,8 @@ export const ProblemDetails = z
     status: z.int().meta({ description: 'The HTTP status.' }),
     code: z.enum(knownCodes).meta({
       description:
-        'The code that programs branch on. Later versions may add codes; the meaning of a code never changes.',
+        'The code that programs branch on. Later versions may add codes; the meaning of a code ' +
+        'never changes.',
     }),
     detail: z.string().meta({ description: 'A sentence for people. Never contains a secret.' }),
     hint: z.string().optional().meta({ description: 'The next step, as a sentence or a command.' }),

@@ -8,7 +8,8 @@ import { askText } from '../terminal/prompts.ts'
 
 const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
 const nameRule =
-  'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not end with a dash'
+  'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not ' +
+  'end with a dash'
 const placePatterns = {
   repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
   image: /^[a-z0-9][\w.:/@-]*$/,

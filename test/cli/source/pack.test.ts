@@ -148,7 +148,9 @@ test('a file that is cut short while it is packed is a failure that says so', as
   // From the first bytes of it on.
   const onPacked = () => truncateSync(join(directory, 'b'), 0)
 
-  await assert.rejects(packSource(source, { signal, onPacked }), { message: 'b changed while it was being packed' })
+  await assert.rejects(packSource(source, { signal, onPacked }), {
+    message: 'b changed while it was being packed',
+  })
 })
 
 function list(directory: string) {

@@ -63,7 +63,8 @@ async function sayUsage(
     })
   const isFailing = certificates.some(({ fallback }) => fallback)
   if (authority?.wildcard && !isFailing) {
-    const words = `${authority.wildcard} covers all names below it, by DNS challenge (${authority.wildcard_by})`
+    const words =
+      `${authority.wildcard} covers all names below it, by DNS challenge ` + `(${authority.wildcard_by})`
     out.say(`   ${out.tint('dim', plain(words))}`)
   }
   for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {

@@ -14,11 +14,13 @@ export const deployMeanings: Record<string, string> = {
     '`building` or `pulling`: the image. `preparing`: the pre-deploy command. `starting`: the instances. ' +
     '`checking`: their health. `switching`: the traffic.',
   'Deploy.trigger':
-    'What triggered the deploy. `create`: the creation of the service. `manual`: a request. `upload`: an upload. ' +
+    'What triggered the deploy. `create`: the creation of the service. `manual`: a request. ' +
+    '`upload`: an upload. ' +
     '`restart` and `rollback`: the request of that name.',
   'Deploy.source': 'The source of the deploy.',
   'Deploy.source.kind':
-    '`git`: a repository. `archive`: an upload. `image`: a pulled image. `reuse`: the image of another deploy.',
+    '`git`: a repository. `archive`: an upload. `image`: a pulled image. `reuse`: the image of ' +
+    'another deploy.',
   'Deploy.source.repo_url': 'The repository, without credentials.',
   'Deploy.source.branch': 'The branch.',
   'Deploy.source.commit': 'The requested commit; null for the head of the branch.',
