@@ -1,25 +1,11 @@
 // The manual: generated pages are current, links lead somewhere, and commands exist.
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
+import { berthLinesIn, home, linesIn, manualPages, readPage } from './support/manual.ts'
 import { commandWords, programThat, referencePages } from './support/reference.ts'
-
-const home = join(import.meta.dirname, '..')
-const handwritten = readdirSync(join(home, 'docs')).filter((name) => !(name in referencePages()))
-const pages = ['README.md', 'machines/README.md', ...handwritten.map((name) => `docs/${name}`)]
-const read = (path: string) => readFileSync(join(home, path), 'utf8')
-
-/** The lines of code blocks, without comments. A line that ends with `\` continues. */
-function commandsIn(text: string): string[] {
-  const blocks = [...text.matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)].map(([, block]) => block!)
-  return blocks.flatMap((block) => block.replace(/\\\n\s*/g, '').split('\n')).map(withoutComment)
-}
-
-function withoutComment(line: string): string {
-  return line.replace(/(^|\s+)#.*$/, '').trim()
-}
 
 /** As GitHub makes them. */
 function anchorsIn(text: string): Set<string> {
@@ -28,18 +14,19 @@ function anchorsIn(text: string): Set<string> {
 }
 
 test('the generated pages say what the program says (npm run docs writes them)', () => {
-  for (const [name, text] of Object.entries(referencePages())) assert.equal(read(`docs/${name}`), text, name)
+  for (const [name, text] of Object.entries(referencePages()))
+    assert.equal(readPage(`docs/${name}`), text, name)
 })
 
 test('every link of the manual leads to a file and a heading', () => {
   let count = 0
-  for (const page of [...pages, ...Object.keys(referencePages()).map((name) => `docs/${name}`)]) {
-    for (const [, target] of read(page).matchAll(/\]\(([^)]+)\)/g)) {
+  for (const page of [...manualPages, ...Object.keys(referencePages()).map((name) => `docs/${name}`)]) {
+    for (const [, target] of readPage(page).matchAll(/\]\(([^)]+)\)/g)) {
       if (/^https?:/.test(target!)) continue
       const [path, anchor] = target!.split('#')
       const file = path === '' ? page : join(dirname(page), path!)
       assert.ok(existsSync(join(home, file)), `${page} links to ${target}`)
-      if (anchor) assert.ok(anchorsIn(read(file)).has(anchor), `${page} links to ${target}`)
+      if (anchor) assert.ok(anchorsIn(readPage(file)).has(anchor), `${page} links to ${target}`)
       count += 1
     }
   }
@@ -47,7 +34,7 @@ test('every link of the manual leads to a file and a heading', () => {
 })
 
 test('the manual lists all of its pages', () => {
-  const contents = read('docs/README.md')
+  const contents = readPage('docs/README.md')
   const names = readdirSync(join(home, 'docs')).filter((name) => name !== 'README.md')
   assert.deepEqual(
     names.filter((name) => !contents.includes(`(${name})`)),
@@ -56,8 +43,10 @@ test('the manual lists all of its pages', () => {
 })
 
 test('every file that the manual names exists', () => {
-  for (const page of pages) {
-    for (const [, path] of read(page).matchAll(/`((?:src|machines|storage|test|systemd|docs)\/[\w./-]*)`/g)) {
+  for (const page of manualPages) {
+    for (const [, path] of readPage(page).matchAll(
+      /`((?:src|machines|storage|test|systemd|docs)\/[\w./-]*)`/g,
+    )) {
       // `KIND` stands for any kind of actor.
       assert.ok(path!.includes('KIND') || existsSync(join(home, path!)), `${page} names ${path}`)
     }
@@ -66,8 +55,8 @@ test('every file that the manual names exists', () => {
 
 test('every berth command of the manual can be run as it stands', async () => {
   let count = 0
-  for (const page of pages) {
-    for (const line of commandsIn(read(page)).filter((one) => /(^|[|;] *)berth /.test(one))) {
+  for (const page of manualPages) {
+    for (const line of berthLinesIn(page)) {
       let isReached = false
       await programThat(() => {
         isReached = true
@@ -85,8 +74,8 @@ test('every berth command of the manual can be run as it stands', async () => {
 
 test('every berthd command of the manual is accepted', () => {
   let count = 0
-  for (const page of pages) {
-    for (const line of commandsIn(read(page)).filter((one) => one.startsWith('berthd --'))) {
+  for (const page of manualPages) {
+    for (const line of linesIn(page).filter((one) => one.startsWith('berthd --'))) {
       assert.doesNotThrow(() => readConfig(line.split(/\s+/).slice(1), {}), `${page}: ${line}`)
       count += 1
     }
@@ -95,9 +84,9 @@ test('every berthd command of the manual is accepted', () => {
 })
 
 test('every npm script of the manual exists', () => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  for (const page of pages) {
-    for (const [, name] of read(page).matchAll(/npm run ([a-z]+)/g))
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
+  for (const page of manualPages) {
+    for (const [, name] of readPage(page).matchAll(/npm run ([a-z]+)/g))
       assert.ok(name! in scripts, `${page}: ${name}`)
   }
 })

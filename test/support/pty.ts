@@ -33,9 +33,18 @@ export const keys = { interrupt: '\x03', enter: '\r', down: '\x1b[B', up: '\x1b[
 
 /** Runs `berth` with these arguments at its own terminal; ended after the test. */
 export function openTerminal(t: Scope, args: string[], options: TerminalOptions = {}): Terminal {
-  const columns = options.columns ?? 80
   const command = [process.execPath, ...berthCommand, ...args].map(quote).join(' ')
   const run = options.afterwards === undefined ? `exec ${command}` : `${command}; ${options.afterwards}`
+  return openShell(t, run, options)
+}
+
+/** Runs a shell command at its own terminal, in the environment of a user of `berth`. */
+export function openShell(
+  t: Scope,
+  run: string,
+  options: Omit<TerminalOptions, 'afterwards'> = {},
+): Terminal {
+  const columns = options.columns ?? 80
   const child = spawn(
     'script',
     ['--quiet', '--return', '--command', `stty cols ${columns} rows 40; ${run}`, '/dev/null'],
@@ -60,9 +69,11 @@ export function openTerminal(t: Scope, args: string[], options: TerminalOptions 
     type: (text) => void child.stdin.write(text),
     async shows(text) {
       const fits = (seen: string) => (typeof text === 'string' ? seen.includes(text) : text.test(seen))
-      await until(`${text} on the terminal of berth ${args.join(' ')}`, async () =>
+      await until(`${text} on the terminal of ${run}`, async () =>
         fits(stripVTControlCharacters(written)),
-      )
+      ).catch((error: Error) => {
+        throw new Error(`${error.message}\n${toScreen(written, columns).join('\n')}`)
+      })
     },
     kill: () => void child.kill('SIGKILL'),
     async ended() {
@@ -72,7 +83,7 @@ export function openTerminal(t: Scope, args: string[], options: TerminalOptions 
   }
 }
 
-/** Quotes for the shell that `script` starts. */
-function quote(word: string): string {
+/** Quotes a word for a shell. */
+export function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
