@@ -34,12 +34,12 @@ export function climbsToTop(link: readonly string[], target: string): boolean {
   const depth = link.length - 1
   if (climbs > depth) throw leadsOut(name, target)
   if (parts.lastIndexOf('..') >= climbs)
-    throw refused(name, `is a link with .. behind a name (${quote(target)})`)
+    throw refused(name, `is a link with .. after a name (${quote(target)})`)
   return climbs === depth
 }
 
 export function leadsOut(name: string, target: string): Failure {
-  return refused(name, `is a link that leads out of the tree (${quote(target)})`)
+  return refused(name, `is a link that points out of the tree (${quote(target)})`)
 }
 
 export function refused(name: string, problem: string): Failure {

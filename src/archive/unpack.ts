@@ -177,7 +177,7 @@ function failureOf(error: unknown, current: string | null): unknown {
   const code = codeOf(error)
   const place = current === null ? '' : ` in ${quote(current)}`
   if (code === 'Z_BUF_ERROR') return invalid(`is cut off${place}`)
-  if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is no gzip' : `is damaged${place}`)
+  if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is not gzip' : `is damaged${place}`)
   if (code === 'ENOSPC' || code === 'EDQUOT') return noRoom()
   if (['EMLINK', 'ENAMETOOLONG', 'EILSEQ'].includes(code))
     return refused(current!, `cannot be made (${code})`)

@@ -1,5 +1,5 @@
 // Official images, by the digest that a release names: the engine verifies what it pulls against it. When
-// their registry does not answer, images made from Debian packages are used.
+// their registry does not respond, images made from Debian packages are used.
 import { createHash } from 'node:crypto'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const pullMs = 5 * 60_000
 const silenceMs = 6 * 60 * 60_000
 
 /**
- * Whether the image is on the engine when this resolves. A registry that did not answer is not asked again
+ * Whether the image is on the engine when this resolves. A registry that did not respond is not asked again
  * for six hours, by any daemon of this user. Throws `docker_unavailable`, and the signal's reason.
  */
 export async function hasOfficialImage(

@@ -155,7 +155,7 @@ async function awaitEngine({
   logger,
 }: Pick<Ports, 'engine' | 'engineReady' | 'logger'>) {
   engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
-  const late = new Error(`it did not answer within ${duration(engineGraceMs)}`)
+  const late = new Error(`it did not respond within ${duration(engineGraceMs)}`)
   const ready = (signal: AbortSignal) => abortable(engineReady(signal), signal)
   try {
     await withTimeout(engineGraceMs, undefined, ready, late)

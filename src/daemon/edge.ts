@@ -72,7 +72,7 @@ export function openEdgeOf(
     }
   })
   const surroundings = { dashboardHost }
-  const trouble = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not answer')
+  const trouble = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
   const driver = new Driver(place, frame)
   const publicPorts = openPublicPorts(frame)
   const edge = new HaproxyEdge({ ...ports, place, driver, publicPorts, surroundings, trouble, ...options })

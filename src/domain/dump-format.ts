@@ -42,5 +42,5 @@ export function formatOf(head: Buffer): DumpFormat | DumpProblem {
   const start = text.replace(/^\xef\xbb\xbf/, '').trimStart()
   const isSql = /^(--|\/\*|\\)/.test(start) || startsWithKeyword.test(start)
   if (isSql && !text.includes('\0')) return 'sql'
-  return { code: 'unknown_format', message: 'is something else' }
+  return { code: 'unknown_format', message: 'has an unknown format' }
 }

@@ -39,7 +39,7 @@ const lullMs = 4 * restMs
 /**
  * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
  * If that line is not in the ring, every line whose request ended after it. Throws `edge_unavailable` when
- * HAProxy does not answer.
+ * HAProxy does not respond.
  */
 export async function* readAccess(
   files: EdgeFiles,

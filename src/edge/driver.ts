@@ -137,7 +137,7 @@ export class Driver {
       if (await this.#isUpWith(wanted).catch(() => false)) return
     }
     const hint = `see ${this.#files.output}, or the log of its container`
-    throw new Failure('edge_refused', 'HAProxy did not take its new configuration', hint)
+    throw new Failure('edge_refused', 'HAProxy did not accept its new configuration', hint)
   }
 
   /** The master is also unavailable for a moment, because it executes itself again. */

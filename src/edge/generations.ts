@@ -78,7 +78,7 @@ export function retiredAt(files: EdgeFiles): number | null {
   }
 }
 
-/** Whether it has a connection of a client, in any of its workers. Throws when it does not answer. */
+/** Whether it has a connection of a client, in any of its workers. Throws when it does not respond. */
 export async function hasConnections(files: EdgeFiles): Promise<boolean> {
   const rows = await readFrontends(openRuntime(files.adminSocket))
   if (rows.some(({ sessions }) => sessions > 0)) return true

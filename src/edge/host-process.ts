@@ -54,7 +54,7 @@ export async function hostVersion(signal: AbortSignal): Promise<string> {
     return /version (\S+)/.exec(stdout)?.[1] ?? ''
   } catch (error) {
     signal.throwIfAborted()
-    throw new Failure('edge_unavailable', `this host has no haproxy that runs: ${messageOf(error)}`)
+    throw new Failure('edge_unavailable', `this host has no working haproxy: ${messageOf(error)}`)
   }
 }
 
@@ -113,13 +113,13 @@ export function lastWords(files: Pick<EdgeFiles, 'output'>): string {
   try {
     return alertsIn(readFileSync(files.output, 'utf8'))
   } catch {
-    return 'it says nothing'
+    return 'no output'
   }
 }
 
 /** Messages for the reasons why HAProxy cannot open a port. */
 const refusals: Record<string, string> = {
-  'Address already in use': 'is taken by another program',
+  'Address already in use': 'is in use by another program',
   'Permission denied': 'may not be opened by this user',
 }
 

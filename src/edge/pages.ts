@@ -37,7 +37,7 @@ export const answers = {
   slow: {
     code: 'gateway_timeout',
     title: 'Too slow',
-    words: 'The service did not answer in time.',
+    words: 'The service did not respond in time.',
   },
   large: {
     code: 'payload_too_large',

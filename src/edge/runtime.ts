@@ -92,5 +92,5 @@ async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<str
 
 function unavailable(error: unknown): Failure {
   const reason = error instanceof Error ? error.message : String(error)
-  return new Failure('edge_unavailable', `HAProxy does not answer: ${reason}`)
+  return new Failure('edge_unavailable', `HAProxy does not respond: ${reason}`)
 }

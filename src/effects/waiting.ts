@@ -26,7 +26,7 @@ export async function waitForEngine(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
-  const patience = setTimeout(() => say('waiting for the Docker engine, which does not answer'), 1000)
+  const patience = setTimeout(() => say('waiting for the Docker engine, which does not respond'), 1000)
   try {
     await ports.engineReady(signal)
   } finally {

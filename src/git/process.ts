@@ -23,7 +23,7 @@ export class GitError extends Error {
   readonly said: string[]
 
   constructor(command: string, said: string[]) {
-    super(`git ${command} failed: ${said.at(-1) ?? 'it said nothing'}`)
+    super(`git ${command} failed: ${said.at(-1) ?? 'no output'}`)
     this.name = 'GitError'
     this.said = said
   }

@@ -8,8 +8,8 @@ import type { RepositoryUrl } from './repository.ts'
 const maxReasonLength = 300
 
 const translations: [pattern: RegExp, reason: string][] = [
-  [/Could not resolve host/i, 'its host name is not known'],
-  [/Failed to connect to|connect to host/, 'nothing answers at its address'],
+  [/Could not resolve host/i, 'its host name cannot be resolved'],
+  [/Failed to connect to|connect to host/, 'nothing listens at its address'],
   [/could not read (Username|Password)/, 'it asks for a user name and a password'],
   [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],

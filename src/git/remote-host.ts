@@ -41,7 +41,7 @@ export async function pinHost(
   // Both may know names that this host does not: the configuration of ssh, and a proxy.
   const isElsewhere = kind === 'ssh' ? !denyPrivateHosts : hasProxy()
   if (addresses.length === 0 && !isElsewhere) {
-    throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name is not known`)
+    throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name cannot be resolved`)
   }
   if (literal || kind === 'ssh') return null
   const pinned = addresses.length === 0 ? [nowhere] : addresses.slice(0, mostAddresses)
@@ -57,7 +57,7 @@ function refusal(url: string, name: string, address: string): Failure {
   const leads = plainAddress(name) ? '' : `${name} leads to ${address}, `
   const what = isInternal(address)
     ? 'a link-local or metadata address, which is never read; use the address of a git server'
-    : 'an address that is not public, and berthd runs with --deny-private-git-hosts'
+    : 'a non-public address, and berthd runs with --deny-private-git-hosts'
   return new Failure('source_invalid', `cannot read ${url}: ${leads || 'it names '}${what}`)
 }
 

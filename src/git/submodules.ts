@@ -1,4 +1,4 @@
-// The submodules of a commit. A stranger may have written `.gitmodules`: an address is held to the rules of
+// The submodules of a commit. A stranger may have written `.gitmodules`: an address is capped at the rules of
 // a service's own, and the parent's credentials go to the parent's origin only.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -101,7 +101,7 @@ export class LogFiles {
     return isAllOld
   }
 
-  /** Stores a short text next to the log, replacing the former one. */
+  /** Stores a short text next to the log, replacing the previous one. */
   async writeNote(text: string): Promise<void> {
     const path = join(this.#directory, noteName)
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })

@@ -47,7 +47,7 @@ export interface Logs {
   flush(id?: string): Promise<void>
   /** Bytes of a log that are not on disk yet. Callers with much output use it for backpressure. */
   waitingBytes(id: string): number
-  /** Stores a short text next to a log, replacing the former one. */
+  /** Stores a short text next to a log, replacing the previous one. */
   writeNote(id: string, text: string): Promise<void>
   readNote(id: string): Promise<string | null>
   /** Drops lines that are too old, from unused logs too. Also runs every hour. */

@@ -19,7 +19,10 @@ const extended = (type: string, data: string) =>
 const plain = tarHeader({ name: 'file' })
 
 const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: string]> = {
-  'that is no gzip': [() => Buffer.from('PK\u0003\u0004 something else'), invalid('the archive is no gzip')],
+  'that is not gzip': [
+    () => Buffer.from('PK\u0003\u0004 something else'),
+    invalid('the archive is not gzip'),
+  ],
   'that is empty': [() => Buffer.alloc(0), invalid('the archive is cut off')],
   'without entries': [() => zip(tarEnd), invalid('the archive is empty')],
   'whose gzip is cut off': [

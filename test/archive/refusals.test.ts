@@ -7,7 +7,7 @@ import { refusalOf } from '../support/unpack.ts'
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first: ArchiveEntry = { name: 'first', content: 'x' }
 const outward = (name: string, target: string) =>
-  invalid(`'${name}' is a link that leads out of the tree ('${target}')`)
+  invalid(`'${name}' is a link that points out of the tree ('${target}')`)
 
 const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
   'an absolute path': [[{ name: '/etc/passwd' }], invalid("'/etc/passwd' is an absolute path")],
@@ -24,7 +24,7 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
     [{ name: 'a/l', type: 'symlink', linkname: './../b/../../x' }],
     outward('a/l', './../b/../../x'),
   ],
-  'a link that leads out of the only folder': [
+  'a link that points out of the only folder': [
     [first, { name: 'first/l', type: 'symlink', linkname: '../x' }].slice(1) as ArchiveEntry[],
     outward('first/l', '../x'),
   ],

@@ -182,7 +182,7 @@ test('dotfiles are not there, but for those of .well-known', async () => {
   assert.equal((await site.ask('/.well-known/security.txt')).body.toString(), 'Contact: mailto:a@b.c')
 })
 
-test('neither a path nor a link leads out of the site', async () => {
+test('neither a path nor a link points out of the site', async () => {
   for (const path of ['/../etc/passwd', '/..%2f..%2fetc%2fpasswd', '/docs/%2e%2e/%2e%2e/etc/passwd']) {
     assert.equal(await site.status(path), 400, path)
   }

@@ -90,7 +90,7 @@ function* failureViolation({ service, kind }: DeployEntry, record: Body, recordO
   const flavor = service.app.versionOf(record, recordOf)?.flavor
   if (flavor === 'broken' && /exit code: 1|code 1/.test(error)) return
   if (flavor === 'crashing' && /the instance/.test(error)) return
-  if (kind === 'restart' && /nothing of this service is live/.test(error)) return
+  if (kind === 'restart' && /this service is not live/.test(error)) return
   // Retention removed the image after the rollback was accepted.
   if (kind === 'rollback' && /the image of \S+ was removed/.test(error)) return
   yield {

@@ -83,7 +83,7 @@ test('an archive with a link that leads out fails its deploy, and the old versio
   const cut = await deploy((await packArchive(app)).subarray(0, 120))
 
   assert.deepEqual([failed.status, failed.phase], ['failed', 'fetching'])
-  assert.equal(failed.error, "'Dockerfile' is a link that leads out of the tree ('/etc/passwd')")
+  assert.equal(failed.error, "'Dockerfile' is a link that points out of the tree ('/etc/passwd')")
   assert.deepEqual([cut.status, cut.phase], ['failed', 'fetching'])
   assert.match(cut.error, /the archive is cut off/)
   assert.equal(await fetchPage(api, name), 'one')

@@ -75,8 +75,8 @@ async function skips(t: TestContext): Promise<void> {
     async () => (await api.get(`/services/${cron.name}/schedule`)).last_skip,
   )
 
-  assert.equal(skip.reason, `${blocker} was not over`)
-  const words = `the run due at ${skip.scheduled_for} was skipped: this one is not over`
+  assert.equal(skip.reason, `${blocker} had not ended`)
+  const words = `the run due at ${skip.scheduled_for} was skipped: this run has not ended`
   await untilLogged(api, blocker, words)
   const runs = await api.get(`/services/${cron.name}/jobs`)
   assert.deepEqual(

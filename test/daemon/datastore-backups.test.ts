@@ -108,7 +108,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     for (const content of [...cut, changed]) {
       const { status, error } = await restore(name, content)
       assert.equal(status, 'failed')
-      assert.match(error, /^it is not whole: /)
+      assert.match(error, /^it is incomplete: /)
       assert.equal(await read(), '1')
     }
     for (const content of ['', 'PG', 'PRAGMA a;', 'PGDMQ and more', '\x1f\x8b']) {
@@ -124,7 +124,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   })
 }
 
-test('data that cannot be loaded leave the former ones, and nothing of themselves', async () => {
+test('data that cannot be loaded leave the previous ones, and nothing of themselves', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'odd' })
   // The file needs objects that existed in the old server but not in the new one.
   await psql(url, 'create role helper; create table t (id int); create policy p on t to helper')
@@ -150,7 +150,7 @@ test('a backup whose file is damaged later is refused, and so is one that is gon
 
   const { id: restoreId } = await site.api.post('/datastores/later/restores', { backup_id: id })
   const { error } = await over('/restores', restoreId)
-  assert.match(error, /^it is not whole/)
+  assert.match(error, /^it is incomplete/)
   assert.equal(await psql(url, 'select one from kept'), '1')
 })
 

@@ -91,7 +91,7 @@ test('while Docker is away a creation fails and says so; when it is back the dat
     name: 'later',
     version: '7',
   })
-  assert.deepEqual([status, body.status, body.error], [201, 'failed', 'Docker does not answer'])
+  assert.deepEqual([status, body.status, body.error], [201, 'failed', 'Docker does not respond'])
 
   await door.open()
 

@@ -102,7 +102,7 @@ test('limits are the cgroup’s at once, with the same process, and 0 gives the 
 
   const wide = await api.patch('/datastores/limited', { cpu_limit: 512 })
   assert.equal(wide.cpu_limit, 512)
-  assert.match(wide.notice, /^the host has \d+ CPUs?: cpu_limit 512 is held to \d+$/)
+  assert.match(wide.notice, /^the host has \d+ CPUs?: cpu_limit 512 is capped at \d+$/)
 
   const back = await api.patch('/datastores/limited', { memory_limit_mb: 0, cpu_limit: 0 })
   assert.deepEqual([back.memory_limit_mb, back.cpu_limit, back.notice], [null, null, null])

@@ -45,7 +45,7 @@ const bad = [
 
 describe('a version', { concurrency: true }, () => {
   for (const { what, wishes, settings, reason } of bad) {
-    test(`that ${what} gets no request, and the former one serves on`, async (t) => {
+    test(`that ${what} gets no request, and the previous one serves on`, async (t) => {
       const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
       // The short timeout is for the broken version; all good ones start at once.
       await api.call('PATCH', `/services/${service.name}`, { health_check_path: '', ...settings })
@@ -65,7 +65,7 @@ describe('a version', { concurrency: true }, () => {
     })
   }
 
-  test('that is canceled while it takes over leaves all requests to the former one', async (t) => {
+  test('that is canceled while it takes over leaves all requests to the previous one', async (t) => {
     const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
     const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
     service.repository.commit('Next', await edgeApp('canceled', 'verify=4500'))
@@ -118,8 +118,8 @@ test('a service with a disk says when it will be away and for how long it was', 
   assert.equal((await page(service)).body, 'two')
   const said = (await logLines(api, two.id)).filter((line) => /away/.test(line))
   assert.equal(said.length, 2)
-  assert.match(said[0]!, /stops first: the service is away until this one is live/)
-  assert.match(said[1]!, /the service was away for \d+(\.\d)?s/)
+  assert.match(said[0]!, /stops first: the service is down until this deploy is live/)
+  assert.match(said[1]!, /downtime: \d+(\.\d)?s/)
 })
 
 test('a former version with a disk is started again and serves when the new one fails', async (t) => {

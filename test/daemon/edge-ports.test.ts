@@ -39,7 +39,7 @@ for (const kind of ['host', 'container'] as const) {
       return found.error !== null && found
     })
 
-    assert.match(edge.error, new RegExp(`port ${site.port} is taken by another program`))
+    assert.match(edge.error, new RegExp(`port ${site.port} is in use by another program`))
     assert.equal(edge.serving_since, null)
     assert.deepEqual(await statuses(), new Set([200]))
     const first = await site.daemon.api.get('/edge')
@@ -119,7 +119,7 @@ test('an edge that shares its port with another program says so, and so does a d
   let text = ''
   for await (const { data } of site.daemon.api.events(`/deploys/${id}/logs?follow=true`)) text += data
   assert.match(text, /may not reach it: another program answers port/)
-  assert.doesNotMatch(text, /a request through the edge reached it/)
+  assert.doesNotMatch(text, /a request through the edge reached the instance/)
 
   await foreign.stop()
   await until('the end of the problem', async () => {

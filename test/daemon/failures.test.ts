@@ -123,7 +123,7 @@ test('the port of a service is the PORT of its app, whatever its env says, and t
   assert.ok(log.includes("PORT is 8080, the service's port; the 4000 of its env is not used"), log.join('\n'))
   const cpus = (await suite.api.get('/info')).docker_cpus
   assert.ok(
-    log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` held to ${cpus}`)),
+    log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` capped at ${cpus}`)),
   )
   assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
 })

@@ -77,7 +77,7 @@ test('a tag that moved serves what it means now, and only a digest stays what it
     [moved.source.image, same.source.image],
     [`${host}/app:v1@${digest}`, `${host}/app@${old}`],
   )
-  assert.ok((await logLines(api, same.id)).includes('it is here already'))
+  assert.ok((await logLines(api, same.id)).includes('it is already present'))
 })
 
 test('images that people have here keep their names', async (t) => {
@@ -109,7 +109,7 @@ test('a private image needs the credentials of its registry, which nobody ever s
   assert.equal((await api.call('PUT', `/registries/${host}`, wrong)).status, 200)
   const refused = await deploy(name)
   await logOfFailure(refused)
-  assert.match(refused.error, /refuses the credentials that are stored for it/)
+  assert.match(refused.error, /rejected the stored credentials/)
 
   assert.equal((await api.call('PUT', `/registries/${host}`, account)).status, 200)
   const allowed = await deploy(name)
@@ -150,16 +150,16 @@ test('while the registry is away the image that is here is used, and the log say
   assert.equal(again.source.image, `${host}/app:v1@${digest}`)
   const log = await logLines(api, again.id)
   assert.ok(
-    log.some((line) => /does not answer \(.*connection refused\)$/.test(line)),
+    log.some((line) => /does not respond \(.*connection refused\)$/.test(line)),
     log.join('\n'),
   )
-  assert.ok(log.includes(`using the one that is here: ${host}/app:v1@${digest}`), log.join('\n'))
+  assert.ok(log.includes(`using the image on this host: ${host}/app:v1@${digest}`), log.join('\n'))
 
   await api.call('PATCH', `/services/${name}`, { image: `${host}/app:v1@${unknown}` })
   const pinned = await deploy(name)
-  assert.match(pinned.error, / does not answer /, 'another digest is another image')
+  assert.match(pinned.error, / does not respond /, 'another digest is another image')
   const other = await createService(`${host}/app:v2`)
-  assert.match(other.first.error, new RegExp(`^cannot pull ${host}/app:v2: ${host} does not answer`))
+  assert.match(other.first.error, new RegExp(`^cannot pull ${host}/app:v2: ${host} does not respond`))
   await logOfFailure(other.first)
 })
 

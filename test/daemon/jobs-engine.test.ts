@@ -84,7 +84,7 @@ async function inside(): Promise<void> {
   test('a run that is asked for while Docker is away runs when it is back, once', async () => {
     await engine.stop()
     const { id } = await requestJob(api, worker.name, { command: 'echo once' })
-    await untilLogged(api, id, 'waiting for the Docker engine, which does not answer')
+    await untilLogged(api, id, 'waiting for the Docker engine, which does not respond')
     await engine.start()
     assert.equal((await clearedJob(api, id)).status, 'succeeded')
     assert.deepEqual(await output(api, id), ['once'])

@@ -64,6 +64,6 @@ test('an instance that is killed counts as a restart, a deploy that replaces it 
     const { live_deploy_id } = await site.daemon.api.get(`/services/${service.name}`)
     return live_deploy_id === id
   })
-  await until('the end of the former one', async () => (await site.containersOf(service)).length === 1)
+  await until('the end of the previous one', async () => (await site.containersOf(service)).length === 1)
   assert.equal(await restarts(), 1)
 })

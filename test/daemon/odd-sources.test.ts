@@ -61,8 +61,11 @@ test('a remote that nobody answers at, or whose host nobody knows, is told as su
   const away = await failIn(t, 'fetching', {}, { repo_url: 'http://user:hush@127.0.0.1:9/app' })
   const unknown = await failIn(t, 'fetching', {}, { repo_url: 'https://git.invalid/owner/app' })
 
-  assert.equal(away.first.error, 'cannot read http://127.0.0.1:9/app: nothing answers at its address')
-  assert.equal(unknown.first.error, 'cannot read https://git.invalid/owner/app: its host name is not known')
+  assert.equal(away.first.error, 'cannot read http://127.0.0.1:9/app: nothing listens at its address')
+  assert.equal(
+    unknown.first.error,
+    'cannot read https://git.invalid/owner/app: its host name cannot be resolved',
+  )
 })
 
 test('a file that git LFS keeps elsewhere is named, and docker-compose.yml as not read', async (t) => {
@@ -88,7 +91,7 @@ test('a base image that does not exist fails the build by its name, with who was
 
   assert.match(
     first.error,
-    /^the base image registry\.invalid\/no\/such:1 cannot be had: registry\.invalid does not answer \(/,
+    /^the base image registry\.invalid\/no\/such:1 cannot be obtained: registry\.invalid does not respond \(/,
   )
 })
 
@@ -142,7 +145,7 @@ test('an app that listens for itself only fails its check, which says what to do
     first.error,
     'the health check did not pass within 3s (health_check_timeout_seconds): ' +
       'TCP connection to port 3000 → connection refused; ' +
-      'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0',
+      'the instance listens on 3000 at 127.0.0.1 only: it must listen on 3000 at 0.0.0.0',
   )
   assert.ok(log.includes('hello'))
 })

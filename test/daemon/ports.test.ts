@@ -23,7 +23,7 @@ test('an app that listens on one port only is served there, by later instances t
   assert.equal((await fetchPage(api, name)).trim(), 'one')
   const log = await logLines(api, first.id)
   assert.ok(log.includes('it listens on 8000, not on 3000'), log.join('\n'))
-  assert.ok(log.includes('nothing says which port it has: using 8000, where it listens'), log.join('\n'))
+  assert.ok(log.includes('its port is unknown: using 8000, where it listens'), log.join('\n'))
   const service = await api.get(`/services/${name}`)
   assert.deepEqual(
     [service.port, service.internal_port, service.port_source, service.health_check],
@@ -56,7 +56,7 @@ test('an app that only listens inside of its instance is told so', async (t) => 
   const { first } = await createService(t, suite.api, await listening(serve('127.0.0.1:3000')))
 
   assert.equal(first.status, 'failed')
-  const reason = 'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
+  const reason = 'the instance listens on 3000 at 127.0.0.1 only: it must listen on 3000 at 0.0.0.0'
   assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
 })
 
@@ -67,7 +67,7 @@ test('an app that listens by IPv6 only is told so', async (t) => {
   const { first } = await createService(t, suite.api, files)
 
   assert.equal(first.status, 'failed')
-  assert.match(first.error, /listens on 3000 by IPv6 only: it has to listen on 3000 at 0\.0\.0\.0$/)
+  assert.match(first.error, /listens on 3000 by IPv6 only: it must listen on 3000 at 0\.0\.0\.0$/)
 })
 
 test('of several exposed ports the one that is open is used, also after a pre-deploy command', async (t) => {

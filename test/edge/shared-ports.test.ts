@@ -29,7 +29,7 @@ for (const which of ['httpPort', 'httpsPort'] as const) {
     assert.equal(foreign.isRunning(), true)
     await assert.rejects(startEdge(t, { [which]: port }), {
       code: 'edge_unavailable',
-      message: new RegExp(`port ${port} is taken by another program`),
+      message: new RegExp(`port ${port} is in use by another program`),
     })
   })
 }

@@ -69,16 +69,16 @@ test('a server that fails is told with its status and without advice', async (t)
 
 /** What ssh itself says comes with a return at the end of its lines. */
 const absent: [url: string, reason: string, ssh?: string][] = [
-  ['http://127.0.0.1:9/app', 'nothing answers at its address'],
+  ['http://127.0.0.1:9/app', 'nothing listens at its address'],
   [
     'ssh://git@127.0.0.1:9/app',
-    'nothing answers at its address',
+    'nothing listens at its address',
     'ssh: connect to host 127.0.0.1 port 9: Connection refused',
   ],
-  ['https://git.invalid/app', 'its host name is not known'],
+  ['https://git.invalid/app', 'its host name cannot be resolved'],
   [
     'git@git.invalid:app',
-    'its host name is not known',
+    'its host name cannot be resolved',
     'ssh: Could not resolve hostname git.invalid: Name or service not known',
   ],
 ]

@@ -124,7 +124,7 @@ for (const [slot, state] of [
   ['tidyRestore', 'tidying'],
   ['undoRestore', 'undoing'],
 ] as const) {
-  test(`one that is ${state} cannot be canceled any more`, async () => {
+  test(`one that is ${state} can no longer be canceled`, async () => {
     const run = start({ [slot]: waits, ...(state === 'undoing' ? { checkFile: fails } : {}) })
     await run.reached(state)
     const before = run.actor.getSnapshot()

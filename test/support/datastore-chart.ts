@@ -24,7 +24,7 @@ export const fails: TestEffect = () =>
   Promise.reject({ code: 'datastore_failed', message: 'no space left', at: instant })
 export const losing =
   (servedMs: number): TestEffect =>
-  async () => ({ at: instant, code: 'datastore_failed', message: 'its container is gone', servedMs })
+  async () => ({ at: instant, code: 'datastore_failed', message: 'its container no longer exists', servedMs })
 
 export const working: Record<string, TestEffect> = {
   obtainImage: succeeds,

@@ -95,7 +95,7 @@ async function startEngine(address: string): Promise<void> {
   while ((await pingEngine(address)) !== null) {
     const ended = engine.hasEnded()
     if (ended || Date.now() > deadline)
-      throw new MissingPrerequisite(`dockerd does not answer. ${engine.lastWords()}`)
+      throw new MissingPrerequisite(`dockerd does not respond. ${engine.lastWords()}`)
     await delay(100)
   }
 }

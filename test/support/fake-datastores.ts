@@ -53,7 +53,7 @@ export const cache = datastore('cache', {
   internal_port: 6379,
   memory_limit_mb: 256,
   cpu_limit: 8,
-  notice: 'the host has 2 CPUs: cpu_limit 8 is held to 2',
+  notice: 'the host has 2 CPUs: cpu_limit 8 is capped at 2',
 })
 export const lost = datastore('lost', {
   status: 'failed',

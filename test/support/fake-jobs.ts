@@ -68,7 +68,7 @@ export const schedule: Schedule = {
   last_skip: {
     scheduled_for: '2025-11-21T02:00:00.000Z',
     at: '2025-11-21T02:00:00.000Z',
-    reason: `${failed.id} was not over`,
+    reason: `${failed.id} had not ended`,
   },
 }
 

@@ -74,7 +74,7 @@ function createWorld(ports: ActorLogPorts) {
       whileWanted(ports, serviceId, outer, async (signal) => {
         await held(turns, id, signal)
         const live = ports.storage.services.get(serviceId)?.live_deploy_id
-        if (!live) throw new Failure('conflict', 'nothing of its service is live any more')
+        if (!live) throw new Failure('conflict', 'its service is no longer live')
         return { at: instant, deployId: live, image: 'berth/web:1', command: 'rake' }
       }),
     startRun: async () => ({ at: instant, startedAt: new Date().toISOString() }),

@@ -1,5 +1,5 @@
 // Detects a server that disappeared without closing the WebSocket. The pings also keep the server from
-// closing a shell whose output is paused, for example by a pager: a paused socket does not answer pings.
+// closing a shell whose output is paused, for example by a pager: a paused socket does not respond pings.
 import type { WebSocket } from 'ws'
 
 const pingEveryMs = 20_000

@@ -59,7 +59,7 @@ async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<voi
 function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): Promise<number> {
   const { signal, client } = cli
   return new Promise((resolve, reject) => {
-    const stopKeepAlive = keepAlive(socket, () => reject(lost(client.url, 'it does not answer')))
+    const stopKeepAlive = keepAlive(socket, () => reject(lost(client.url, 'it does not respond')))
     const giveUp = () => reject(interruption())
     signal.addEventListener('abort', giveUp, { once: true })
     socket.on('message', (data, isBinary) => {

@@ -27,7 +27,7 @@ export function hasInstances({ type, live_deploy_id }: Service): boolean {
   return type !== 'cron_job' && live_deploy_id !== null
 }
 
-/** Shows how far it is. Throws CliFailure when the service stays degraded, or Docker does not answer. */
+/** Shows how far it is. Throws CliFailure when the service stays degraded, or Docker does not respond. */
 export async function settleInstances(cli: Cli, { service, verb }: Change): Promise<void> {
   const { name } = service
   let last: ServiceStatus | null = null

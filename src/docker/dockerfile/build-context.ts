@@ -77,7 +77,7 @@ async function locate(source: string, path: string, name: string): Promise<strin
   const place = await realpath(path).catch(() => null)
   if (place === null) throw new Failure('build_failed', `the source has no ${name}`)
   if (isInside(source, place)) return place
-  throw new Failure('build_failed', `its ${name} leads out of the source`)
+  throw new Failure('build_failed', `its ${name} points out of the source`)
 }
 
 /**

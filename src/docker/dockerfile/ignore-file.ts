@@ -15,7 +15,7 @@ export interface IgnoreFile {
 export const maxIgnoreBytes = 256 * 1024
 
 /**
- * Null if there is no such file or the path leads out of `root`. Throws `build_failed` if the file exceeds
+ * Null if there is no such file or the path points out of `root`. Throws `build_failed` if the file exceeds
  * the limits.
  */
 export async function readIgnoreFile(root: string, path: string): Promise<IgnoreFile | null> {

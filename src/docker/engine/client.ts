@@ -117,7 +117,7 @@ export function toFailure(what: string, error: unknown, host = ''): Failure {
   if (statusOf(error) !== null) return failureFrom('docker_error', refusalText(error), error)
   if (systemCodeOf(error) === null) throw error
   const place = host && ` at ${host}`
-  const message = `Docker did not answer${place} (${what}): ${systemCodeOf(error)}`
+  const message = `Docker did not respond${place} (${what}): ${systemCodeOf(error)}`
   return failureFrom('docker_unavailable', message, error)
 }
 
@@ -130,7 +130,7 @@ function failureFrom(code: string, message: string, cause: unknown): Failure {
 async function bounded<T>(run: (signal: AbortSignal) => Promise<T>, options: CallOptions): Promise<T> {
   const { timeoutMs = defaultTimeoutMs, signal } = options
   signal?.throwIfAborted()
-  const late = new Failure('docker_unavailable', `Docker did not answer within ${duration(timeoutMs)}`)
+  const late = new Failure('docker_unavailable', `Docker did not respond within ${duration(timeoutMs)}`)
   return withTimeout(timeoutMs, signal, (bound) => abortable(run(bound), bound), late)
 }
 

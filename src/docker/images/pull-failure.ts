@@ -43,11 +43,11 @@ export function describePullFailure(text: string, asked: Asked): Failure {
 
 /** The registry gave no answer in time. */
 export function silentRegistry(asked: Asked, waitedMs: number): Failure {
-  return unreachable(asked, `nothing came within ${duration(waitedMs)}`)
+  return unreachable(asked, `nothing was received within ${duration(waitedMs)}`)
 }
 
 function unreachable({ reference, host }: Asked, reason: string): Failure {
-  return new Failure('registry_unreachable', `cannot pull ${reference}: ${host} does not answer (${reason})`)
+  return new Failure('registry_unreachable', `cannot pull ${reference}: ${host} does not respond (${reason})`)
 }
 
 function notFound({ reference, host }: Asked): Failure {
@@ -55,7 +55,7 @@ function notFound({ reference, host }: Asked): Failure {
 }
 
 function otherPlatform({ reference, host }: Asked, reason: string): Failure {
-  const trouble = `${host} has it, but not for a machine like this one (${reason})`
+  const trouble = `${host} has it, but not for this machine's architecture (${reason})`
   return new Failure('image_not_found', `cannot pull ${reference}: ${trouble}`)
 }
 
@@ -63,14 +63,14 @@ function otherPlatform({ reference, host }: Asked, reason: string): Failure {
 function unauthorized({ reference, host, credentials }: Asked): Failure {
   const advice = `berth registries add ${host}`
   const trouble = credentials
-    ? `${host} refuses the credentials that are stored for it, or has no such image; ${advice} replaces them`
-    : `${host} has no such image, or wants credentials; ${advice} stores them`
+    ? `${host} rejected the stored credentials, or has no such image; ${advice} replaces them`
+    : `${host} has no such image, or requires credentials; ${advice} stores them`
   return new Failure('registry_unauthorized', `cannot pull ${reference}: ${trouble}`)
 }
 
 function rateLimited({ reference, host, credentials }: Asked): Failure {
   const advice = credentials ? 'try again later' : `credentials may raise it: berth registries add ${host}`
-  const trouble = `${host} has a limit of pulls, which is reached; ${advice}`
+  const trouble = `${host} has a pull limit, which is reached; ${advice}`
   return new Failure('registry_rate_limited', `cannot pull ${reference}: ${trouble}`)
 }
 

@@ -61,14 +61,14 @@ function advance(
 function describe(layers: Layer[]): string {
   const done = layers.filter(({ state }) => state !== 'coming').length
   const [received, total] = [sum(layers, 'receivedBytes'), sum(layers, 'totalBytes')]
-  return `${done} of ${count(layers.length)} are here, ${size(received)} of ${size(total)} came`
+  return `${done} of ${count(layers.length)} are present, ${size(received)} of ${size(total)} received`
 }
 
 function conclude(layers: Layer[]): string {
   const pulled = layers.filter(({ state }) => state === 'pulled')
-  if (pulled.length === 0) return 'pulled: all its layers were here already'
+  if (pulled.length === 0) return 'pulled: all its layers were already present'
   const rest = layers.length - pulled.length
-  const others = rest === 0 ? '' : `, ${rest} ${rest === 1 ? 'was' : 'were'} here already`
+  const others = rest === 0 ? '' : `, ${rest} ${rest === 1 ? 'was' : 'were'} already present`
   const bytes = sum(pulled, 'totalBytes')
   // Of very small layers the engine does not always tell the size.
   const amount = bytes < mebibyte / 10 ? '' : ` of ${size(bytes)}`

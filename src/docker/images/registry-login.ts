@@ -29,7 +29,7 @@ export async function checkLogin(engine: Engine, credentials: RegistryCredential
       throw new Failure('invalid_request', `${host} refuses the username or the password`, hint)
     }
     const reason = error.message.replaceAll(password, '***')
-    throw new Failure('docker_error', `${host} could not be asked: ${reason}`, hint)
+    throw new Failure('docker_error', `${host} cannot be reached: ${reason}`, hint)
   }
 }
 

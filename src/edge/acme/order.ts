@@ -98,7 +98,7 @@ async function collect(
   if (!order.certificate) {
     throw new AcmeFailure(
       'acme_rejected',
-      `the order of ${host} is ${order.status}: no certificate came of it`,
+      `the order of ${host} is ${order.status}: no certificate was issued`,
     )
   }
   const { text } = await session.post(order.certificate, null)
@@ -168,14 +168,14 @@ async function poll(
 function orderIn(answer: Answer): Order {
   const { status, authorizations, finalize, ...rest } = jsonOf<Order>(answer)
   const isWhole = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
-  if (!isWhole) throw new AcmeFailure('acme_unreachable', `${answer.url} answers with no order`)
+  if (!isWhole) throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an order`)
   return { ...rest, status, authorizations, finalize }
 }
 
 function authorizationIn(answer: Answer): Authorization {
   const { status, challenges } = jsonOf<Authorization>(answer)
   if (typeof status !== 'string' || !Array.isArray(challenges)) {
-    throw new AcmeFailure('acme_unreachable', `${answer.url} answers with no authorization`)
+    throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an authorization`)
   }
   return { status, challenges: challenges.filter(isChallenge) }
 }

@@ -22,10 +22,13 @@ export function refusalOf(answer: Answer): AcmeFailure {
   const type = typeOf(problem)
   const words = wordsOf(problem) ?? `it answered with status ${answer.status}`
   if (answer.status === 429 || type === 'rateLimited') {
-    return new AcmeFailure('acme_rate_limited', `${host} wants a pause: ${words}`, { retryAt, problem: type })
+    return new AcmeFailure('acme_rate_limited', `${host} asks for a pause: ${words}`, {
+      retryAt,
+      problem: type,
+    })
   }
   if (answer.status >= 500) {
-    return new AcmeFailure('acme_unreachable', `${host} has trouble of its own: ${words}`, {
+    return new AcmeFailure('acme_unreachable', `${host} reports an internal error: ${words}`, {
       retryAt,
       problem: type,
     })
@@ -36,7 +39,7 @@ export function refusalOf(answer: Answer): AcmeFailure {
 /** Of a challenge or an order that came to nothing. */
 export function challengeFailure(host: string, problem: Problem | null): AcmeFailure {
   const type = typeOf(problem)
-  const words = wordsOf(problem) ?? 'the CA does not say why'
+  const words = wordsOf(problem) ?? 'the CA gave no reason'
   const hint = type === null ? undefined : hints[type]
   return new AcmeFailure('acme_challenge_failed', `the CA could not check ${host}: ${words}`, {
     problem: type,

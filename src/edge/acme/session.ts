@@ -43,7 +43,7 @@ export async function openSession(
     keepNonce(answer)
     const fresh = nonces.pop()
     if (fresh !== undefined) return fresh
-    throw answer.status >= 400 ? refusalOf(answer) : strange(directory.newNonce, 'gives no nonce')
+    throw answer.status >= 400 ? refusalOf(answer) : strange(directory.newNonce, 'returned no nonce')
   }
 
   function keepNonce({ headers }: Answer): void {
@@ -74,7 +74,8 @@ async function readDirectory(url: string, signal: AbortSignal): Promise<Director
   if (answer.status >= 300) throw refused(answer)
   const { newNonce, newAccount, newOrder } = jsonOf<Directory>(answer)
   const addresses = [newNonce, newAccount, newOrder]
-  if (!addresses.every((address) => typeof address === 'string')) throw strange(url, 'is no ACME directory')
+  if (!addresses.every((address) => typeof address === 'string'))
+    throw strange(url, 'is not an ACME directory')
   return { newNonce, newAccount, newOrder }
 }
 
@@ -86,13 +87,13 @@ export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T 
   } catch {
     // Handled below.
   }
-  throw strange(url, 'answers with something that is no ACME')
+  throw strange(url, 'did not return an ACME response')
 }
 
 /** The URL of the object that a request created. */
 export function locationOf({ url, headers }: Answer): string {
   const location = headers.get('location')
-  if (!location) throw strange(url, 'does not say where the new thing is')
+  if (!location) throw strange(url, 'returned no location of the new resource')
   return requireSafe(new URL(location, url).href).href
 }
 

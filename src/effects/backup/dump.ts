@@ -100,7 +100,7 @@ export async function proveFile(
     const { check: command } = formats[datastore.record.kind]
     const outcome = await runTool(ports, datastore, { id, command, isBeside: false, input }, signal)
     const complaint = complaintOf(outcome, datastore)
-    if (complaint !== null) throw new Failure('backup_failed', `it is not whole: ${complaint}`)
+    if (complaint !== null) throw new Failure('backup_failed', `it is incomplete: ${complaint}`)
     return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
   } finally {
     ports.progress.clear(id)

@@ -17,7 +17,7 @@ export function whileRouted<T>(
   const watch = (end: (reason: unknown) => void) => {
     const look = () => {
       if (routedHosts(serviceId).includes(host)) return
-      end(new Failure('host_unrouted', `${host} is not served any more`))
+      end(new Failure('host_unrouted', `${host} is no longer served`))
     }
     look()
     return storage.changes.subscribe((change) => {

@@ -39,8 +39,8 @@ async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
   if (!service || service.deleting) return 'its service is being deleted'
   if (service.suspended) return 'its service was suspended'
   const live = service.live_deploy_id ? storage.actors.record(service.live_deploy_id) : null
-  if (!live) return 'nothing of its service was live'
-  if (isTooLate(service, input.instant, now)) return 'the server was away until the next one had come'
+  if (!live) return 'its service was not live'
+  if (isTooLate(service, input.instant, now)) return 'the server was down until the next run was due'
   const obstacle = await obstacleOf(ports, service, input.instant)
   if (obstacle) return obstacle
   try {
@@ -77,11 +77,11 @@ async function obstacleOf(
 ): Promise<string | null> {
   const others = [...ownRuns(ports.storage.actors, id)]
   if (overlap === 'replace') return null
-  if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs are not over`
+  if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs have not ended`
   const running = others.at(-1)
   if (!running) return null
-  await logOnce(ports, running.id, `the run due at ${instant} was skipped: this one is not over`)
-  return `${running.id}${whoseIs(running)} was not over`
+  await logOnce(ports, running.id, `the run due at ${instant} was skipped: this run has not ended`)
+  return `${running.id}${whoseIs(running)} had not ended`
 }
 
 function whoseIs({ scheduled_for }: JobRunRecord): string {

@@ -44,7 +44,7 @@ export function limitsOf(
 /** What of the limits the host cannot give; null when it gives all. */
 export function noticeOf({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
   if (cpuLimit <= cpus) return null
-  return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is held to ${cpus}`
+  return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is capped at ${cpus}`
 }
 
 /** What `timeout` ends with in coreutils and in busybox. */
@@ -59,7 +59,7 @@ export async function askDatastore(
   const healthCommand = kind.healthCommand(credentials)
   const outcome = await ports.datastores.run(name, healthCommand, { signal, timeoutMs: 10_000 })
   if (kind.isHealthy(outcome)) return null
-  if (endedLate.includes(outcome.exitCode)) return 'it takes connections and says nothing'
+  if (endedLate.includes(outcome.exitCode)) return 'it accepts connections and sends nothing'
   const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
   return masked(words, credentials) || `it ended with exit code ${outcome.exitCode}`
 }

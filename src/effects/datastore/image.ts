@@ -48,6 +48,6 @@ export async function engineWithin(ports: DatastorePorts, signal: AbortSignal) {
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error
-    throw new Failure('docker_unavailable', 'Docker does not answer')
+    throw new Failure('docker_unavailable', 'Docker does not respond')
   }
 }

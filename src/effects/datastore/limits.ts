@@ -48,5 +48,5 @@ async function give(
   // A server that is still starting reads its limit then, or gets it afterwards.
   const isBegun = !/LOADING|Connection refused/i.test(words)
   if (!isBegun || (exitCode === 0 && words === 'OK')) return
-  throw new Failure('docker_error', words || 'it does not answer')
+  throw new Failure('docker_error', words || 'it does not respond')
 }

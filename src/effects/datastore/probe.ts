@@ -19,7 +19,7 @@ const lastLines = 20
 export function awaitAnswer(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
     const datastore = findDatastore(ports, id)
-    let reason = 'it has just begun'
+    let reason = 'it has just started'
     try {
       await withTimeout(answerMs, signal, async (bound) => {
         for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
@@ -33,7 +33,7 @@ export function awaitAnswer(ports: DatastorePorts) {
     } catch (error) {
       signal.throwIfAborted()
       if (codeOf(error) !== 'timeout') throw error
-      throw new Failure('datastore_failed', `it does not answer within ${duration(answerMs)}: ${reason}`)
+      throw new Failure('datastore_failed', `it does not respond within ${duration(answerMs)}: ${reason}`)
     }
     await tellLimits(ports, datastore, signal)
     await ports.instances.setRestart(datastore.name, 'unless-stopped')
@@ -48,7 +48,7 @@ async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datas
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'docker_error') throw error
-    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits are refused')
+    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits were rejected')
   }
 }
 
@@ -82,9 +82,9 @@ export async function explainLoss(
   signal: AbortSignal,
 ): Promise<string> {
   const state = await ports.instances.inspectExit(datastore.name, signal)
-  if (state === null) return 'its container is gone'
+  if (state === null) return 'its container no longer exists'
   if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
-  if (state.state === 'running') return 'it does not answer'
+  if (state.state === 'running') return 'it does not respond'
   const words = await lastOutputLine(ports, datastore, state.startedAt)
   return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
 }

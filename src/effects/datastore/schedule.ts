@@ -34,7 +34,7 @@ export function beginBackup(ports: Pick<DatastorePorts, 'storage' | 'owner' | 'a
     if (running) {
       ports.logger.warn(
         { datastore: name, backup: running.id },
-        'the backup before is not over: none is begun',
+        'the previous backup has not ended: none is started',
       )
     } else {
       const at = isoNow()

@@ -36,7 +36,7 @@ export function keepDatastore(ports: DatastorePorts) {
         const isQuestioned = round % roundsPerQuestion === 0 || misses > 0
         const silence = await findSilence(ports, datastore, isQuestioned, signal)
         misses = silence === null ? 0 : misses + 1
-        if (misses >= mostMisses) return lost(beganAt, `it does not answer: ${silence}`)
+        if (misses >= mostMisses) return lost(beganAt, `it does not respond: ${silence}`)
         await waitForWake((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
       }
     } finally {
@@ -93,7 +93,7 @@ async function keepLimits(
   if (!isMissed && !(await differs(ports, record, state))) return
   await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
-    ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
+    ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits were rejected')
   })
   caughtUp.revision = revision
 }
@@ -116,7 +116,7 @@ async function findSilence(
 ): Promise<string | null> {
   const address = ports.storage.addresses.get(datastore.record.id, 0)
   const target = { address: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
-  const refusal = await tryConnection(target, new Error('it takes no connection'), signal)
+  const refusal = await tryConnection(target, new Error('it accepts no connections'), signal)
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
     const refusal = await askDatastore(ports, datastore, signal)

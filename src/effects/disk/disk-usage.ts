@@ -10,7 +10,7 @@ import type { Logger } from '../../logger.ts'
 export interface DiskUsage {
   at: string
   data: DataUsage
-  /** Of the whole engine; null while it does not answer. */
+  /** Of the whole engine; null while it does not respond. */
   docker: DockerUsage | null
 }
 

@@ -57,7 +57,7 @@ const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) =
   return { at: isoNow() }
 }
 
-/** Stops both kinds of edge, because the current mode may differ from the former one. */
+/** Stops both kinds of edge, because the current mode may differ from the previous one. */
 async function stopAll(ports: EdgePorts): Promise<{ at: string }> {
   await stopHostProcesses(openEdgeFiles(ports.settings.dataDir))
   await removeEdgeContainers(ports)

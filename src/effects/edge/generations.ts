@@ -35,7 +35,7 @@ const idleMs = 2_000
 /** Follows the generation that accepts connections. Throws `edge_unavailable` if none does. */
 export async function followAccepting({ place, rounds }: GenerationParts): Promise<EdgeFiles> {
   const current = await findAccepting(place)
-  if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not answer')
+  if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not respond')
   rounds.follow(current, othersThan(current))
   return current
 }
@@ -64,7 +64,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
 
 /**
  * Starts the next generation, which takes the listening sockets, and retires the one before. When anything
- * fails the former one continues to serve. Throws `upgrade_failed` with the reason.
+ * fails the previous one continues to serve. Throws `upgrade_failed` with the reason.
  */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
   const { place, launcher, rounds } = parts

@@ -44,5 +44,5 @@ function requireAlone({ actors }: Storage, { id, kind, service_id }: ActorRow, f
 
 function overtaken(id: string, why: string): Failure {
   const hint = `berth discard ${id} ends it, and lists what it leaves behind`
-  return new Failure('conflict', `${id} cannot go on: ${why}`, hint)
+  return new Failure('conflict', `${id} cannot resume: ${why}`, hint)
 }

@@ -38,7 +38,7 @@ export class Isolation {
   #bridge: string | null = null
   /** What the kernel has; null when that is not known. */
   #applied: string | null = null
-  #reason: string | null = 'the Docker engine has not answered yet'
+  #reason: string | null = 'the Docker engine has not responded yet'
   readonly #rounds = new SharedRounds(() => this.#applyOnce())
   #gathering: NodeJS.Timeout | null = null
 

@@ -1,5 +1,5 @@
 // The other runs of a service's own command, to which the overlap policy of a schedule applies.
-// Commands given by a user run in parallel. A canceled run counts until its container is gone, which
+// Commands given by a user run in parallel. A canceled run counts until its container no longer exists, which
 // can take ten seconds.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Storage } from '../../../storage/index.ts'

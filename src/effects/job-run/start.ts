@@ -34,7 +34,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   ])
   if (found && found.state !== 'created') return found
   if (!image) {
-    throw new Failure('image_gone', `the image ${input.image} is gone: it was removed from Docker`)
+    throw new Failure('image_gone', `the image ${input.image} no longer exists: it was removed from Docker`)
   }
   const spec = await specOf(ports, input, service, signal)
   if (!found) await logOnce(ports, input.id, announcement(input), { mark: 'running' })

@@ -23,7 +23,7 @@ export function awaitTurn(ports: JobRunPorts) {
       const isTold = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
       await ports.jobSlots.take(input, signal, (running) => {
         if (running !== null) {
-          log.say(`waiting for a free place: ${running} job runs are running (--job-concurrency)`)
+          log.say(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
         } else if (!isTold) log.say('waiting for another run of this service to end')
       })
       return { at: isoNow(), ...whatIsLive(ports, input) }
@@ -68,7 +68,7 @@ function whatIsLive(ports: JobRunPorts, { serviceId, command }: TurnInput) {
   const deployId = services.get(serviceId)?.live_deploy_id
   const image = deployId ? actors.record(deployId)?.image : null
   if (!deployId || typeof image !== 'string') {
-    throw new Failure('conflict', 'nothing of its service is live any more')
+    throw new Failure('conflict', 'its service is no longer live')
   }
   const { settings } = requireRelease(ports, deployId)
   return { deployId, image, command: command ?? settings.start_command }

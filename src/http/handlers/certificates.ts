@@ -44,7 +44,7 @@ export async function retryCertificate(call: Call<CertificateParams>): Promise<C
 /** Throws unless an attempt is under way. */
 function refuseIdle({ host, status, phase, error, next_attempt_at, renews_at }: Certificate): void {
   if (phase !== null || status === 'failed') return
-  if (status === 'released') throw new Failure('conflict', `${host} is not served any more`)
+  if (status === 'released') throw new Failure('conflict', `${host} is no longer served`)
   if (error === null) {
     throw new Failure('conflict', `the certificate of ${host} is valid: it is renewed at ${renews_at}`)
   }

@@ -176,7 +176,7 @@ async function setLimits(call: Updating, found: DatastoreRecord): Promise<number
 /** The value stays saved: it is applied with the next start, or with the next PATCH. */
 function refuseUnapplied({ name, limits: { revision, settled, trouble } }: DatastoreRecord): void {
   if (settled >= revision && trouble === null) return
-  const { code, message } = trouble ?? { code: 'docker_unavailable', message: 'Docker does not answer' }
+  const { code, message } = trouble ?? { code: 'docker_unavailable', message: 'Docker does not respond' }
   const known = code === 'docker_unavailable' ? code : 'docker_error'
   throw new Failure(known, `limits of '${name}' saved, but applying them failed: ${message}`)
 }

@@ -82,7 +82,7 @@ async function obstacleOf(context: HttpContext, serviceId: string, target: Deplo
     return `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
   }
   const isThere = await context.observe.hasImage(target.image!)
-  return isThere === false ? `its image ${target.image} is gone: it was removed from Docker` : null
+  return isThere === false ? `its image ${target.image} no longer exists: it was removed from Docker` : null
 }
 
 export function getDeploy({ context, params }: Call<DeployParams>): Deploy {
@@ -95,7 +95,7 @@ export async function cancelDeploy(call: Call<DeployParams>): Promise<Deploy> {
   const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
   if (!applied)
-    throw new Failure('not_cancelable', `this deploy is ${record.status}: it cannot be canceled any more`)
+    throw new Failure('not_cancelable', `this deploy is ${record.status}: it can no longer be canceled`)
   return toDeploy(context.storage, record)
 }
 

@@ -41,7 +41,7 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   const expiresAt = expiryOf(context, query.purge)
   const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
   const also = () => {
-    if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is being deleted already')
+    if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is already being deleted')
   }
   await actors.spawn('disk-removal', id, input, { also, by: byOf(call) })
 }

@@ -95,7 +95,7 @@ export async function cancelJob(call: Call<JobParams>): Promise<JobRun> {
   const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
   if (applied) return toJobRun(context.storage, record)
-  throw new Failure('not_cancelable', `this run is ${record.status}: it cannot be canceled any more`)
+  throw new Failure('not_cancelable', `this run is ${record.status}: it can no longer be canceled`)
 }
 
 export function jobHistory({ context, params }: Call<JobParams>): HistoryEntry[] {

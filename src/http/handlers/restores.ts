@@ -128,7 +128,7 @@ class Head {
     const { kind } = this.datastore
     const { magic } = backupFormats[kind]
     if (this.bytes.subarray(0, magic.length).equals(Buffer.from(magic))) return
-    if (kind !== 'postgres') throw wrongFile(this.datastore, 'is something else')
+    if (kind !== 'postgres') throw wrongFile(this.datastore, 'has an unknown format')
     const format = formatOf(this.bytes)
     if (typeof format !== 'string') throw wrongFile(this.datastore, format.message, format.code)
   }
@@ -156,7 +156,7 @@ async function begin(
 
 function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
   const [other] = storage.actors.active('restore', datastoreId)
-  if (other) throw new Failure('conflict', `${other.id} is restoring it already`)
+  if (other) throw new Failure('conflict', `${other.id} is already restoring it`)
 }
 
 /** Until the data are switched: what was done is undone then. Throws `not_cancelable`. */

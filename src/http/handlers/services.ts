@@ -135,7 +135,7 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   const { record } = await context.actors.spawn('service-removal', id, asked, { by: byOf(call) })
   await awaitRunsGivenUp(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
-    throw new Failure('conflict', `${row.name} is being deleted already, and its disk is kept`)
+    throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)
   }
 }
 

@@ -21,7 +21,7 @@ export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   const trashed = await findAwake(context, params.id)
   const { id, status } = trashed.record
   if (status === 'restarting') {
-    throw new Failure('conflict', `${nameOf(trashed)} is being restored already`, 'try again in a moment')
+    throw new Failure('conflict', `${nameOf(trashed)} is already being restored`, 'try again in a moment')
   }
   if (status !== 'trashed' && status !== 'failed') throw stillDeleted(trashed)
   if (trashed.kind === 'datastore') return restoreDatastore(call, trashed.record)
@@ -43,7 +43,7 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   if (!context.storage.datastores.isFree(name)) throw nameTaken(id, name)
   const event = command(call, 'reclaim', { name })
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
-  if (!applied) throw new Failure('conflict', `${record.name} is being restored or removed already`)
+  if (!applied) throw new Failure('conflict', `${record.name} is already being restored or removed`)
   const settled = (await awaitRecord<'datastore'>(
     context.storage,
     id,
@@ -79,7 +79,7 @@ export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: strin
     if (disk) return { id, kind: 'disk', name: disk.disk }
   }
   const datastore = storage.actors.record<'datastore'>(id)
-  if (!datastore) throw new Failure('not_found', 'there is no such entry in the trash')
+  if (!datastore) throw new Failure('not_found', 'the trash has no such entry')
   return restoredDatastore(datastore, datastore.name)
 }
 

@@ -34,7 +34,7 @@ export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload
     const sizeBytes = await context.whileRoom('an upload', (signal) =>
       body.receive(gatedSink(context, body, draft, signal)),
     )
-    if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is no gzip archive')
+    if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is not a gzip archive')
     return await deployDraft(call, row, draft)
   } finally {
     await draft.discard()
@@ -54,7 +54,7 @@ function refuseUpload(row: ServiceRow): void {
   )
 }
 
-/** Lets nothing to the disk that has no room there or is no gzip. */
+/** Lets nothing to the disk that has no room there or is not gzip. */
 function gatedSink(
   context: HttpContext,
   { announcedBytes }: Upload,
@@ -68,7 +68,7 @@ function gatedSink(
       signal.throwIfAborted()
       for (const piece of pieces) {
         for (const byte of piece.subarray(0, gzipMagic.length - seen)) {
-          if (byte !== gzipMagic[seen++]) throw noArchive('is no gzip archive')
+          if (byte !== gzipMagic[seen++]) throw noArchive('is not a gzip archive')
         }
       }
       await draft.write(pieces)

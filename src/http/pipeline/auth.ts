@@ -98,7 +98,7 @@ export function checkHost(context: HttpContext, request: Request): void {
   if (context.allowedHosts(hostOf(context, request))) return
   throw new Failure(
     'invalid_request',
-    'this server does not answer for the host of this request',
+    'this server does not respond for the host of this request',
     'use the address it listens on, or name the host with --dashboard-host',
   )
 }

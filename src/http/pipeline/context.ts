@@ -154,7 +154,7 @@ export interface Observer {
   instances(serviceId: string): Promise<InstanceStatus[]>
   /** Why a live deploy is degraded; null if it is not, or not known yet. */
   degradedReason(deployId: string): string | null
-  /** null when the engine does not answer. */
+  /** null when the engine does not respond. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
   /** As counted last; null before the first count. */
@@ -177,7 +177,7 @@ export interface Observer {
   progress(id: string): { doneBytes: number; totalBytes: number | null } | null
   /** Throws `invalid_request`, `docker_error`, `docker_unavailable`. */
   checkLogin(registry: { host: string; username: string; password: string }): Promise<void>
-  /** null when the engine does not answer. */
+  /** null when the engine does not respond. */
   hasImage(name: string): Promise<boolean | null>
 }
 

@@ -39,7 +39,7 @@ export function listTrashed(context: HttpContext): Trashed[] {
 /** Throws `not_found`. */
 export function findTrashed(context: HttpContext, id: string): Trashed {
   const found = trashedOf(context.storage, id) ?? goingDisks(context).find(({ record }) => record.id === id)
-  if (!found) throw new Failure('not_found', 'there is no such entry in the trash')
+  if (!found) throw new Failure('not_found', 'the trash has no such entry')
   return found
 }
 

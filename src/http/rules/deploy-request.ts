@@ -145,7 +145,7 @@ async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow)
   if (!image || (await observe.hasImage(image)) !== false) return
   throw new Failure(
     'conflict',
-    `the live image ${image} is gone: it was removed from Docker`,
+    `the live image ${image} no longer exists: it was removed from Docker`,
     `berth deploy ${row.name} builds it again`,
   )
 }

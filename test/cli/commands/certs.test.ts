@@ -139,7 +139,7 @@ test('certs retry asks for the one of that host, however it is written', async (
 })
 
 test('certs retry of an unknown host, or against the CA’s pause, says why not', async (t) => {
-  const detail = 'CA wants a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
+  const detail = 'CA asks for a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
   const { berth } = await start(t, problem(409, 'conflict', detail))
 
   const unknown = await berth('certs', 'retry', 'nobody.example.com')
@@ -148,5 +148,5 @@ test('certs retry of an unknown host, or against the CA’s pause, says why not'
   assert.equal(unknown.code, 3)
   assert.match(unknown.stderr, /nobody\.example\.com has no certificate\n {3}berth certs lists them/)
   assert.notEqual(held.code, 0)
-  assert.match(held.stderr, /CA wants a pause/)
+  assert.match(held.stderr, /CA asks for a pause/)
 })

@@ -211,7 +211,7 @@ test('restore sends a file with its length and a pipe as it comes, both to the l
 })
 
 test('restore from a backup asks first, and what failed has changed nothing', async (t) => {
-  const restore: Restore = { ...done, backup_id: 'bak-1', status: 'failed', error: 'it is not whole' }
+  const restore: Restore = { ...done, backup_id: 'bak-1', status: 'failed', error: 'it is incomplete' }
   const { berth, sent } = await start(t, { restore })
 
   const asks = await berth('db', 'restore', 'shop-db', '--from', 'bak-1')
@@ -220,7 +220,7 @@ test('restore from a backup asks first, and what failed has changed nothing', as
   const failed = await berth('db', 'restore', 'shop-db', '--from', 'bak-1', '--yes')
 
   assert.equal(failed.code, 1)
-  assert.match(failed.stderr, /✘ shop-db: it is not whole\n {3}nothing was changed/)
+  assert.match(failed.stderr, /✘ shop-db: it is incomplete\n {3}nothing was changed/)
   assert.deepEqual(JSON.parse(String(sent[0]!.body)), { backup_id: 'bak-1' })
 })
 

@@ -92,7 +92,7 @@ test('db update changes what is named, and says what it has now', async (t) => {
   assert.deepEqual(one, {
     code: 0,
     stdout: '',
-    stderr: ' ✔ cache has 256 MiB and 8 CPUs\n   the host has 2 CPUs: cpu_limit 8 is held to 2\n',
+    stderr: ' ✔ cache has 256 MiB and 8 CPUs\n   the host has 2 CPUs: cpu_limit 8 is capped at 2\n',
   })
   assert.equal(other.stderr, ' ✔ shop-db has default memory and default CPUs\n')
   assert.equal(third.stderr, ' ✔ starting has default memory and 1 CPU\n')

@@ -84,9 +84,9 @@ test('what the server refuses is told in its words', async (t) => {
   assert.equal(strange.code, 1)
   assert.match(strange.stderr, /responded with 502, but not like a Berth server/)
 
-  const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not answer', hint: 'wait' }
+  const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not respond', hint: 'wait' }
   const late = await endedBy(t, { answer: (socket) => socket.send(JSON.stringify(error)) })
-  assert.deepEqual([late.code, late.stderr], [1, ' ✘ Docker does not answer\n   wait\n'])
+  assert.deepEqual([late.code, late.stderr], [1, ' ✘ Docker does not respond\n   wait\n'])
 })
 
 test('a connection that breaks off ends with 5 and says so', async (t) => {

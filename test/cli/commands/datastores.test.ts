@@ -13,7 +13,7 @@ test('db lists each with its kind, its port and what is wrong, and no password',
     stderr: '',
     stdout: [
       'NAME      STATUS     KIND          PORT   MEMORY  NOTE',
-      'cache     available  redis 8      25002  256 MiB  the host has 2 CPUs: cpu_limit 8 is held to 2',
+      'cache     available  redis 8      25002  256 MiB  the host has 2 CPUs: cpu_limit 8 is capped at 2',
       'lost      failed     postgres 99         default  there is no image postgres:99',
       'shop-db   available  postgres 17  25001  default',
       'starting  creating   postgres 17         default\n',

@@ -93,7 +93,7 @@ test('schedule tells the next instants by its clock, the last run, and why one w
     'its error     exited with code 3',
     `its log       berth logs --job ${failed.id}`,
     'last skipped  Fri 21 Nov 2025 03:00, …',
-    `why           ${failed.id} was not over`,
+    `why           ${failed.id} had not ended`,
     '',
   ])
 })

@@ -208,7 +208,7 @@ test('restart, status and rollback follow what runs, and the picker offers what 
   const second = await deploy({ 'www/index.html': 'two' })
   assert.deepEqual([first.status, second.status], ['live', 'live'])
 
-  await until('the former one to be gone', async () => {
+  await until('the previous one to be gone', async () => {
     return (await suite.api.get(`/services/${name}/status`)).instances.length === 1
   })
 

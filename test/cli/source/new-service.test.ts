@@ -62,7 +62,7 @@ test('a link out of the only folder is refused, unless the settings name that fo
     { name: 'app/Dockerfile' },
     { name: 'app/up', type: 'symlink', linkname: '../app' },
   ])
-  assert.match(await refusalOf(t, archive), /leads out of the tree/)
+  assert.match(await refusalOf(t, archive), /points out of the tree/)
 })
 
 async function guess(t: TestContext, files: Record<string, string>, type?: string) {

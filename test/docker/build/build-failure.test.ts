@@ -59,10 +59,13 @@ test('a base image that cannot be had is named as people write it', () => {
 
   const words = describeBuildFailure(error, step)
 
-  assert.equal(words, 'the base image node:20 cannot be had: registry.example does not answer (no such host)')
+  assert.equal(
+    words,
+    'the base image node:20 cannot be obtained: registry.example does not respond (no such host)',
+  )
   assert.equal(
     describeBuildFailure('', { name: 'FROM --platform=linux/amd64 node:20 AS build', error: 'unauthorized' }),
-    'the base image node:20 cannot be had: unauthorized; ' +
+    'the base image node:20 cannot be obtained: unauthorized; ' +
       'berth registries add HOST stores credentials for a registry',
   )
 })

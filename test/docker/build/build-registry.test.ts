@@ -29,7 +29,7 @@ for (const [name, driver] of Object.entries(drivers)) {
 
       for (const registries of [[], [wrong]]) {
         await assert.rejects(site.builder.build({ ...request, registries }), (error: Error) => {
-          assert.ok(error.message.startsWith(`the base image ${registry.host}/base:v1 cannot be had: `))
+          assert.ok(error.message.startsWith(`the base image ${registry.host}/base:v1 cannot be obtained: `))
           assert.match(error.message, /; berth registries add HOST stores credentials/)
           return !error.message.includes(wrong.password)
         })

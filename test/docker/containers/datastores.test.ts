@@ -82,7 +82,7 @@ test('a server that hangs is told as silent, and no question stays in its contai
   const { engine, name, command, ask } = await start(t)
   await command('client', 'pause', '60000', 'all')
 
-  assert.equal(await ask(), 'it takes connections and says nothing')
+  assert.equal(await ask(), 'it accepts connections and sends nothing')
 
   const { Processes } = await engine.docker.getContainer(name).top()
   assert.ok(!JSON.stringify(Processes).includes('redis-cli'), JSON.stringify(Processes))

@@ -158,7 +158,7 @@ test('a Dockerfile beside the context, but inside of the source, goes in as a co
   )
 })
 
-test('no Dockerfile, or one that leads out of the source, fails in words', async (t) => {
+test('no Dockerfile, or one that points out of the source, fails in words', async (t) => {
   const outside = tree(t, { Dockerfile: 'FROM x' })
   const contextDir = tree(t, { 'folder/x': '' })
   symlinkSync(join(outside, 'Dockerfile'), join(contextDir, 'Dockerfile'))
@@ -168,8 +168,8 @@ test('no Dockerfile, or one that leads out of the source, fails in words', async
 
   await failure('none', "the source has no file 'none'")
   await failure('folder', "'folder' is not a file")
-  await failure('Dockerfile', "its file 'Dockerfile' leads out of the source")
-  await failure('../../etc/passwd', "its file '../../etc/passwd' leads out of the source")
+  await failure('Dockerfile', "its file 'Dockerfile' points out of the source")
+  await failure('../../etc/passwd', "its file '../../etc/passwd' points out of the source")
 })
 
 test('a context that is a link out of the source fails', async (t) => {
@@ -179,7 +179,7 @@ test('a context that is a link out of the source fails', async (t) => {
 
   await assert.rejects(open({ contextDir: join(sourceDir, 'app'), sourceDir }), {
     code: 'build_failed',
-    message: 'its root directory leads out of the source',
+    message: 'its root directory points out of the source',
   })
 })
 

@@ -26,11 +26,11 @@ test('a refusal carries the words of the engine and nothing of the client', asyn
   })
 })
 
-test('an engine that does not answer is named by its address', async (t) => {
+test('an engine that does not respond is named by its address', async (t) => {
   const socket = join(temporaryDirectory(t), 'none.sock')
   await assert.rejects(openEngine(`unix://${socket}`).ping(), {
     code: 'docker_unavailable',
-    message: `Docker did not answer at unix://${socket} (ping): ENOENT`,
+    message: `Docker did not respond at unix://${socket} (ping): ENOENT`,
   })
 })
 
@@ -69,7 +69,7 @@ test('a call that gets no answer ends at its bound and lets go of its connection
     timeoutMs: 500,
   })
 
-  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not answer within 0.5s' })
+  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not respond within 0.5s' })
   await hungUp
 })
 

@@ -73,10 +73,13 @@ test('the message says where credentials are stored, and what else an engine sai
 
   assert.equal(
     describePullFailure('unauthorized: authentication required', asked).message,
-    'cannot pull ghcr.io/ada/web:v1: ghcr.io has no such image, or wants credentials; ' +
+    'cannot pull ghcr.io/ada/web:v1: ghcr.io has no such image, or requires credentials; ' +
       'berth registries add ghcr.io stores them',
   )
-  assert.match(describePullFailure('unauthorized', stored).message, /refuses the credentials.*replaces them$/)
+  assert.match(
+    describePullFailure('unauthorized', stored).message,
+    /rejected the stored credentials.*replaces them$/,
+  )
   assert.match(describePullFailure('toomanyrequests: no', asked).message, /credentials may raise it/)
   assert.match(describePullFailure('toomanyrequests: no', stored).message, /try again later$/)
   assert.equal(

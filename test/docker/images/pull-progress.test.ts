@@ -26,9 +26,9 @@ test('a pull of many steps is told by a line every five seconds, and what it cam
   end()
 
   assert.deepEqual(lines, [
-    '1 of 3 layers are here, 7.5 MiB of 20 MiB came',
-    '1 of 3 layers are here, 15 MiB of 20 MiB came',
-    'pulled 2 layers of 20 MiB, 1 was here already',
+    '1 of 3 layers are present, 7.5 MiB of 20 MiB received',
+    '1 of 3 layers are present, 15 MiB of 20 MiB received',
+    'pulled 2 layers of 20 MiB, 1 was already present',
   ])
 })
 
@@ -39,7 +39,7 @@ test('a layer that came whole counts as received', () => {
   clock.ms += 5000
   push({ id: 'aaa', status: 'Download complete' })
 
-  assert.deepEqual(lines, ['0 of 1 layer are here, 3 MiB of 3 MiB came'])
+  assert.deepEqual(lines, ['0 of 1 layer are present, 3 MiB of 3 MiB received'])
 })
 
 test('small layers, and an image without new ones, are told without a size', () => {
@@ -51,8 +51,8 @@ test('small layers, and an image without new ones, are told without a size', () 
   known.push({ status: 'Status: Image is up to date' })
   known.end()
 
-  assert.deepEqual(small.lines, ['pulled 1 layer, 3 were here already'])
-  assert.deepEqual(known.lines, ['pulled: all its layers were here already'])
+  assert.deepEqual(small.lines, ['pulled 1 layer, 3 were already present'])
+  assert.deepEqual(known.lines, ['pulled: all its layers were already present'])
 })
 
 function start() {

@@ -30,7 +30,7 @@ test('a tag is resolved to its digest and pulled by it, and the log has a line o
   const image = await inspectImage(engine, name)
   assert.deepEqual([image?.id, image?.exposedPorts], [imageId, [8080]])
   assert.equal(await inspectImage(engine, `${host}/team/app:v1`), null, 'no tag is made or moved')
-  assert.deepEqual(lines, ['pulled 1 layer, 1 was here already'])
+  assert.deepEqual(lines, ['pulled 1 layer, 1 was already present'])
 })
 
 test('what is here already is not fetched again', async (t) => {
@@ -42,7 +42,7 @@ test('what is here already is not fetched again', async (t) => {
 
   assert.deepEqual(await pull(engine, name, lines), first)
 
-  assert.deepEqual(lines, ['pulled: all its layers were here already'])
+  assert.deepEqual(lines, ['pulled: all its layers were already present'])
 })
 
 test('a tag that moved has another digest at the next pull', async (t) => {
@@ -71,7 +71,7 @@ test('a private registry gives its images to who has the credentials, and to nob
   const wrong = { username: 'ada', password: 'canary-wrong-1' }
 
   for (const credentials of [null, wrong]) {
-    const reason = credentials ? 'refuses the credentials that are stored' : 'has no such image, or wants'
+    const reason = credentials ? 'rejected the stored credentials' : 'has no such image, or requires'
     const expected = { code: 'registry_unauthorized', message: new RegExp(`${host} ${reason}`) }
     await assert.rejects(resolveDigest(engine, { reference, credentials, signal: forever }), expected)
     const asked = { reference: name, credentials, onLine: () => {}, signal: forever }
@@ -96,14 +96,14 @@ test('an image that is not there is not found, be it the tag, the name or the di
   await assert.rejects(pull(engine, `${host}/app@sha256:${'0'.repeat(64)}`), missing)
 })
 
-test('a registry that is stopped does not answer, and does again when it is back', async (t) => {
+test('a registry that is stopped does not respond, and does again when it is back', async (t) => {
   const { engine } = await openDockerSite(t)
   const registry = await startRegistry(t)
   const digest = await registry.push('denied/app:v1', 'one')
   const reference = `${registry.host}/denied/app:v1`
 
   await registry.stop()
-  const away = { code: 'registry_unreachable', message: /does not answer \(.*connection refused\)$/ }
+  const away = { code: 'registry_unreachable', message: /does not respond \(.*connection refused\)$/ }
   await assert.rejects(resolve(engine, reference), away)
   await assert.rejects(pull(engine, `${registry.host}/denied/app@${digest}`), away)
 
@@ -118,7 +118,7 @@ test('a registry that says nothing is given up after a while, and at once when a
 
   await assert.rejects(resolveDigest(engine, { reference, credentials: null, signal: forever }, 300), {
     code: 'registry_unreachable',
-    message: `cannot pull ${reference}: ${host} does not answer (nothing came within 0.3s)`,
+    message: `cannot pull ${reference}: ${host} does not respond (nothing was received within 0.3s)`,
   })
 
   const before = open.size

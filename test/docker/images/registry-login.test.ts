@@ -19,7 +19,7 @@ test('the right password is accepted, a wrong one is refused, and never repeated
   })
   await stop()
   await assert.rejects(checkLogin(engine, { host, ...account, password }), (error: Error) => {
-    assert.match(error.message, new RegExp(`^${host} could not be asked: `))
+    assert.match(error.message, new RegExp(`^${host} cannot be reached: `))
     assert.ok(!error.message.includes(password))
     return (error as { code?: string }).code === 'docker_error'
   })

@@ -62,12 +62,12 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
       hint: undefined,
     },
   },
-  'has trouble of its own': {
+  'reports an internal error': {
     path: '/order',
     answer: acmeProblem(503, 'serverInternal', 'maintenance'),
     expected: {
       code: 'acme_unreachable',
-      message: 'CA has trouble of its own: maintenance',
+      message: 'CA reports an internal error: maintenance',
       problem: 'serverInternal',
       hint: undefined,
     },
@@ -77,17 +77,17 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { status: 502, body: '<html>Bad Gateway</html>' },
     expected: {
       code: 'acme_unreachable',
-      message: 'CA has trouble of its own: it answered with status 502',
+      message: 'CA reports an internal error: it answered with status 502',
       problem: null,
       hint: undefined,
     },
   },
-  'is no ACME directory': {
+  'is not an ACME directory': {
     path: '/dir',
     answer: { body: { hello: 'world' } },
     expected: {
       code: 'acme_unreachable',
-      message: 'http://CA/dir is no ACME directory',
+      message: 'http://CA/dir is not an ACME directory',
       problem: null,
       hint,
     },
@@ -97,7 +97,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { body: '<html>Welcome</html>' },
     expected: {
       code: 'acme_unreachable',
-      message: 'http://CA/dir answers with something that is no ACME',
+      message: 'http://CA/dir did not return an ACME response',
       problem: null,
       hint,
     },
@@ -138,7 +138,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { status: 201, body: { status: 'pending' }, headers: { location: '/order/1' } },
     expected: {
       code: 'acme_unreachable',
-      message: 'http://CA/order answers with no order',
+      message: 'http://CA/order did not return an order',
       problem: null,
       hint: undefined,
     },

@@ -169,7 +169,7 @@ test('what the CA says of a host that it cannot reach is there to read', async (
   ok(Date.parse(next_attempt_at!) > Date.now() + 10 * 60_000)
 })
 
-test('a certificate is renewed before it ends, and the former one serves until then', async (t) => {
+test('a certificate is renewed before it ends, and the previous one serves until then', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, installed } = boot(t, life, ca)
   const { certificates } = life.storage

@@ -27,7 +27,7 @@ test('a CA that wants a pause is not asked before it is over, whoever says so', 
   await route('svc-1', host)
   const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
 
-  match(error!, /^127\.0\.0\.1:\d+ wants a pause: too many certificates already issued$/)
+  match(error!, /^127\.0\.0\.1:\d+ asks for a pause: too many certificates already issued$/)
   const pauseMs = Date.parse(next_attempt_at!) - Date.now()
   ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
   const asked = odd.requests.length

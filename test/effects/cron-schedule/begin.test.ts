@@ -26,7 +26,7 @@ test('a run that nothing is in the way of is begun with what is live', async (t)
 
 test('one whose next instant has come meanwhile is begun no more', async (t) => {
   const service = { schedule: '0 * * * *', overlap: 'replace' as const }
-  const reason = 'the server was away until the next one had come'
+  const reason = 'the server was down until the next run was due'
   const late = await openJobQueue(t, { service, now: '2026-01-01T04:00:00.000Z' })
   const inTime = await openJobQueue(t, { service, now: '2026-01-01T03:59:59.999Z' })
 
@@ -43,11 +43,11 @@ test('without a limit of its own a run may take a day', async (t) => {
 test('skip: one that runs is the reason, and its log says so', async (t) => {
   const queue = await openJobQueue(t, { service: { overlap: 'skip' } })
   await queue.is('job-1', 'running', { scheduled_for: '2026-01-01T02:00:00.000Z' })
-  const reason = 'job-1 of 2026-01-01T02:00:00.000Z was not over'
+  const reason = 'job-1 of 2026-01-01T02:00:00.000Z had not ended'
   assert.equal(await queue.begin('job-9'), reason)
   assert.deepEqual(queue.spawned, [])
   assert.deepEqual(await queue.saidBy('job-1'), [
-    `the run due at ${instant} was skipped: this one is not over`,
+    `the run due at ${instant} was skipped: this run has not ended`,
   ])
   assert.deepEqual(queue.warned, [{ service: 'shop', instant, reason }])
 })
@@ -56,7 +56,7 @@ for (const status of ['pending', 'running', 'canceled'] as const) {
   test(`skip: one that is ${status} and not gone yet counts, and once it is gone it does not`, async (t) => {
     const queue = await openJobQueue(t)
     await queue.is('job-1', status)
-    assert.equal(await queue.begin('job-8'), 'job-1 was not over')
+    assert.equal(await queue.begin('job-8'), 'job-1 had not ended')
     await queue.is('job-1', status, { final: true })
     assert.equal(await queue.begin('job-9'), null)
   })
@@ -77,7 +77,7 @@ test('queue: a hundred may be there, and no more', async (t) => {
   const ids = Array.from({ length: 99 }, (_, index) => `job-${String(index).padStart(3, '0')}`)
   await Promise.all(ids.map((id) => queue.is(id, 'pending')))
   assert.equal(await queue.begin('job-100'), null)
-  assert.equal(await queue.begin('job-101'), '100 runs are not over')
+  assert.equal(await queue.begin('job-101'), '100 runs have not ended')
   await queue.is('job-000', 'succeeded', { final: true })
   assert.equal(await queue.begin('job-102'), null)
   assert.deepEqual(
@@ -97,7 +97,7 @@ test('replace: it is begun beside the one that runs, which it ends itself', asyn
 })
 
 const reasons: [what: string, fields: object, isDeployed: boolean, reason: string][] = [
-  ['that was never deployed', {}, false, 'nothing of its service was live'],
+  ['that was never deployed', {}, false, 'its service was not live'],
   ['that is suspended', { suspended: true }, true, 'its service was suspended'],
   ['that is being deleted', { deleting: true }, true, 'its service is being deleted'],
 ]

@@ -20,12 +20,15 @@ test('what was set is given, or the default; more CPUs than there are is said', 
   await become({ memory_limit_mb: 64, cpu_limit: 2, limits: settled(2) })
   assert.equal(await setContainerLimits(ports, id, signal), null)
   await become({ cpu_limit: 2.5, limits: settled(3) })
-  assert.equal(await setContainerLimits(ports, id, signal), 'the host has 2 CPUs: cpu_limit 2.5 is held to 2')
+  assert.equal(
+    await setContainerLimits(ports, id, signal),
+    'the host has 2 CPUs: cpu_limit 2.5 is capped at 2',
+  )
   assert.deepEqual(seen.limits, [limits(512, 1), limits(64, 2), limits(64, 2.5)])
 })
 
 test('a host with one CPU is told as such', () => {
-  assert.equal(noticeOf(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is held to 1')
+  assert.equal(noticeOf(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is capped at 1')
   assert.equal(noticeOf(limits(64, 1), { cpus: 1 }), null)
 })
 
@@ -119,7 +122,7 @@ for (const stdout of [
 for (const [what, outcome, message] of [
   ['its own words', { stdout: `ERR no ${password} here\n` }, 'ERR no *** here'],
   ['what went wrong', { exitCode: 1, stderr: 'AUTH failed' }, 'AUTH failed'],
-  ['its silence', { exitCode: 143 }, 'it does not answer'],
+  ['its silence', { exitCode: 143 }, 'it does not respond'],
 ] as const) {
   test(`a Redis that refuses its share fails the change with ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)

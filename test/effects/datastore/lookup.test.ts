@@ -69,9 +69,9 @@ test('a password is taken out of words as often as it is in them', () => {
 for (const [what, outcome, told] of [
   ['what it complains of last', { exitCode: 2, stderr: `one\npsql: no ${password}\n` }, 'psql: no ***'],
   ['what it says instead', { exitCode: 0, stdout: 'LOADING Redis is loading\n' }, 'LOADING Redis is loading'],
-  ['how it ended, when it says nothing', { exitCode: 3 }, 'it ended with exit code 3'],
-  ['that it hangs, of a server that does', { exitCode: 124 }, 'it takes connections and says nothing'],
-  ['the same, where busybox ends it', { exitCode: 143 }, 'it takes connections and says nothing'],
+  ['how it ended, when no output', { exitCode: 3 }, 'it ended with exit code 3'],
+  ['that it hangs, of a server that does', { exitCode: 124 }, 'it accepts connections and sends nothing'],
+  ['the same, where busybox ends it', { exitCode: 143 }, 'it accepts connections and sends nothing'],
 ] as const) {
   test(`a server that gives no answer is told by ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)

@@ -83,7 +83,7 @@ test('none is begun while the one before runs, but one that a person began is no
 
   await beginBackup(ports)({ ...slot, backupId: 'bak-10' })
 
-  assert.deepEqual([spawned.length, warnings], [1, ['the backup before is not over: none is begun']])
+  assert.deepEqual([spawned.length, warnings], [1, ['the previous backup has not ended: none is started']])
 })
 
 test('begun again after a crash it is the same one', async (t) => {

@@ -8,7 +8,7 @@ import { eventually } from '../../support/supervision.ts'
 
 type Site = Awaited<ReturnType<typeof openDatastorePorts>>
 const away = () => {
-  throw new Failure('docker_unavailable', 'Docker does not answer')
+  throw new Failure('docker_unavailable', 'Docker does not respond')
 }
 
 /** Kept until the test is over, or until it is lost: then that is what `lost` resolves with. */
@@ -32,7 +32,7 @@ async function looks({ world }: Site, count: number): Promise<void> {
 }
 
 for (const [what, found, message] of [
-  ['is gone', null, 'its container is gone'],
+  ['is gone', null, 'its container no longer exists'],
   ['was stopped', { state: 'exited', exitCode: 0 }, /^it .*: FATAL: it said \*\*\*$/],
   ['was killed', { state: 'exited', exitCode: 137 }, /^it .*: FATAL: it said \*\*\*$/],
   ['is paused', { state: 'paused' }, 'its container is paused: docker unpause berth-datastore-shop'],
@@ -75,14 +75,14 @@ test('one that takes no connection is lost after three tries, though its contain
 
   await close()
 
-  assert.match((await kept).message, /^it does not answer: connect ECONNREFUSED 127\./)
+  assert.match((await kept).message, /^it does not respond: connect ECONNREFUSED 127\./)
 })
 
 test('one that takes no connection is lost although Docker is away', async (t) => {
   const site = await openDatastorePorts(t)
   site.world.inspect = away
   const { kept } = keep(t, site)
-  assert.match((await kept).message, /^it does not answer: connect ECONNREFUSED 127\./)
+  assert.match((await kept).message, /^it does not respond: connect ECONNREFUSED 127\./)
 })
 
 test('one that takes connections and gives no answer is lost after three questions', async (t) => {
@@ -92,7 +92,7 @@ test('one that takes connections and gives no answer is lost after three questio
 
   const { message } = await keep(t, site).kept
 
-  assert.equal(message, 'it does not answer: it takes connections and says nothing')
+  assert.equal(message, 'it does not respond: it accepts connections and sends nothing')
   assert.equal(site.seen.commands.length, 3)
 })
 
@@ -121,7 +121,7 @@ test('Docker starts it again by itself from the first look on', async (t) => {
 })
 
 const refused = { code: 'docker_error', message: 'no' }
-const missed = { code: 'docker_unavailable', message: 'Docker does not answer' }
+const missed = { code: 'docker_unavailable', message: 'Docker does not respond' }
 for (const [what, fields, found, isGiven] of [
   ['as they should be', {}, {}, false],
   ['too small', { memory_limit_mb: 1024 }, {}, true],

@@ -59,7 +59,7 @@ test('the first who asks gets null at once, later ones the sizes by category', a
   equal(asked, 1, 'what is known is not counted again')
 })
 
-test('a slow engine is asked once, and one that does not answer leaves the rest', async (t) => {
+test('a slow engine is asked once, and one that does not respond leaves the rest', async (t) => {
   let refuse = (_: Error) => {}
   let asked = 0
   const { usage } = openUsage(t, () => {

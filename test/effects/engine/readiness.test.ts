@@ -76,7 +76,7 @@ test('objects of its prefix that are another server’s keep it shut, and are na
   assert.deepEqual(made, [])
 })
 
-test('it waits for an engine that does not answer yet, as long as the signal lets it', async (t) => {
+test('it waits for an engine that does not respond yet, as long as the signal lets it', async (t) => {
   const { owner } = await openDockerSite(t)
   const socket = join(temporaryDirectory(t), 'docker.sock')
   const engine = openEngine(`unix://${socket}`)

@@ -42,7 +42,7 @@ async function open(t: TestContext) {
 test('before the engine answers nothing is in force, and it says so', async (t) => {
   const { isolation, applied } = await open(t)
   await isolation.apply()
-  assert.deepEqual(isolation.state(), { enforced: false, reason: 'the Docker engine has not answered yet' })
+  assert.deepEqual(isolation.state(), { enforced: false, reason: 'the Docker engine has not responded yet' })
   assert.deepEqual(applied, [])
 })
 

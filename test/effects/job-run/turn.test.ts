@@ -60,7 +60,7 @@ test('a restart of the daemon that has to wait for the engine repeats no line of
   await queue.is('job-2', 'pending')
   const lines = [
     'waiting for job-1 of this service to end',
-    'waiting for the Docker engine, which does not answer',
+    'waiting for the Docker engine, which does not respond',
   ]
   for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
   const asked = queue.ask('job-2', 'queue')
@@ -177,7 +177,7 @@ test('a run for which there is no place says so, and has its turn when one is gi
   assert.equal(await answerOf(asked), 'waits')
   await queue.untilSaid('job-2')
   assert.deepEqual(await queue.saidBy('job-2'), [
-    'waiting for a free place: 1 job runs are running (--job-concurrency)',
+    'waiting for a free slot: 1 job runs are running (--job-concurrency)',
   ])
   queue.jobSlots.release('job-1')
   assert.deepEqual(await withoutTime(asked), live)
@@ -197,7 +197,7 @@ test('what goes live while a run waits for its place is what it runs', async (t)
 test('a run of what is not live any more fails instead of waiting', async (t) => {
   const queue = await openJobQueue(t, { isDeployed: false })
   await queue.is('job-1', 'pending')
-  const message = 'nothing of its service is live any more'
+  const message = 'its service is no longer live'
   await assert.rejects(queue.ask('job-1'), { code: 'conflict', message })
 })
 

@@ -92,7 +92,7 @@ test('an id that nobody has, and one of a service, is not found', async (t) => {
   }
 })
 
-test('an engine that does not answer refuses the discard, and the actor stays parked', async (t) => {
+test('an engine that does not respond refuses the discard, and the actor stays parked', async (t) => {
   const { call, context, park, storage } = await start(t)
   const id = await park(one('job-run'))
   context.observe.leftBehind = () =>

@@ -109,7 +109,7 @@ test('an empty PATCH applies the stored limits again, and keeps them', async (t)
 })
 
 test('what the host cannot give is said, until it can', async (t) => {
-  const notice = 'the host has 2 CPUs: cpu_limit 512 is held to 2'
+  const notice = 'the host has 2 CPUs: cpu_limit 512 is capped at 2'
   const { patch } = await start(t, {
     applyLimits: async ({ cpus }) => ({ at: at(), notice: cpus === 512 ? notice : null }),
   })
@@ -120,7 +120,7 @@ test('what the host cannot give is said, until it can', async (t) => {
 
 for (const [code, status, reason] of [
   ['docker_error', 502, 'Your kernel does not support memory limit capabilities'],
-  ['docker_unavailable', 503, 'Docker does not answer'],
+  ['docker_unavailable', 503, 'Docker does not respond'],
   ['not_foreseen', 502, 'it went wrong'],
 ] as const) {
   test(`limits refused with ${code} are saved, and the answer is ${status} and says both`, async (t) => {

@@ -40,12 +40,12 @@ test('a file of another sort is refused by its first bytes, and nothing of it st
     '': `the file is too short: ${taken}`,
     PGDM: `the file is too short: ${taken}`,
     X: `the file is too short: ${taken}`,
-    'PGDMX and more': `the file is something else: ${taken}`,
-    'selection 1;': `the file is something else: ${taken}`,
+    'PGDMX and more': `the file has an unknown format: ${taken}`,
+    'selection 1;': `the file has an unknown format: ${taken}`,
     '-- MySQL dump 10.13': `the file is of MySQL or MariaDB: ${taken}`,
     '-- PostgreSQL database cluster dump': `the file has all databases of a server (pg_dumpall): ${taken}`,
-    REDIS0009: `the file is something else: ${taken}`,
-    ['x'.repeat(5 * mebibyte)]: `the file is something else: ${taken}`,
+    REDIS0009: `the file has an unknown format: ${taken}`,
+    ['x'.repeat(5 * mebibyte)]: `the file has an unknown format: ${taken}`,
   }
 
   for (const [text, detail] of Object.entries(wrong)) {
@@ -53,9 +53,9 @@ test('a file of another sort is refused by its first bytes, and nothing of it st
     assert.deepEqual([status, body.code, body.detail], [400, 'invalid_request', detail], text.slice(0, 9))
   }
   const { body } = await upload('cache', Buffer.from('PGDMP and more'))
-  assert.equal(body.detail, 'the file is something else: cache takes an RDB file (redis-cli --rdb)')
+  assert.equal(body.detail, 'the file has an unknown format: cache takes an RDB file (redis-cli --rdb)')
   const split = await raw(`${requestHead('Transfer-Encoding: chunked')}2\r\nPG\r\n3\r\nXXX\r\n0\r\n\r\n`)
-  assert.match(split.text, /^HTTP\/1\.1 400 .*the file is something else/s)
+  assert.match(split.text, /^HTTP\/1\.1 400 .*the file has an unknown format/s)
   assert.deepEqual([files(), await list(), await list('cache')], [[], [], []])
 })
 

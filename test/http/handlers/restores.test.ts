@@ -77,7 +77,7 @@ test('of two restores at once one begins, whichever way they come', async (t) =>
   assert.deepEqual(statuses, [202, 409, 409])
   const won = answers.find(({ status }) => status === 202)!
   for (const { status, body } of answers)
-    if (status === 409) assert.equal(body.detail, `${won.body.id} is restoring it already`)
+    if (status === 409) assert.equal(body.detail, `${won.body.id} is already restoring it`)
   assert.deepEqual(
     (await list()).map(({ id }) => id),
     [won.body.id],

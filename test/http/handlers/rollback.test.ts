@@ -18,7 +18,7 @@ async function serviceWithPast(t: TestContext) {
   return { ...api, serviceId: id, first, second }
 }
 
-test('a rollback is queued as a deploy that runs the image of the former one again', async (t) => {
+test('a rollback is queued as a deploy that runs the image of the previous one again', async (t) => {
   const { call, first } = await serviceWithPast(t)
 
   const { status, body } = await call('POST', '/services/web/rollback', { deploy_id: first })

@@ -17,7 +17,7 @@ const trashed = (api: Started, id: string): Promise<Entry> =>
     return entries.find((entry) => entry.id === id && entry.status === 'kept')
   })
 
-test('a deleted datastore is in the trash at once, and restored when its container is gone', async (t) => {
+test('a deleted datastore is in the trash at once, and restored once its container is gone', async (t) => {
   let go = () => {}
   const held = new Promise<void>((resolve) => {
     go = resolve

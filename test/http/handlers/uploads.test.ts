@@ -161,7 +161,7 @@ test('a body that is empty, or no gzip by its first two bytes, is 400 and leaves
   const split = await raw(`${requestHead('Transfer-Encoding: chunked')}1\r\n\x1f\r\n1\r\nx\r\n0\r\n\r\n`)
 
   assert.match(chunks.text, /^HTTP\/1\.1 400 .*the body is empty/s)
-  assert.match(split.text, /^HTTP\/1\.1 400 .*the body is no gzip archive/s)
+  assert.match(split.text, /^HTTP\/1\.1 400 .*the body is not a gzip archive/s)
   assert.deepEqual([kept(), asked], [[], []])
 })
 

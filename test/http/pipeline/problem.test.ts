@@ -123,7 +123,7 @@ test('health is plain text, 503 until the server is ready', async (t) => {
   assert.deepEqual([after.status, after.text], [200, 'ok'])
 })
 
-test('info has the facts of Docker, or null while it does not answer', async (t) => {
+test('info has the facts of Docker, or null while it does not respond', async (t) => {
   const { call, context } = await startApi(t)
   const first = (await call('GET', '/api/v1/info')).body
   context.observe = { ...context.observe, engine: async () => null }

@@ -35,13 +35,13 @@ test('words, bytes, sizes and the end of input go in, both outputs and the exit 
 test('a client that cannot be opened is told of as a problem is, without what is ours', async (t) => {
   const { openStarted } = await openShellApi(t)
   const away = await openStarted()
-  away.client.events!.failed(new Failure('docker_unavailable', 'Docker does not answer', 'look at it'))
+  away.client.events!.failed(new Failure('docker_unavailable', 'Docker does not respond', 'look at it'))
   assert.equal(await away.ws.closed(), 1008)
   const broken = await openStarted()
   broken.client.events!.failed(new Error('a secret'))
   await broken.ws.closed()
 
-  const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not answer' }
+  const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not respond' }
   assert.deepEqual(away.ws.received, [{ ...error, hint: 'look at it' }])
   assert.equal(broken.ws.received[0].code, 'internal_error')
   assert.doesNotMatch(JSON.stringify(broken.ws.received), /a secret/)

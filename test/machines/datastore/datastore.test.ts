@@ -133,7 +133,7 @@ test('one that dies soon again and again is tried later each time, and says why'
   const run = start({ keepDatastore: losing(10), awaitRetry: once(succeeds, once(succeeds, waits)) })
   while (run.started.filter((name) => name === 'awaitRetry').length < 3) await turn()
   const { status, error, failures } = recordOf(run)
-  assert.deepEqual([status, error, failures], ['failed', 'its container is gone', 3])
+  assert.deepEqual([status, error, failures], ['failed', 'its container no longer exists', 3])
   run.actor.stop()
 })
 

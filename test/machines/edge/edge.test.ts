@@ -14,7 +14,7 @@ const upgrade = { type: 'upgrade', at: instant, force: true }
 const off = { type: 'configure', at: instant, mode: 'off', httpPort: 80, httpsPort: 443 }
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
-const lost = { code: 'edge_unavailable', message: 'HAProxy does not answer', at: instant }
+const lost = { code: 'edge_unavailable', message: 'HAProxy does not respond', at: instant }
 const fails: TestEffect = () => Promise.reject(lost)
 const starts: TestEffect = async () => ({ at: instant, generation: 1 })
 const replaces: TestEffect = async ({ generation }) => ({
@@ -85,7 +85,7 @@ test('one that cannot be started says why and when it is tried again, later each
   while (pauses.length < 9) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(pauses, [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])
   const { status, error, next_attempt_at } = recordOf(run)
-  assert.deepEqual([status, error], ['waiting', 'HAProxy does not answer'])
+  assert.deepEqual([status, error], ['waiting', 'HAProxy does not respond'])
   assert.equal(Date.parse(next_attempt_at!) - Date.parse(instant), 15_000)
   run.actor.stop()
 })
@@ -187,7 +187,7 @@ test('an upgrade that fails says why, and the former edge is found and kept', as
   while (recordOf(run).status !== 'serving') await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(run.states, ['starting', 'serving', 'upgrading', 'starting', 'serving'])
   const { upgrade_error, upgraded_at, error } = recordOf(run)
-  assert.deepEqual([upgrade_error, upgraded_at, error], ['HAProxy does not answer', null, null])
+  assert.deepEqual([upgrade_error, upgraded_at, error], ['HAProxy does not respond', null, null])
   run.actor.send(upgrade)
   assert.equal(recordOf(run).upgrade_error, null)
   run.actor.stop()

@@ -69,7 +69,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['version', info.version],
     ['up', span(info.uptime_seconds)],
     ['base domain', info.base_domain],
-    ['docker', docker ?? 'does not answer', docker ? null : 'red'],
+    ['docker', docker ?? 'does not respond', docker ? null : 'red'],
     ['cpus', cpus === null ? null : String(cpus)],
     ['memory', memoryBytes === null ? null : size(memoryBytes)],
     ['isolation', isolation.enforced ? null : `off: ${isolation.reason}`, 'red'],

@@ -72,7 +72,7 @@ async function buildInSlot(
         if (!(await isBuilt())) await make(ports, input, image, log, bound)
       })
     await retryWhileEngineAway(ports, either, build, () =>
-      log.say('the Docker engine went away: building again'),
+      log.say('the Docker engine became unavailable: building again'),
     )
   } catch (error) {
     if (expired.aborted && !signal.aborted) {

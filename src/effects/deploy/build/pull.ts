@@ -49,7 +49,7 @@ export function pullImage(ports: DeployPorts) {
       ports,
       signal,
       () => whileRoomInDocker(ports, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
-      () => log.say('the Docker engine went away: pulling again'),
+      () => log.say('the Docker engine became unavailable: pulling again'),
     )
     return { at: isoNow(), image, source: { ...source, image: reference } }
   }
@@ -88,7 +88,7 @@ async function fromRegistry(pull: Pull): Promise<string> {
   const earlier = await findEarlier(pull, (image) => image.digest === digest)
   const exact = withDigest(wanted, digest)
   if (earlier) {
-    log.say('it is here already')
+    log.say('it is already present')
     await tagAsOurs(pull, earlier.image, exact)
     return exact
   }
@@ -105,7 +105,7 @@ async function pullByDigest(
 ): Promise<void> {
   const { ports, id, log, signal } = pull
   if (await inspectImage(ports.engine, name)) {
-    log.say('it is here already')
+    log.say('it is already present')
     return tagAsOurs(pull, name, exact)
   }
   await writePullNote(ports, id, { reference: exact, pulledName: name })
@@ -121,7 +121,7 @@ async function fromHere(pull: Pull, reason: string): Promise<string | null> {
   const earlier = local ? null : await findEarlier(pull, isEarlier)
   if (!local && !earlier) return null
   log.say(reason)
-  log.say(`using the one that is here: ${local?.id ?? earlier?.reference}`)
+  log.say(`using the image on this host: ${local?.id ?? earlier?.reference}`)
   const exact = earlier?.reference ?? wanted.reference
   await tagAsOurs(pull, earlier?.image ?? wanted.reference, exact)
   return exact

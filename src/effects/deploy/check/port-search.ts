@@ -94,7 +94,7 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
       if (found !== null) {
         if (!isSure(found, forMs)) return null
         if (await answers(instance, found.port, signal)) {
-          log.say(`nothing says which port it has: using ${found.port}, where it listens`)
+          log.say(`its port is unknown: using ${found.port}, where it listens`)
           return { port: found.port }
         }
       }
@@ -180,7 +180,7 @@ export function adviceOn(listeners: readonly Listener[], expected: Advised): Por
     message,
     facts: { reason, port: at },
   })
-  const needed = `it has to listen on ${port} at 0.0.0.0`
+  const needed = `it must listen on ${port} at 0.0.0.0`
   if (listeners.length === 0) {
     return advice('nothing_listens', `nothing in the instance listens: ${needed}`)
   }
@@ -191,7 +191,7 @@ export function adviceOn(listeners: readonly Listener[], expected: Advised): Por
   const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
   if (!served.isLoopback) return advice('wrong_port', `${words}: ${command}`, served.port)
-  const there = `it has to listen on ${served.port} at 0.0.0.0`
+  const there = `it must listen on ${served.port} at 0.0.0.0`
   const isFree = portSource === 'default'
   return advice('listens_locally', `${words}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
 }

@@ -52,7 +52,7 @@ export function createHealth(now: () => number = Date.now): Health {
       else availability = availability === 'enough' ? 'restarting' : 'short'
       if (wanted === 0) unready = null
       if (wanted > 0 && exits.length >= crashLoopExits) {
-        return `instances ended ${exits.length} times within a minute, and are started again`
+        return `instances ended ${exits.length} times within a minute, and are restarted`
       }
       if (availability === 'short') return `${running} of ${wanted} instances run`
       // Each start takes a moment.

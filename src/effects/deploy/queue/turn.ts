@@ -142,7 +142,7 @@ function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Releas
 function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
   const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
   const reused = id ? ports.storage.actors.record(id) : null
-  if (!reused) throw new Failure('conflict', 'nothing of this service is live, so nothing can be restarted')
+  if (!reused) throw new Failure('conflict', 'this service is not live, so it cannot be restarted')
   return {
     image: reused.image as string,
     commitSha: reused.commit_sha as string | null,
@@ -153,5 +153,6 @@ function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
 
 async function requireImage(ports: DeployPorts, image: string, signal: AbortSignal): Promise<void> {
   const found = await retryWhileEngineAway(ports, signal, () => inspectImage(ports.engine, image))
-  if (!found) throw new Failure('image_gone', `the image ${image} is gone: it was removed from Docker`)
+  if (!found)
+    throw new Failure('image_gone', `the image ${image} no longer exists: it was removed from Docker`)
 }

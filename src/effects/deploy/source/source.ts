@@ -121,7 +121,7 @@ export async function resolveInside(checkout: string, path: string, what: string
   if (resolved === null) throw new Failure('source_not_found', `${what} ${path} is not in the source`)
   const inside = relative(root, resolved)
   if (inside === '..' || inside.startsWith('../')) {
-    throw new Failure('source_not_found', `${what} ${path} leads out of the source`)
+    throw new Failure('source_not_found', `${what} ${path} points out of the source`)
   }
   return resolved
 }

@@ -87,7 +87,8 @@ export async function whileDiskIsBusy<T>(
       return await work()
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'disk_in_use') throw error
-      if (!isTold) log.say(`${error.message}, which stops first: the service is away until this one is live`)
+      if (!isTold)
+        log.say(`${error.message}, which stops first: the service is down until this deploy is live`)
       await sleep(lookAgainMs, signal)
     }
   }

@@ -60,7 +60,7 @@ export function startInstances(ports: DeployPorts) {
       const brief = `instance ${index + 1} of ${count} at ${place}`
       log.say(`started ${brief}`, { brief })
     }
-    if (count === 0) log.say(`nothing starts now: it runs by its schedule, ${scheduleOf(service)}`)
+    if (count === 0) log.say(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
     return { at: isoNow(), ...chosen }
   }
 }
@@ -77,7 +77,7 @@ export async function resolveEnvironment(
 ): Promise<ChosenPort> {
   const release = requireRelease(ports, input.id)
   const image = await inspectImage(ports.engine, input.image)
-  if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
+  if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
   const lookup: Lookup = (kind, name, property) => lookUp(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
   // Once they are resolved, a PORT of Berth is among them.
@@ -109,7 +109,7 @@ async function sayWhatDiffers(ports: DeployPorts, id: string, settings: ServiceS
   if (!limit) return
   const { cpus } = await ports.engine.info()
   if (limit > cpus) {
-    log.say(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is held to ${cpus}`)
+    log.say(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is capped at ${cpus}`)
   }
 }
 

@@ -1,5 +1,5 @@
 // Switches a service to its new deploy, and back: the edge sends requests to the new instances, then none to
-// the former ones, and Docker's restart policy applies only to the version that serves.
+// the previous ones, and Docker's restart policy applies only to the version that serves.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
@@ -27,7 +27,7 @@ export function switchTraffic(ports: DeployPorts) {
       if (await restartInstance(ports, instance, log, signal)) continue
       throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
     }
-    if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
+    if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left to serve')
     await switchRequests(ports, input, log, signal)
     logDowntime(ports, input.serviceId, log)
     log.say('switched to the new version', { brief: 'to the new version' })
@@ -59,14 +59,14 @@ async function sayWhetherReached(
 ): Promise<void> {
   const problem = await ports.edge.findPortProblem(signal)
   const url = urlOf(service, ports.publication)
-  if (problem === null) log.say(`a request through the edge reached it: ${url}`)
+  if (problem === null) log.say(`a request through the edge reached the instance: ${url}`)
   else log.say(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
 }
 
 /** Only a switch that moves a disk has a downtime. */
 function logDowntime({ downtimes }: DeployPorts, serviceId: string, log: DeployLog): void {
   const durationMs = downtimes.end(serviceId)
-  if (durationMs !== null) log.say(`the service was away for ${duration(durationMs)}`)
+  if (durationMs !== null) log.say(`downtime: ${duration(durationMs)}`)
 }
 
 /** Docker restarts the instances of `deployId` from now on, and no longer those of the other. */

@@ -65,7 +65,7 @@ async function place(
   const port = storage.actors.record(id)?.port as number
   const slots: number[] = []
   for (const { index, address, startedAt: run } of instances) {
-    if (!address) throw new Failure('instance_failed', `the instance ${index + 1} has no address any more`)
+    if (!address) throw new Failure('instance_failed', `instance ${index + 1} no longer has an address`)
     const wanted = { deploy_id: id, index, address, port, state: 'verifying' as const, run }
     slots.push((await storage.upstreams.put(serviceId, wanted)).slot)
   }

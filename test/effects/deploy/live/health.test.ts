@@ -5,7 +5,7 @@ import type { InstanceState } from '../../../../src/docker/containers/instances.
 import { createHealth } from '../../../../src/effects/deploy/live/health.ts'
 
 const instances = (...states: InstanceState['state'][]) => states.map((state) => ({ state }) as InstanceState)
-const loop = 'instances ended 3 times within a minute, and are started again'
+const loop = 'instances ended 3 times within a minute, and are restarted'
 
 function healthAt(startMs = 0) {
   const clock = { ms: startMs }

@@ -46,7 +46,7 @@ test('its container and its address go when the next phase begins', async (t) =>
   assert.deepEqual(ports.storage.addresses.deployIds(), [])
 })
 
-test('it does not answer to the name of its service', async (t) => {
+test('it does not respond to the name of its service', async (t) => {
   const { ports, id, run } = await openCommand(t)
   await run()
 
