@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
 import { Driver } from '../edge/driver.ts'
-import { hasIpv6, keepSecret, openEdgeFiles } from '../edge/files.ts'
+import { hasIpv6, loadOrCreateSecret, openEdgeFiles } from '../edge/files.ts'
 import type { Frame } from '../edge/frame.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
@@ -46,7 +46,7 @@ export function openEdgeOf(
 ): OpenedEdge {
   if (config.edge === 'off') return { edge: noEdge(), parts: null, open: () => undefined, secret: null }
   const place = openEdgeFiles(ports.settings.dataDir)
-  const secret = keepSecret(place)
+  const secret = loadOrCreateSecret(place)
   const dashboardHost = config['dashboard-host'] || null
   const frame: Omit<Frame, 'slots'> = {
     httpPort: config['http-port'],

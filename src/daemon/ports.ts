@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { openDatastores } from '../docker/containers/datastores.ts'
 import { sampleInstances } from '../docker/containers/instance-sample.ts'
 import { type Instances, openInstances } from '../docker/containers/instances.ts'
-import { openTools } from '../docker/containers/one-shot-containers.ts'
+import { openOneShotContainers } from '../docker/containers/one-shot-containers.ts'
 import { openEngine } from '../docker/engine/client.ts'
 import { watchEvents } from '../docker/engine/events.ts'
 import type { Network } from '../docker/network/networks.ts'
@@ -76,7 +76,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
     ...parts,
     ...watch,
     datastores: openDatastores(engine, owner),
-    tools: openTools(engine, owner),
+    tools: openOneShotContainers(engine, owner),
     progress: new TransferProgress(),
     actors: supervisor,
     ...builds.parts,

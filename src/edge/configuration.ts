@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { addressTable, rateRouting } from './limits.ts'
-import { type AnswerName, pagesText } from './pages.ts'
+import { type ErrorPageName, pagesText } from './pages.ts'
 import { proofRouting } from './port-check.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
-import { answering, answeringBackends, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
+import { errorBackends, errorResponses, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
 const defaultTimeoutMs = 75_000
 /** Path, agent and host are cut; escaped they may be six times as long. Beyond it a line would be cut. */
@@ -61,7 +61,7 @@ ${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(files)].join
  http-after-response set-header x-berth-upstream %s
 ${routing(files)}`,
     addressTable,
-    answeringBackends(files, frame),
+    errorBackends(files, frame),
     dashboardSection(frame),
   ].join('\n\n')
 }
@@ -131,9 +131,9 @@ function ownerText({ socketOwner }: Frame): string {
 // Applications close idle connections (gunicorn after 2 s, Node after 5 s), and a POST in flight then cannot
 // be retried, so the edge closes its idle connections earlier.
 function defaultsSection(files: EdgeFiles): string {
-  const part = (name: AnswerName, end: string) =>
+  const part = (name: ErrorPageName, end: string) =>
     `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${files.pages})]`
-  const page = (status: number, name: AnswerName) =>
+  const page = (status: number, name: ErrorPageName) =>
     ` http-error status ${status} content-type "text/html; charset=utf-8"` +
     ` lf-string '${part(name, 'head')}%[var(txn.id)]${part(name, 'tail')}'` +
     ' hdr x-berth-answer 1 hdr cache-control no-store hdr retry-after 5'
@@ -169,7 +169,7 @@ const foreignCookie = '(?<![^; ])(?!svc_)[^; ][^;]*'
 
 /** The API itself. It trusts the edge's headers about the client because of the secret. */
 function dashboardSection({ dashboard }: Frame): string {
-  if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
+  if (!dashboard) return `backend dashboard\n${errorResponses('unknown', 404)}`
   // A connection to it is never shared: a misrouted response would show secrets to another client.
   return `backend dashboard
  http-reuse never

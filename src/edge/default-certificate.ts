@@ -1,7 +1,7 @@
 // The default certificate for clients that request no known host: self-signed, created once. HAProxy does not
 // start without a certificate.
 import { existsSync } from 'node:fs'
-import { writeWhole } from './files.ts'
+import { writeAtomically } from './files.ts'
 
 const tenYearsMs = 10 * 365 * 24 * 60 * 60 * 1000
 
@@ -21,5 +21,5 @@ export async function ensureDefaultCertificate(path: string): Promise<void> {
     keys,
   })
   const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
-  await writeWhole(path, `${key}\n${certificate.toString('pem')}\n`)
+  await writeAtomically(path, `${key}\n${certificate.toString('pem')}\n`)
 }

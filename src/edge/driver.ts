@@ -5,7 +5,7 @@ import { codeOf, Failure } from '../errors.ts'
 import { fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
-import { type EdgeFiles, removeOtherCertificates, writeWhole } from './files.ts'
+import { type EdgeFiles, removeOtherCertificates, writeAtomically } from './files.ts'
 import type { Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
 import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
@@ -99,7 +99,7 @@ export class Driver {
   /** Writes only changed content. */
   async #write(path: string, text: string): Promise<void> {
     if (this.#written.get(path) === text) return
-    await writeWhole(path, text)
+    await writeAtomically(path, text)
     this.#written.set(path, text)
   }
 

@@ -76,7 +76,7 @@ export function fileNameOf(host: string): string {
 }
 
 /** Durable when it resolves: a boot without the daemon reads it too. */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.new`
   const file = await open(draft, 'w', 0o600)
   try {
@@ -104,7 +104,7 @@ export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string
  * The secret by which the API recognizes the edge. It is created once, or every start of the daemon would
  * need a reload.
  */
-export function keepSecret({ directory }: EdgeFiles): string {
+export function loadOrCreateSecret({ directory }: EdgeFiles): string {
   const path = join(directory, 'secret')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
   // A file truncated by a power loss counts as missing.

@@ -2,7 +2,7 @@
 // then finishes its connections. Each generation has its own sockets; it shares all other files.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type EdgeFiles, writeWhole } from './files.ts'
+import { type EdgeFiles, writeAtomically } from './files.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
 
@@ -66,7 +66,7 @@ export async function isAccepting(files: EdgeFiles): Promise<boolean> {
 export async function closeListeners(files: EdgeFiles): Promise<void> {
   const runtime = openRuntime(files.adminSocket)
   for (const name of frontends) await runtime.change(`shutdown frontend ${name}`, /already shut down/)
-  if (!existsSync(retiredFile(files))) await writeWhole(retiredFile(files), new Date().toISOString())
+  if (!existsSync(retiredFile(files))) await writeAtomically(retiredFile(files), new Date().toISOString())
 }
 
 /** When its listeners were closed; null if it is not retired. */

@@ -41,7 +41,7 @@ export function openHostProcess(files: EdgeFiles): EdgeProcess {
       await end(files)
       const child = start(files, former)
       if (await servesWithin(files, startMs, signal, child.hasEnded)) return
-      throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(files)}`)
+      throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastOutput(files)}`)
     },
     stop: () => end(files),
   }
@@ -109,7 +109,7 @@ function start(files: EdgeFiles, former: EdgeFiles | null) {
 }
 
 /** The alerts of a failed start, or else its whole output. */
-export function lastWords(files: Pick<EdgeFiles, 'output'>): string {
+export function lastOutput(files: Pick<EdgeFiles, 'output'>): string {
   try {
     return alertsIn(readFileSync(files.output, 'utf8'))
   } catch {

@@ -8,7 +8,7 @@ interface Answer {
 }
 
 /** By the name that the configuration uses. */
-export const answers = {
+export const errorPages = {
   unknown: {
     code: 'unknown_host',
     title: 'No such site',
@@ -46,15 +46,15 @@ export const answers = {
   },
 } satisfies Record<string, Answer>
 
-export type AnswerName = keyof typeof answers
+export type ErrorPageName = keyof typeof errorPages
 
 const style =
   ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:32rem;margin:18vh auto;' +
   'padding:0 1.5rem}h1{font-size:1.4rem;margin:0 0 .5rem}p{margin:0 0 1rem}small{opacity:.6}'
 
 /** A page, as the text of a log format. */
-export function htmlOf(name: AnswerName): string {
-  const { title, words } = answers[name]
+export function htmlOf(name: ErrorPageName): string {
+  const { title, words } = errorPages[name]
   return (
     '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
@@ -64,14 +64,14 @@ export function htmlOf(name: AnswerName): string {
 }
 
 /** The same for programs, in the format of the API's own errors. */
-export function jsonOf(name: AnswerName, status: number): string {
-  const { code, title, words } = answers[name]
+export function jsonOf(name: ErrorPageName, status: number): string {
+  const { code, title, words } = errorPages[name]
   const problem = { type: 'about:blank', title, status, code, detail: words, request_id: '%[var(txn.id)]' }
   return JSON.stringify(problem)
 }
 
 /** What HAProxy finds no answer to; other answers are given by rules. */
-const errors: [name: AnswerName, status: number][] = [
+const errors: [name: ErrorPageName, status: number][] = [
   ['broken', 502],
   ['unready', 503],
   ['slow', 504],

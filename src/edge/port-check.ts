@@ -20,7 +20,7 @@ export interface PortTarget {
 }
 
 /** `none`: there was no HTTP or TLS response; the connection was refused, cut or silent. */
-export type Answerer = 'this edge' | 'another program' | 'none'
+export type PortOwner = 'this edge' | 'another program' | 'none'
 
 const answerMs = 3_000
 const longestAnswer = 64
@@ -46,7 +46,11 @@ export function proofBackend({ key }: Proof): string {
 }
 
 /** Sends one request on a new connection. Rejects only with the signal. */
-export async function findAnswerer(target: PortTarget, proof: Proof, signal: AbortSignal): Promise<Answerer> {
+export async function findPortOwner(
+  target: PortTarget,
+  proof: Proof,
+  signal: AbortSignal,
+): Promise<PortOwner> {
   const path = `/${randomBytes(16).toString('hex')}`
   const expected = createHmac('sha256', Buffer.from(proof.key, 'base64')).update(path).digest('hex')
   try {

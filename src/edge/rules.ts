@@ -4,7 +4,7 @@
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { limitRules, rateRouting } from './limits.ts'
-import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
+import { type ErrorPageName, htmlOf, jsonOf } from './pages.ts'
 import { proofBackend, proofRouting } from './port-check.ts'
 
 /** With its head it fits into a buffer of HAProxy. */
@@ -34,7 +34,7 @@ export function routing(files: EdgeFiles): string {
 type AnsweringParts = Pick<Frame, 'httpsPort' | 'proof'>
 
 /** The edge's own responses, as backends: a rule that is not evaluated costs nothing. */
-export function answeringBackends(files: EdgeFiles, { httpsPort, proof }: AnsweringParts): string {
+export function errorBackends(files: EdgeFiles, { httpsPort, proof }: AnsweringParts): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
   return `backend challenge
@@ -44,16 +44,16 @@ backend tohttps
  http-request redirect location https://%[var(txn.host)]${port}%[pathq] code 308
 
 backend large
-${answering('large', 413)}
+${errorResponses('large', 413)}
 
 backend nohost
-${answering('unknown', 404)}
+${errorResponses('unknown', 404)}
 
 backend hasty
-${answering('hasty', 429)}
+${errorResponses('hasty', 429)}
 
 backend suspended
-${answering('suspended', 503)}
+${errorResponses('suspended', 503)}
 
 ${proofBackend(proof)}`
 }
@@ -200,7 +200,7 @@ function logFormat(scheme: 'http' | 'https'): string {
 const retryAfter: Record<number, number> = { 429: 10, 503: 60 }
 
 /** An answer of the edge's own. */
-export function answering(name: AnswerName, status: number): string {
+export function errorResponses(name: ErrorPageName, status: number): string {
   const wait = retryAfter[status]
   const more = `hdr cache-control no-store${wait ? ` hdr retry-after ${wait}` : ''}`
   const json = `content-type application/problem+json lf-string ${quoted(jsonOf(name, status))}`

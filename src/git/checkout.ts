@@ -3,7 +3,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'
-import { findCommit, noDefaultBranch, type Wanted } from './commit.ts'
+import { type CommitRequest, findCommit, noDefaultBranch } from './commit.ts'
 import { type Credentials, checkCredentials, createMask } from './credentials.ts'
 import { writingEnvironment } from './environment.ts'
 import { openHistory } from './history.ts'
@@ -56,7 +56,7 @@ export async function checkoutSource(request: CheckoutRequest): Promise<BranchCh
   const wanted = request.branch === null ? null : checkBranch(request.branch)
   const branch = wanted ?? (await readDefaultBranch(request, commit !== null))
   onLine(`cloning ${repository.url} ${commit === null ? `branch ${branch}` : `commit ${commit}`}`)
-  const checkout = await checkoutTree({ ...request, wanted: { branch, commit } as Wanted, depth: 0 })
+  const checkout = await checkoutTree({ ...request, wanted: { branch, commit } as CommitRequest, depth: 0 })
   onLine(createMask(credentials)(`checked out ${title(checkout)}`))
   return { ...checkout, branch }
 }
@@ -76,7 +76,7 @@ async function readDefaultBranch(request: CheckoutRequest, isOptional: boolean):
 }
 
 interface Tree extends Omit<CheckoutRequest, 'branch' | 'commit'> {
-  wanted: Wanted
+  wanted: CommitRequest
   depth: number
 }
 
@@ -128,7 +128,7 @@ async function fetchCommitAs(tree: Tree, hash: 'sha1' | 'sha256'): Promise<strin
 }
 
 function isOtherHash(error: unknown): boolean {
-  return error instanceof GitError && /mismatched algorithms/.test(error.said.join('\n'))
+  return error instanceof GitError && /mismatched algorithms/.test(error.outputLines.join('\n'))
 }
 
 /** git that only writes files here, and so never gets the credentials. */

@@ -7,7 +7,7 @@ import { type Advertised, branchesOf, type Remote } from './remote.ts'
 import type { RepositoryUrl } from './repository.ts'
 
 /** A branch's head, or a commit, whole or abbreviated; a submodule knows no branch. */
-export type Wanted = { branch: string; commit: null } | { branch: string | null; commit: string }
+export type CommitRequest = { branch: string; commit: null } | { branch: string | null; commit: string }
 
 interface Places {
   remote: Remote
@@ -16,7 +16,7 @@ interface Places {
 }
 
 /** Resolves with the whole id of a commit that is here now. Throws `source_not_found`, or a GitError. */
-export async function findCommit(places: Places, wanted: Wanted): Promise<string> {
+export async function findCommit(places: Places, wanted: CommitRequest): Promise<string> {
   if (wanted.commit === null) return findHead(places, wanted.branch)
   for (const search of searches(places.remote, wanted)) {
     if (!(await cameBack(search()))) continue
@@ -58,7 +58,7 @@ async function cameBack(fetching: Promise<void>): Promise<boolean> {
     await fetching
     return true
   } catch (error) {
-    if (error instanceof GitError && refused.test(error.said.join('\n'))) return false
+    if (error instanceof GitError && refused.test(error.outputLines.join('\n'))) return false
     throw error
   }
 }

@@ -20,12 +20,12 @@ export interface GitRun {
 /** git ran and said no; `said` is what it printed, masked, without its counting. */
 export class GitError extends Error {
   readonly code = 'git_failed'
-  readonly said: string[]
+  readonly outputLines: string[]
 
   constructor(command: string, said: string[]) {
     super(`git ${command} failed: ${said.at(-1) ?? 'no output'}`)
     this.name = 'GitError'
-    this.said = said
+    this.outputLines = said
   }
 }
 

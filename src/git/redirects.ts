@@ -40,7 +40,7 @@ async function redirectOf(target: Target, look: Run<unknown>): Promise<Target | 
     if (error instanceof Error) throw error
     return null
   }
-  const location = error.said.findLast((line) => header.test(line))?.match(header)?.[1]
+  const location = error.outputLines.findLast((line) => header.test(line))?.match(header)?.[1]
   return location === undefined ? null : nextTarget(target, location)
 }
 
@@ -62,5 +62,7 @@ function nextTarget({ repository, credentials }: Target, location: string): Targ
 }
 
 function isRedirect(error: unknown): boolean {
-  return error instanceof GitError && error.said.some((line) => /returned error: 30[1278]\b/.test(line))
+  return (
+    error instanceof GitError && error.outputLines.some((line) => /returned error: 30[1278]\b/.test(line))
+  )
 }

@@ -34,7 +34,7 @@ export function toFailure(
 ): unknown {
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
-  const said = error.said.join('\n')
+  const said = error.outputLines.join('\n')
   const isRefused = looksPrivate.test(said) && !isAway.test(said)
   const advice = isRefused ? `; ${adviceFor(repository, credentials)}` : ''
   return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
@@ -47,7 +47,7 @@ export function toSourceFailure(error: unknown): unknown {
   return new Failure('source_invalid', `the commit cannot be checked out: ${reasonOf(error)}`)
 }
 
-function isDiskFull({ said }: GitError): boolean {
+function isDiskFull({ outputLines: said }: GitError): boolean {
   return said.some((line) => /No space left on device|Disk quota exceeded/.test(line))
 }
 
@@ -55,7 +55,7 @@ function diskFull(): Failure {
   return new Failure('insufficient_storage', 'the disk is full: the source does not fit')
 }
 
-function reasonOf({ said }: GitError): string {
+function reasonOf({ outputLines: said }: GitError): string {
   const fatal = said.findLast((line) => /^(fatal|error): /.test(line)) ?? said.at(-1) ?? 'git gave no reason'
   const remote = said.find((line) => /^remote: +\S/.test(line))
   // ssh says why in a line of its own, before git says that it could not read.

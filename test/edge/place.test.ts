@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileNameOf, keepSecret, openEdgeFiles } from '../../src/edge/files.ts'
+import { fileNameOf, loadOrCreateSecret, openEdgeFiles } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('a host is the name of its file, one that is too long by its hash', () => {
@@ -30,12 +30,12 @@ for (const [what, name] of Object.entries(unusable)) {
 test('the secret is made once, for nobody else, and again where it was cut', (t) => {
   const place = openEdgeFiles(temporaryDirectory(t))
   const path = join(place.directory, 'secret')
-  const secret = keepSecret(place)
+  const secret = loadOrCreateSecret(place)
   assert.match(secret, /^[0-9a-f]{48}$/)
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.equal(keepSecret(place), secret)
+  assert.equal(loadOrCreateSecret(place), secret)
   writeFileSync(path, secret.slice(0, 20))
-  const next = keepSecret(place)
+  const next = loadOrCreateSecret(place)
   assert.match(next, /^[0-9a-f]{48}$/)
   assert.notEqual(next, secret)
 })

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { hasIpv6 } from '../../src/edge/files.ts'
 import type { Frame } from '../../src/edge/frame.ts'
-import { findAnswerer, proofOf } from '../../src/edge/port-check.ts'
+import { findPortOwner, proofOf } from '../../src/edge/port-check.ts'
 import { startEdge } from '../support/running-edge.ts'
 
 const { signal } = new AbortController()
@@ -21,7 +21,7 @@ async function listen(t: TestContext, server: Server): Promise<number> {
 async function answerers(t: TestContext, changed: Partial<Frame>, address?: string): Promise<string[]> {
   const { frame } = await startEdge(t, changed)
   const targets = [at(frame.httpPort, false, address), at(frame.httpsPort, true, address)]
-  return Promise.all(targets.map((target) => findAnswerer(target, proof, signal)))
+  return Promise.all(targets.map((target) => findPortOwner(target, proof, signal)))
 }
 
 const own = ['this edge', 'this edge']
@@ -41,7 +41,7 @@ test('the edge is recognized while it refuses an address that sends too many req
   const statuses = []
   for (let count = 0; count < 30; count++) statuses.push((await edge.ask('unknown.test')).status)
   assert.equal(statuses.at(-1), 429)
-  assert.equal(await findAnswerer(at(edge.frame.httpPort, false), proof, signal), 'this edge')
+  assert.equal(await findPortOwner(at(edge.frame.httpPort, false), proof, signal), 'this edge')
 })
 
 test('an edge with another secret is another program', async (t) => {
@@ -64,16 +64,16 @@ test('whatever else answers is another program: HTTP, no HTTP at all, an answer 
   const greeting = createServer((socket) => socket.on('error', () => undefined).end('220 mail\r\n'))
   for (const server of [copying, endless, greeting]) {
     const port = await listen(t, server)
-    assert.equal(await findAnswerer(at(port, false), proof, signal), 'another program')
-    assert.equal(await findAnswerer(at(port, true), proof, signal), 'another program')
+    assert.equal(await findPortOwner(at(port, false), proof, signal), 'another program')
+    assert.equal(await findPortOwner(at(port, true), proof, signal), 'another program')
   }
 })
 
 test('a port without a listener, or with one that hangs up, is answered by none', async (t) => {
   const cutting = createServer((socket) => socket.on('error', () => undefined).resetAndDestroy())
   const port = await listen(t, cutting)
-  assert.equal(await findAnswerer(at(port, false), proof, signal), 'none')
-  assert.equal(await findAnswerer(at(port, true), proof, signal), 'none')
+  assert.equal(await findPortOwner(at(port, false), proof, signal), 'none')
+  assert.equal(await findPortOwner(at(port, true), proof, signal), 'none')
   await new Promise((resolve) => cutting.close(resolve))
-  assert.equal(await findAnswerer(at(port, false), proof, signal), 'none')
+  assert.equal(await findPortOwner(at(port, false), proof, signal), 'none')
 })

@@ -29,7 +29,7 @@ export interface LimitCounts {
 }
 
 /** Where the kernel shows control groups and processes. */
-export interface Places {
+export interface CgroupPaths {
   cgroups: string
   proc: string
 }
@@ -58,7 +58,7 @@ const maxRounds = 100
 export function openBuildCgroup(
   name: string,
   limits: BuildLimits,
-  places: Places = { cgroups: '/sys/fs/cgroup', proc: '/proc' },
+  places: CgroupPaths = { cgroups: '/sys/fs/cgroup', proc: '/proc' },
 ): BuildCgroup {
   const isUnified = existsSync(join(places.cgroups, 'cgroup.controllers'))
   const trees = isUnified ? [{ controller: '', root: places.cgroups }] : treesOfVersion1(places.cgroups)
@@ -134,7 +134,7 @@ function unifiedSettings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
 async function adopt(
   trees: Tree[],
   name: string,
-  places: Places,
+  places: CgroupPaths,
   { pids }: BuildLimits,
   first: number,
 ): Promise<number> {
@@ -187,7 +187,7 @@ async function processesOf(directory: string): Promise<number[]> {
   return text.split('\n').filter(Boolean).map(Number)
 }
 
-async function move(members: number[], trees: Tree[], name: string, { proc }: Places): Promise<void> {
+async function move(members: number[], trees: Tree[], name: string, { proc }: CgroupPaths): Promise<void> {
   const groups = await Promise.all(trees.map(({ root }) => open(join(root, name, 'cgroup.procs'), 'w')))
   try {
     for (const pid of members) {

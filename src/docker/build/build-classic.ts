@@ -25,7 +25,7 @@ import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLeftovers, createBuildLeftovers } from './classic-leftovers.ts'
 import { killOrphans } from './orphaned-steps.ts'
-import { tidied } from './when-idle.ts'
+import { withCleanup } from './when-idle.ts'
 
 const mebibyte = 1024 * 1024
 const cpuperiod = 100_000
@@ -37,7 +37,7 @@ export interface ClassicOptions {
 }
 
 export function createClassic(engine: Engine, options: ClassicOptions): Builder {
-  return tidied(classicDriver(engine, options), options.cache)
+  return withCleanup(classicDriver(engine, options), options.cache)
 }
 
 export interface ClassicDriverOptions extends Pick<ClassicOptions, 'owner' | 'guard'> {

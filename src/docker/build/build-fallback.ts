@@ -1,7 +1,7 @@
 // Builds by BuildKit, and by the engine's classic builder while BuildKit hangs: restarting the engine, the
 // only cure, would interrupt every service.
 import { Failure } from '../../errors.ts'
-import { needOfBuildKit } from '../dockerfile/dockerfile-needs.ts'
+import { buildKitFeature } from '../dockerfile/dockerfile-needs.ts'
 import type { Engine } from '../engine/client.ts'
 import type { Owner } from '../engine/names.ts'
 import type { Builder, BuildRequest } from './build.ts'
@@ -10,7 +10,7 @@ import { classicDriver } from './build-classic.ts'
 import type { BuildGuard } from './build-guard.ts'
 import { buildKitDriver } from './build-kit.ts'
 import { BuilderHangs, type BuilderWatch } from './builder-watch.ts'
-import { betweenBuilds } from './when-idle.ts'
+import { whenBuildsIdle } from './when-idle.ts'
 
 interface FallbackOptions {
   owner: Owner
@@ -23,9 +23,9 @@ interface FallbackOptions {
 export function createFallback(engine: Engine, { owner, guard, cache, watch }: FallbackOptions): Builder {
   const buildKit = buildKitDriver(engine, { owner, guard })
   const classic = classicDriver(engine, { owner, guard, check: refuseNeed })
-  // Both builders share one `betweenBuilds`: a process that one of them kills as left over could be a step of
+  // Both builders share one `whenBuildsIdle`: a process that one of them kills as left over could be a step of
   // the other's build.
-  const run = betweenBuilds(async () => {
+  const run = whenBuildsIdle(async () => {
     await buildKit.tidy()
     await classic.tidy()
   })
@@ -48,7 +48,7 @@ export function createFallback(engine: Engine, { owner, guard, cache, watch }: F
 }
 
 function refuseNeed(dockerfile: string): void {
-  const need = needOfBuildKit(dockerfile)
+  const need = buildKitFeature(dockerfile)
   if (need === null) return
   throw new Failure(
     'builder_hangs',

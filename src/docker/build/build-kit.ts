@@ -20,7 +20,7 @@ import { type BuildLine, createBuildLog } from './build-log.ts'
 import { openBuildSession } from './build-session.ts'
 import { type BuildStatus, decodeBuildStatus } from './build-status.ts'
 import { killOrphans } from './orphaned-steps.ts'
-import { tidied } from './when-idle.ts'
+import { withCleanup } from './when-idle.ts'
 
 /** One line of the answer: progress, the result, or the error. */
 type Message = { error?: string } & (
@@ -36,7 +36,7 @@ export interface BuildKitOptions {
 }
 
 export function createBuildKit(engine: Engine, options: BuildKitOptions): Builder {
-  return tidied(buildKitDriver(engine, options), options.cache)
+  return withCleanup(buildKitDriver(engine, options), options.cache)
 }
 
 export function buildKitDriver(

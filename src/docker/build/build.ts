@@ -1,8 +1,8 @@
 // What it is to build an image from a directory: the contract of all builders, and what they share of it.
 // A build that fails still answers 200: the error is one of the lines of the answer.
 import { type BuildContext, openBuildContext } from '../dockerfile/build-context.ts'
-import { refuseHostOnlySources } from '../dockerfile/dockerfile-sources.ts'
-import { requireStage } from '../dockerfile/dockerfile-stages.ts'
+import { assertPublicSources } from '../dockerfile/dockerfile-sources.ts'
+import { assertStageExists } from '../dockerfile/dockerfile-stages.ts'
 import { withHeredocAdvice } from '../dockerfile/heredocs.ts'
 import { type Engine, toFailure } from '../engine/client.ts'
 import { buildHost, type Owner } from '../engine/names.ts'
@@ -89,8 +89,8 @@ export async function attempt<T>(
     request.signal.throwIfAborted()
     const editDockerfile = async (text: string) => {
       dockerfile = text
-      await refuseHostOnlySources(text, request.buildArgs)
-      if (request.target) requireStage(text, request.target)
+      await assertPublicSources(text, request.buildArgs)
+      if (request.target) assertStageExists(text, request.target)
       return edit(text)
     }
     const context = await openBuildContext({ ...request, editDockerfile, signal: packing.signal })

@@ -7,7 +7,7 @@ import type { BuildCache } from './build-cache.ts'
  * after the last one. If `work` rejects, it is retried at the next opportunity, and no build fails because
  * of it.
  */
-export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
+export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
   let running = 0
   let isDone = Promise.resolve()
   const doWork = () => {
@@ -26,7 +26,7 @@ export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promi
 }
 
 /** Wraps the driver with the work around its builds, of which several may run concurrently. */
-export function tidied(driver: BuildDriver, cache: BuildCache): Builder {
-  const run = betweenBuilds(driver.tidy)
+export function withCleanup(driver: BuildDriver, cache: BuildCache): Builder {
+  const run = whenBuildsIdle(driver.tidy)
   return { build: (request) => cache.during(() => run(() => driver.build(request))) }
 }

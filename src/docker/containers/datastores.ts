@@ -8,7 +8,7 @@ import { type Command, type Outcome, runInside } from '../exec/exec.ts'
 import { type InteractiveExec, type InteractiveOptions, openInteractive } from '../exec/interactive-exec.ts'
 import { type DatastoreSpec, wantedDatastore } from './datastore-spec.ts'
 import { ensureContainer } from './ensure-container.ts'
-import { findToChange } from './find-container.ts'
+import { findOwnOrRefuse } from './find-container.ts'
 import type { InstanceState } from './instance-state.ts'
 import { type Limits, limits } from './spec.ts'
 
@@ -43,7 +43,7 @@ export function openDatastores(engine: Engine, owner: Owner): Datastores {
   return {
     ensure: (spec, signal) => ensureContainer(site, wantedDatastore(owner, spec), signal),
     async limit(name, wanted) {
-      const found = await findToChange(site, name)
+      const found = await findOwnOrRefuse(site, name)
       if (!found) return false
       // Memory and swap are one change: on its own, either may contradict the other's present value.
       const change = limits(wanted, await engine.info())

@@ -5,7 +5,12 @@ import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { edgeKind, labelFilter, labels, type Owner, ownerLabels } from '../engine/names.ts'
 import { readLines } from '../logs/instance-log.ts'
-import { type Found, findToChange, removeContainer, type Site } from './find-container.ts'
+import {
+  type EngineScope,
+  findOwnOrRefuse,
+  type InspectedContainer,
+  removeContainer,
+} from './find-container.ts'
 
 export interface EdgeContainerSpec {
   image: string
@@ -42,7 +47,7 @@ export async function ensureEdgeContainer(
 ): Promise<EdgeEnd | null> {
   const site = { engine, owner }
   const name = edgeName(owner, spec.generation)
-  const found = await findToChange(site, name)
+  const found = await findOwnOrRefuse(site, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
   const hasRun = found !== null && found.info.State.Status !== 'created'
   const end = hasRun ? await endOf(engine, found) : null
@@ -63,8 +68,8 @@ export async function ensureEdgeContainer(
 
 /** Not there is fine. */
 export async function removeEdgeContainer(engine: Engine, owner: Owner, generation: number): Promise<void> {
-  const site: Site = { engine, owner }
-  const found = await findToChange(site, edgeName(owner, generation))
+  const site: EngineScope = { engine, owner }
+  const found = await findOwnOrRefuse(site, edgeName(owner, generation))
   if (found) await removeContainer(site, found)
 }
 
@@ -83,7 +88,7 @@ export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<
 /** Prevents restarts after its exit or a boot. A missing container is fine. */
 export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: number): Promise<void> {
   const name = edgeName(owner, generation)
-  const found = await findToChange({ engine, owner }, name)
+  const found = await findOwnOrRefuse({ engine, owner }, name)
   if (!found || found.info.HostConfig.RestartPolicy?.Name === 'no') return
   await engine.call(`update ${name}`, (abortSignal) =>
     found.container.update({ RestartPolicy: { Name: 'no' }, abortSignal }),
@@ -96,7 +101,7 @@ export async function edgeImageOf(
   owner: Owner,
   generation: number,
 ): Promise<{ name: string; id: string } | null> {
-  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
+  const found = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
   return found && { name: found.info.Config.Image, id: found.info.Image }
 }
 
@@ -114,21 +119,21 @@ export async function readEdgeImage(
 
 /** What it wrote last, oldest first; nothing when it is gone. */
 export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
-  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
+  const found = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
   return found ? outputOf(engine, found) : ''
 }
 
 /** How often Docker has restarted the container automatically since its creation. */
 export async function edgeRestarts(engine: Engine, owner: Owner, generation: number): Promise<number> {
-  return (await findToChange({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
+  return (await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
 }
 
-async function endOf(engine: Engine, found: Found): Promise<EdgeEnd> {
+async function endOf(engine: Engine, found: InspectedContainer): Promise<EdgeEnd> {
   const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.info.State
   return { exitCode, isOutOfMemory, output: await outputOf(engine, found).catch(() => '') }
 }
 
-async function outputOf(engine: Engine, found: Found): Promise<string> {
+async function outputOf(engine: Engine, found: InspectedContainer): Promise<string> {
   const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
   const body = await engine.call('read the log of the edge', (abortSignal) =>
     found.container.logs({ ...query, abortSignal }),

@@ -7,7 +7,12 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { acceptStatus, hasStatus } from '../engine/client.ts'
 import { labels } from '../engine/names.ts'
 import { endStaleTask, hasTask, isTaskLeft } from '../engine/stale-task.ts'
-import { type Found, findToChange, removeContainer, type Site } from './find-container.ts'
+import {
+  type EngineScope,
+  findOwnOrRefuse,
+  type InspectedContainer,
+  removeContainer,
+} from './find-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import { noShell } from './missing-shell.ts'
 import type { RestartPolicy, WantedContainer } from './spec.ts'
@@ -18,7 +23,7 @@ const maxAttempts = 50
 const attemptEveryMs = 100
 
 export async function ensureContainer(
-  site: Site,
+  site: EngineScope,
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<InstanceState> {
@@ -34,8 +39,8 @@ export async function ensureContainer(
  * Returns the container created from this request. Removes a dead container or one created from another
  * request, and returns null.
  */
-async function adopt(site: Site, wanted: WantedContainer): Promise<Container | null> {
-  const found = await findToChange(site, wanted.name)
+async function adopt(site: EngineScope, wanted: WantedContainer): Promise<Container | null> {
+  const found = await findOwnOrRefuse(site, wanted.name)
   if (found === null) return null
   const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
   if (isSame && toInstanceState(found.info).state !== 'dead') {
@@ -50,7 +55,7 @@ async function adopt(site: Site, wanted: WantedContainer): Promise<Container | n
  * Refuses a container that Docker reports as "created" although its command has already started. The engine
  * was killed before it recorded the start, and would run the command a second time.
  */
-async function requireNotBegun(site: Site, found: Found): Promise<void> {
+async function requireNotBegun(site: EngineScope, found: InspectedContainer): Promise<void> {
   if (found.info.State.Status !== 'created') return
   if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
   // The engine answers when no start is in progress: a task that still exists belongs to no start.
@@ -66,7 +71,7 @@ async function requireNotBegun(site: Site, found: Found): Promise<void> {
  * Whether the restarted engine found a task of the container: it has opened a log although it recorded no
  * start, and it has refused no start. If the task is gone by now, it has run.
  */
-function wasRestored({ info }: Found): boolean {
+function wasRestored({ info }: InspectedContainer): boolean {
   return info.LogPath !== '' && info.State.Error === ''
 }
 
@@ -78,7 +83,7 @@ const begunUnseen =
  * waits for the response: a container that is being created is in no list, so it could not be removed.
  */
 async function create(
-  { engine }: Site,
+  { engine }: EngineScope,
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<Container | null> {
@@ -95,7 +100,12 @@ async function create(
   }
 }
 
-async function bringUp(site: Site, container: Container, wanted: WantedContainer, signal?: AbortSignal) {
+async function bringUp(
+  site: EngineScope,
+  container: Container,
+  wanted: WantedContainer,
+  signal?: AbortSignal,
+) {
   const found = await lookAgain(site, container)
   const { state, restart } = toInstanceState(found.info)
   if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
@@ -105,8 +115,8 @@ async function bringUp(site: Site, container: Container, wanted: WantedContainer
 }
 
 async function startOrDiscard(
-  site: Site,
-  found: Found,
+  site: EngineScope,
+  found: InspectedContainer,
   { runsOnce }: WantedContainer,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -135,7 +145,11 @@ export interface StartOptions {
 }
 
 /** Ends a task that a killed engine left behind first. */
-export async function startContainer(site: Site, found: Found, options: StartOptions = {}): Promise<void> {
+export async function startContainer(
+  site: EngineScope,
+  found: InspectedContainer,
+  options: StartOptions = {},
+): Promise<void> {
   const { container, info } = found
   const start = () =>
     site.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
@@ -155,13 +169,17 @@ export async function startContainer(site: Site, found: Found, options: StartOpt
   }
 }
 
-export async function applyRestart({ engine }: Site, { container, info }: Found, policy: RestartPolicy) {
+export async function applyRestart(
+  { engine }: EngineScope,
+  { container, info }: InspectedContainer,
+  policy: RestartPolicy,
+) {
   const change = { RestartPolicy: { Name: policy } }
   await engine.call(`set the restart policy of ${info.Name}`, () => container.update(change))
 }
 
-async function lookAgain(site: Site, container: Container): Promise<Found> {
-  const found = await findToChange(site, container.id)
+async function lookAgain(site: EngineScope, container: Container): Promise<InspectedContainer> {
+  const found = await findOwnOrRefuse(site, container.id)
   if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
   return found
 }

@@ -7,7 +7,7 @@ import { isOurs, type Owner } from '../engine/names.ts'
 import { endStaleTask } from '../engine/stale-task.ts'
 
 /** Where instances live and to whom they belong. */
-export interface Site {
+export interface EngineScope {
   engine: Engine
   owner: Owner
 }
@@ -15,19 +15,19 @@ export interface Site {
 /**
  * An inspected container. `container` uses its id, because the name may belong to another container by now.
  */
-export interface Found {
+export interface InspectedContainer {
   container: Container
   info: ContainerInspectInfo
 }
 
 /** Null if no container of this server has that name or id. */
-export async function findOwn(site: Site, name: string): Promise<Found | null> {
+export async function findOwn(site: EngineScope, name: string): Promise<InspectedContainer | null> {
   const found = await find(site, name)
   return found && isOurs(site.owner, found.info.Config.Labels) ? found : null
 }
 
 /** Null if the name is free; throws `docker_error` if a foreign container has it. */
-export async function findToChange(site: Site, name: string): Promise<Found | null> {
+export async function findOwnOrRefuse(site: EngineScope, name: string): Promise<InspectedContainer | null> {
   const found = await find(site, name)
   if (found === null || isOurs(site.owner, found.info.Config.Labels)) return found
   throw new Failure(
@@ -37,7 +37,10 @@ export async function findToChange(site: Site, name: string): Promise<Found | nu
 }
 
 /** Kills and removes it, with its anonymous volumes. Gone already, or about to be, is fine. */
-export async function removeContainer({ engine }: Site, { container, info }: Found): Promise<void> {
+export async function removeContainer(
+  { engine }: EngineScope,
+  { container, info }: InspectedContainer,
+): Promise<void> {
   const removal = engine.call(`remove ${info.Name}`, (abortSignal) =>
     container.remove({ force: true, v: true, abortSignal }),
   )
@@ -46,7 +49,7 @@ export async function removeContainer({ engine }: Site, { container, info }: Fou
   if (info.State.Status === 'created') await endStaleTask(info.Id)
 }
 
-async function find({ engine }: Site, name: string): Promise<Found | null> {
+async function find({ engine }: EngineScope, name: string): Promise<InspectedContainer | null> {
   const { docker, call } = engine
   const inspection = call(`inspect ${name}`, (abortSignal) =>
     docker.getContainer(name).inspect({ abortSignal }),

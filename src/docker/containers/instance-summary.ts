@@ -3,7 +3,7 @@
 import type { Engine } from '../engine/client.ts'
 import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
 
-export interface InstanceGlance {
+export interface InstanceSummary {
   containerId: string
   name: string
   deployId: string
@@ -14,11 +14,11 @@ export interface InstanceGlance {
 }
 
 /** Every instance there is, in no order. Throws `docker_unavailable`, and the signal's reason. */
-export async function glanceAtInstances(
+export async function summarizeInstances(
   { docker, call }: Engine,
   owner: Owner,
   signal: AbortSignal,
-): Promise<InstanceGlance[]> {
+): Promise<InstanceSummary[]> {
   const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
   const found = await call(
     'look at instances',

@@ -13,11 +13,17 @@ import {
 } from '../engine/names.ts'
 import { runsInit } from '../images/image-init.ts'
 import { followLog, type LogSource, readLines } from '../logs/instance-log.ts'
-import { createLogPlace, type LogPlace } from '../logs/log-cursor.ts'
+import { createLogCursor, type LogCursor } from '../logs/log-cursor.ts'
 import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
-import { type Found, findOwn, findToChange, removeContainer, type Site } from './find-container.ts'
+import {
+  type EngineScope,
+  findOwn,
+  findOwnOrRefuse,
+  type InspectedContainer,
+  removeContainer,
+} from './find-container.ts'
 import { settleExit } from './instance-exit.ts'
 import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
 import { type InstanceUsage, measureUsage } from './instance-usage.ts'
@@ -53,7 +59,7 @@ export interface Instances {
   tail(name: string, lines: number, since?: string | null): Promise<LogLine[]>
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>
   /** The same from that place on, which it keeps; with the engine's own times. */
-  follow(name: string, place: LogPlace, signal: AbortSignal): AsyncIterable<TimedLine>
+  follow(name: string, place: LogCursor, signal: AbortSignal): AsyncIterable<TimedLine>
   /** Null when it does not run. */
   usage(name: string): Promise<InstanceUsage | null>
 }
@@ -123,14 +129,14 @@ function createNames() {
   }
 }
 
-async function existing(site: Site, name: string): Promise<Found> {
-  const found = await findToChange(site, name)
+async function existing(site: EngineScope, name: string): Promise<InspectedContainer> {
+  const found = await findOwnOrRefuse(site, name)
   if (found === null) throw new Failure('docker_error', `there is no container '${name}'`)
   return found
 }
 
-async function stop(site: Site, name: string, graceSeconds: number): Promise<void> {
-  const found = await findToChange(site, name)
+async function stop(site: EngineScope, name: string, graceSeconds: number): Promise<void> {
+  const found = await findOwnOrRefuse(site, name)
   if (found === null) return
   // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
   await applyRestart(site, found, 'no').catch(ignoreRefusal)
@@ -144,12 +150,12 @@ function ignoreRefusal(error: unknown): void {
   if (codeOf(error) !== 'docker_error') throw error
 }
 
-async function remove(site: Site, name: string): Promise<void> {
-  const found = await findToChange(site, name)
+async function remove(site: EngineScope, name: string): Promise<void> {
+  const found = await findOwnOrRefuse(site, name)
   if (found !== null) await removeContainer(site, found)
 }
 
-async function list(site: Site, filter: ListFilter): Promise<InstanceState[]> {
+async function list(site: EngineScope, filter: ListFilter): Promise<InstanceState[]> {
   const { docker, call } = site.engine
   const label = [...ownerFilter(site.owner), ...labelFilter(toLabels(filter))]
   const found = await call('list instances', (abortSignal) =>
@@ -167,7 +173,12 @@ function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Rec
   }
 }
 
-async function tail(site: Site, name: string, lines: number, since: string | null): Promise<LogLine[]> {
+async function tail(
+  site: EngineScope,
+  name: string,
+  lines: number,
+  since: string | null,
+): Promise<LogLine[]> {
   const found = await findOwn(site, name)
   if (found === null) return []
   const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
@@ -176,12 +187,12 @@ async function tail(site: Site, name: string, lines: number, since: string | nul
   return readLines((await orNull(body)) ?? new Uint8Array())
 }
 
-async function* logs(site: Site, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
-  const lines = followLog(logSource(site, name, signal), createLogPlace(), signal)
+async function* logs(site: EngineScope, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
+  const lines = followLog(logSource(site, name, signal), createLogCursor(), signal)
   for await (const line of lines) yield toLogLine(line)
 }
 
-function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
+function logSource(site: EngineScope, name: string, signal: AbortSignal): LogSource {
   async function open(since: string | undefined) {
     const found = await findOwn(site, name)
     if (found === null) return []
@@ -204,11 +215,11 @@ function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
 const from = (since: string | null) => (since === null ? {} : { since: Date.parse(since) / 1000 })
 const withTimes = { stdout: true, stderr: true, timestamps: true }
 
-async function usage(site: Site, name: string): Promise<InstanceUsage | null> {
+async function usage(site: EngineScope, name: string): Promise<InstanceUsage | null> {
   const found = await findOwn(site, name)
   return found?.info.State.Running ? measureUsage(site.engine, found.container) : null
 }
 
-function stateOf(found: Found | null): InstanceState | null {
+function stateOf(found: InspectedContainer | null): InstanceState | null {
   return found && toInstanceState(found.info)
 }

@@ -10,6 +10,6 @@ const notFoundExitCode = 127
 const initWords = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/
 
 /** By the end of a command that `sh` was to run, and the last lines of its log. */
-export function lacksShell({ exitCode }: Pick<ExitFacts, 'exitCode'>, lastLines: LogLine[]): boolean {
+export function isShellMissing({ exitCode }: Pick<ExitFacts, 'exitCode'>, lastLines: LogLine[]): boolean {
   return exitCode === notFoundExitCode && lastLines.some(({ line }) => initWords.test(line))
 }

@@ -7,11 +7,11 @@ import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
-import { findToChange, removeContainer, type Site } from './find-container.ts'
+import { type EngineScope, findOwnOrRefuse, removeContainer } from './find-container.ts'
 import { readOutput } from './one-shot-output.ts'
 import { confinement, type Limits, limits } from './spec.ts'
 
-export interface ToolSpec extends Limits {
+export interface OneShotSpec extends Limits {
   /** The actor's that uses it; one at a time. */
   id: string
   image: string
@@ -22,14 +22,14 @@ export interface ToolSpec extends Limits {
   beside: string | null
 }
 
-export interface ToolStreams {
+export interface OneShotStreams {
   /** What it reads. */
   input?: AsyncIterable<Uint8Array>
   /** Receives the tool's output piece by piece, each piece only after the previous one has been consumed. */
   output?: (piece: Uint8Array) => Promise<void>
 }
 
-export interface ToolOutcome {
+export interface OneShotOutcome {
   exitCode: number
   /** Killed at its memory limit. */
   isOutOfMemory: boolean
@@ -39,9 +39,9 @@ export interface ToolOutcome {
   stderr: string
 }
 
-export interface Tools {
+export interface OneShotContainers {
   /** Runs one to its end. Throws `docker_error`, `docker_unavailable`, and what the streams throw. */
-  run(spec: ToolSpec, streams: ToolStreams, signal: AbortSignal): Promise<ToolOutcome>
+  run(spec: OneShotSpec, streams: OneShotStreams, signal: AbortSignal): Promise<OneShotOutcome>
   /** Ends and removes what may be left of that actor's. */
   remove(id: string): Promise<void>
 }
@@ -50,7 +50,7 @@ const endMs = 60_000
 const createAttempts = 50
 const createAgainMs = 100
 
-export function openTools(engine: Engine, owner: Owner): Tools {
+export function openOneShotContainers(engine: Engine, owner: Owner): OneShotContainers {
   const site = { engine, owner }
   return {
     run: (spec, streams, signal) => runTool(site, spec, streams, signal),
@@ -58,7 +58,7 @@ export function openTools(engine: Engine, owner: Owner): Tools {
   }
 }
 
-async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal: AbortSignal) {
+async function runTool(site: EngineScope, spec: OneShotSpec, streams: OneShotStreams, signal: AbortSignal) {
   const { engine } = site
   await removeTool(site, spec.id)
   const options = toolOptions(site.owner, spec, await engine.info())
@@ -79,7 +79,7 @@ async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal:
 
 /** Retries while the name is in use: it stays in use for a moment after the previous tool was removed. */
 async function createTool(
-  { engine }: Site,
+  { engine }: EngineScope,
   id: string,
   options: ContainerCreateOptions,
   signal: AbortSignal,
@@ -97,11 +97,11 @@ async function createTool(
 
 /** Attaches to the container before its start, so that no output is lost. */
 async function converse(
-  { engine }: Site,
+  { engine }: EngineScope,
   container: Container,
-  { input, output }: ToolStreams,
+  { input, output }: OneShotStreams,
   signal: AbortSignal,
-): Promise<Pick<ToolOutcome, 'stdout' | 'stderr'>> {
+): Promise<Pick<OneShotOutcome, 'stdout' | 'stderr'>> {
   const how = { stream: true, hijack: true, stdin: true, stdout: true, stderr: true }
   const stream = (await engine.call(
     'attach to a tool',
@@ -153,7 +153,7 @@ function drained(stream: Duplex): Promise<void> {
   })
 }
 
-function toolOptions(owner: Owner, spec: ToolSpec, host: { cpus: number }) {
+function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
   const [program, ...words] = spec.argv
   return {
     name: toolName(owner, spec.id),
@@ -177,7 +177,7 @@ function toolOptions(owner: Owner, spec: ToolSpec, host: { cpus: number }) {
   }
 }
 
-async function removeTool(site: Site, id: string): Promise<void> {
-  const found = await findToChange(site, toolName(site.owner, id))
+async function removeTool(site: EngineScope, id: string): Promise<void> {
+  const found = await findOwnOrRefuse(site, toolName(site.owner, id))
   if (found) await removeContainer(site, found)
 }

@@ -17,7 +17,7 @@ export async function ensureVolume(
   name: string,
   marks: Record<string, string> = {},
 ): Promise<Volume & { isNew: boolean }> {
-  const found = await findToChange(engine, owner, name)
+  const found = await findOwnOrRefuse(engine, owner, name)
   const volume = requireOurs(owner, found ?? (await create(engine, owner, name, marks)))
   return { ...toVolume(volume), isNew: found === null }
 }
@@ -65,7 +65,7 @@ export function volumeExists(code: 'volume_exists' | 'conflict', name: string): 
  * is fine; a volume in use is refused with `docker_error`.
  */
 export async function removeVolume(engine: Engine, owner: Owner, name: string, id?: string): Promise<void> {
-  const found = id === undefined ? await findToChange(engine, owner, name) : await inspect(engine, name)
+  const found = id === undefined ? await findOwnOrRefuse(engine, owner, name) : await inspect(engine, name)
   if (found === null) return
   if (id !== undefined && !(isOurs(owner, found.Labels) && found.Labels?.[labels.id] === id)) return
   const removal = engine.call(`remove the volume ${name}`, (abortSignal) =>
@@ -86,7 +86,7 @@ async function create({ call, docker }: Engine, owner: Owner, name: string, mark
   return call(`inspect the volume ${name}`, (abortSignal) => docker.getVolume(name).inspect({ abortSignal }))
 }
 
-async function findToChange(engine: Engine, owner: Owner, name: string) {
+async function findOwnOrRefuse(engine: Engine, owner: Owner, name: string) {
   const found = await inspect(engine, name)
   return found && requireOurs(owner, found)
 }

@@ -17,7 +17,7 @@ const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
 /** As the Dockerfile has it (`RUN --mount`); null when the classic builder will do. Throws `build_failed`. */
-export function needOfBuildKit(dockerfile: string): string | null {
+export function buildKitFeature(dockerfile: string): string | null {
   const frontend = frontendOf(dockerfile)
   if (frontend !== null && !usualFrontend.test(frontend)) return `# syntax=${frontend}`
   const escapeChar = /^#\s*escape\s*=\s*`/im.test(dockerfile) ? '`' : '\\'

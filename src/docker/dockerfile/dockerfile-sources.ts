@@ -15,7 +15,7 @@ type Resolve = (host: string) => Promise<string[]>
 const resolveAll: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
 /** Throws `build_failed` when an `ADD` names such an address. Each character of the text is a byte. */
-export async function refuseHostOnlySources(
+export async function assertPublicSources(
   text: string,
   buildArgs: Record<string, string>,
   resolve: Resolve = resolveAll,

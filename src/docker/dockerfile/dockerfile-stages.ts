@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { stagesOf } from './dockerfile.ts'
 
 /** Throws `build_failed` with the stages that exist. As in Docker, case does not matter. */
-export function requireStage(text: string, target: string): void {
+export function assertStageExists(text: string, target: string): void {
   const names = stagesOf(text)
   if (names.some((name) => name.toLowerCase() === target.toLowerCase())) return
   const known =

@@ -40,12 +40,12 @@ export async function listForeignObjects(engine: Engine, owner: Owner): Promise<
 }
 
 /** For example `container berth-web-…-0`. */
-export function textOf({ kind, name }: ForeignObject): string {
+export function describeObject({ kind, name }: ForeignObject): string {
   return `${kind} ${name}`
 }
 
 function byText(one: ForeignObject, other: ForeignObject): number {
-  return textOf(one) < textOf(other) ? -1 : 1
+  return describeObject(one) < describeObject(other) ? -1 : 1
 }
 
 type Marks = Record<string, string> | null | undefined

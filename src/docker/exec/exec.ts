@@ -4,7 +4,7 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
-import { findOwn, type Site } from '../containers/find-container.ts'
+import { type EngineScope, findOwn } from '../containers/find-container.ts'
 
 export interface Command {
   argv: string[]
@@ -24,7 +24,7 @@ const endMs = 10_000
 
 /** Runs a short command to its end. Throws `docker_error` when the container does not run. */
 export async function runInside(
-  site: Site,
+  site: EngineScope,
   name: string,
   { argv, env = {} }: Command,
   { signal, timeoutMs = 30_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},

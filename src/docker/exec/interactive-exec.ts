@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Container, Exec } from 'dockerode'
 import { Failure } from '../../errors.ts'
-import { findOwn, type Site } from '../containers/find-container.ts'
+import { type EngineScope, findOwn } from '../containers/find-container.ts'
 import { toFailure } from '../engine/client.ts'
 import { type Command, exitCodeOf } from './exec.ts'
 import { createFrameSplitter, type OutputStream } from './frame-splitter.ts'
@@ -71,7 +71,7 @@ exec "$@"`
 
 /** Throws `docker_error` when the container does not run, `docker_unavailable`. */
 export async function openInteractive(
-  site: Site,
+  site: EngineScope,
   name: string,
   command: Command,
   options: InteractiveOptions,
@@ -104,7 +104,12 @@ interface Started {
   stream: Socket
 }
 
-async function start(site: Site, container: Container, { argv, env = {} }: Command, isTerminal: boolean) {
+async function start(
+  site: EngineScope,
+  container: Container,
+  { argv, env = {} }: Command,
+  isTerminal: boolean,
+) {
   return site.engine.call(`run ${argv[0]}`, async (abortSignal): Promise<Started> => {
     const exec = await container.exec({
       Cmd: argv,
@@ -121,7 +126,7 @@ async function start(site: Site, container: Container, { argv, env = {} }: Comma
 }
 
 /** Resolves when the script runs: a command must not start before something can end it. */
-async function openLifeline(site: Site, container: Container, id: string): Promise<Socket> {
+async function openLifeline(site: EngineScope, container: Container, id: string): Promise<Socket> {
   const argv = ['sh', '-c', lifelineScript, 'lifeline', id]
   const { stream } = await start(site, container, { argv }, false)
   return site.engine.call('start a lifeline', (abortSignal) => untilUp(stream, abortSignal))
@@ -141,7 +146,7 @@ function untilUp(stream: Socket, abortSignal: AbortSignal): Promise<Socket> {
 }
 
 function attach(
-  site: Site,
+  site: EngineScope,
   { exec, stream, lifeline }: Started & { lifeline: Socket },
   { terminal, wrote, ended, failed }: InteractiveOptions,
 ): InteractiveExec {
@@ -174,13 +179,13 @@ function attach(
   }
 }
 
-function exitOf({ engine }: Site, exec: Exec): Promise<number> {
+function exitOf({ engine }: EngineScope, exec: Exec): Promise<number> {
   const inspect = (abortSignal: AbortSignal) => exitCodeOf(exec, abortSignal)
   return engine.call('inspect a command', inspect, { timeoutMs: inspectMs })
 }
 
 /** One request at a time, always with the newest size. A failure is ignored: only the layout suffers. */
-function createResizer({ engine }: Site, exec: Exec) {
+function createResizer({ engine }: EngineScope, exec: Exec) {
   let wanted: TerminalSize | null = null
   let isBusy = false
 

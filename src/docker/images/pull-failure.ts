@@ -5,7 +5,7 @@ import { duration } from '../../quantities.ts'
 import { serverAddressOf } from './registry-credentials.ts'
 
 /** The request that failed. The message never contains the password, whatever the registry responds. */
-export interface Asked {
+export interface PulledImage {
   reference: string
   host: string
   credentials: { password: string } | null
@@ -14,7 +14,7 @@ export interface Asked {
 const maxReasonLength = 300
 
 // The first match counts. Addresses and names are removed before matching, because they may contain any word.
-const kinds: [words: RegExp, toFailure: (asked: Asked, reason: string) => Failure][] = [
+const kinds: [words: RegExp, toFailure: (asked: PulledImage, reason: string) => Failure][] = [
   [/no space left on device|disk quota exceeded/i, diskFull],
   [/connection refused|no route to host|network is unreachable/i, unreachable],
   [/no such host|server misbehaving|name resolution/i, unreachable],
@@ -32,7 +32,7 @@ const kinds: [words: RegExp, toFailure: (asked: Asked, reason: string) => Failur
  * Returns `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited` or
  * `insufficient_storage`; for all other errors `pull_failed` with the engine's own message.
  */
-export function describePullFailure(text: string, asked: Asked): Failure {
+export function describePullFailure(text: string, asked: PulledImage): Failure {
   const reason = clean(text, asked)
   const words = withoutNames(reason, asked)
   const kind = kinds.find(([pattern]) => pattern.test(words))
@@ -42,25 +42,25 @@ export function describePullFailure(text: string, asked: Asked): Failure {
 }
 
 /** The registry gave no answer in time. */
-export function silentRegistry(asked: Asked, waitedMs: number): Failure {
+export function silentRegistry(asked: PulledImage, waitedMs: number): Failure {
   return unreachable(asked, `nothing was received within ${duration(waitedMs)}`)
 }
 
-function unreachable({ reference, host }: Asked, reason: string): Failure {
+function unreachable({ reference, host }: PulledImage, reason: string): Failure {
   return new Failure('registry_unreachable', `cannot pull ${reference}: ${host} does not respond (${reason})`)
 }
 
-function notFound({ reference, host }: Asked): Failure {
+function notFound({ reference, host }: PulledImage): Failure {
   return new Failure('image_not_found', `cannot pull ${reference}: ${host} has no such image`)
 }
 
-function otherPlatform({ reference, host }: Asked, reason: string): Failure {
+function otherPlatform({ reference, host }: PulledImage, reason: string): Failure {
   const trouble = `${host} has it, but not for this machine's architecture (${reason})`
   return new Failure('image_not_found', `cannot pull ${reference}: ${trouble}`)
 }
 
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
-function unauthorized({ reference, host, credentials }: Asked): Failure {
+function unauthorized({ reference, host, credentials }: PulledImage): Failure {
   const advice = `berth registries add ${host}`
   const trouble = credentials
     ? `${host} rejected the stored credentials, or has no such image; ${advice} replaces them`
@@ -68,7 +68,7 @@ function unauthorized({ reference, host, credentials }: Asked): Failure {
   return new Failure('registry_unauthorized', `cannot pull ${reference}: ${trouble}`)
 }
 
-function rateLimited({ reference, host, credentials }: Asked): Failure {
+function rateLimited({ reference, host, credentials }: PulledImage): Failure {
   const advice = credentials ? 'try again later' : `credentials may raise it: berth registries add ${host}`
   const trouble = `${host} has a pull limit, which is reached; ${advice}`
   return new Failure('registry_rate_limited', `cannot pull ${reference}: ${trouble}`)
@@ -79,13 +79,13 @@ function diskFull(): Failure {
 }
 
 /** The second line of defence: the engine does not repeat credentials, and a registry should not. */
-function clean(text: string, { credentials }: Asked): string {
+function clean(text: string, { credentials }: PulledImage): string {
   const line = text.replace(/\s+/g, ' ').trim()
   const bare = credentials?.password ? line.replaceAll(credentials.password, '***') : line
   return bare.slice(0, maxReasonLength)
 }
 
-function withoutNames(reason: string, { reference, host }: Asked): string {
+function withoutNames(reason: string, { reference, host }: PulledImage): string {
   const name = reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '')
   const names = [reference, name, serverAddressOf(host), host]
   const bare = reason.replace(/"https?:\/\/[^"]*"|https?:\/\/\S+/g, '')

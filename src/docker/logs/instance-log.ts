@@ -3,7 +3,7 @@
 import { sleep } from '../../async/sleep.ts'
 import { codeOf } from '../../errors.ts'
 import { toBytes } from '../engine/stream-lines.ts'
-import type { LogPlace } from './log-cursor.ts'
+import type { LogCursor } from './log-cursor.ts'
 import { createFrameReader, type LogLine, type TimedLine, toLogLine } from './log-frames.ts'
 
 export interface LogSource {
@@ -30,7 +30,7 @@ export function readLines(body: Uint8Array): LogLine[] {
  */
 export async function* followLog(
   source: LogSource,
-  place: LogPlace,
+  place: LogCursor,
   signal: AbortSignal,
 ): AsyncGenerator<TimedLine> {
   let stream: LogStream | null = await source.open(place.reopen())

@@ -2,7 +2,7 @@
 // exactly: with "since the last line" it lost 44 of 20,000 lines, and lines of stdout and stderr can change
 // places. So the last lines are requested again and recognized by their timestamps.
 
-export interface LogPlace {
+export interface LogCursor {
   /** Whether a line of this time (the engine's own, in nanoseconds) is new; it is remembered then. */
   admits(time: string): boolean
   /** The time from which to request lines when the log is opened or reopened; undefined for the whole log. */
@@ -17,7 +17,7 @@ const keptTimes = 64
 const swappedLines = 8
 
 /** `times` are those of a stored position; empty for a log that was never read. */
-export function createLogPlace(times: readonly string[] = []): LogPlace {
+export function createLogCursor(times: readonly string[] = []): LogCursor {
   let newest = [...times]
   let isWhole = newest.length < keptTimes
   /** The lines that come again, while they do; all up to `from` were read. */

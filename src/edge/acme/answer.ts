@@ -5,14 +5,14 @@ import { Failure } from '../../errors.ts'
 import { duration, size } from '../../quantities.ts'
 import { AcmeFailure } from './failure.ts'
 
-export interface Answer {
+export interface AcmeResponse {
   url: string
   status: number
   headers: Headers
   text: string
 }
 
-export interface Question {
+export interface AcmeRequest {
   method: 'GET' | 'HEAD' | 'POST'
   /** A signed request. */
   body?: object
@@ -22,8 +22,12 @@ const requestMs = 30_000
 const largestBytes = 256 * 1024
 
 /** Throws `acme_unreachable`, or the signal's own reason. An answer of any status is an answer. */
-export async function ask(url: string, question: Question, signal: AbortSignal): Promise<Answer> {
-  const { host } = requireSafe(url)
+export async function sendRequest(
+  url: string,
+  question: AcmeRequest,
+  signal: AbortSignal,
+): Promise<AcmeResponse> {
+  const { host } = parseCaUrl(url)
   const late = new Error(`no answer within ${duration(requestMs)}`)
   try {
     return await withTimeout(requestMs, signal, (bound) => exchange(url, question, bound), late)
@@ -34,7 +38,11 @@ export async function ask(url: string, question: Question, signal: AbortSignal):
   }
 }
 
-async function exchange(url: string, { method, body }: Question, signal: AbortSignal): Promise<Answer> {
+async function exchange(
+  url: string,
+  { method, body }: AcmeRequest,
+  signal: AbortSignal,
+): Promise<AcmeResponse> {
   const response = await fetch(url, {
     method,
     redirect: 'manual',
@@ -47,7 +55,7 @@ async function exchange(url: string, { method, body }: Question, signal: AbortSi
 }
 
 /** Throws `acme_unreachable` for an address whose answers anybody on the way could write. */
-export function requireSafe(text: string): URL {
+export function parseCaUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   const isLoopback = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)) return url

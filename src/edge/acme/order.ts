@@ -2,7 +2,7 @@
 // (`onPending`) as soon as it exists, so that it can be resumed after a crash: CAs count certificates,
 // including lost ones.
 import { sleep } from '../../async/sleep.ts'
-import type { Answer } from './answer.ts'
+import type { AcmeResponse } from './answer.ts'
 import { bundleOf, type IssuedCertificate } from './bundle.ts'
 import { type CertificateRequest, requestCertificate } from './certificate-request.ts'
 import { AcmeFailure } from './failure.ts'
@@ -23,7 +23,7 @@ export interface Challenges {
   drop(token: string): Promise<void>
 }
 
-export interface Wanted {
+export interface OrderRequest {
   account: Account
   host: string
   challenges: Challenges
@@ -60,7 +60,10 @@ const longestPauseMs = 15_000
  * The signal bounds all of it. Throws `acme_unreachable`, `acme_rate_limited` and `acme_rejected`, and
  * `acme_challenge_failed` when the CA could not reach the host.
  */
-export async function issueCertificate(wanted: Wanted, signal: AbortSignal): Promise<IssuedCertificate> {
+export async function issueCertificate(
+  wanted: OrderRequest,
+  signal: AbortSignal,
+): Promise<IssuedCertificate> {
   const { account, host, pending, onPending } = wanted
   const session = await openSession(account, signal)
   const resumed = pending && (await resume(session, host, pending, signal))
@@ -108,7 +111,7 @@ async function collect(
 /**
  * Proves to the CA that this server controls the host. The challenge response is always removed afterwards.
  */
-async function prove(session: Session, { host, challenges }: Wanted, url: string, signal: AbortSignal) {
+async function prove(session: Session, { host, challenges }: OrderRequest, url: string, signal: AbortSignal) {
   const authorization = authorizationIn(await session.post(url, null))
   if (authorization.status === 'valid') return
   const challenge = authorization.challenges.find(({ type }) => type === challenges.type)
@@ -144,7 +147,7 @@ async function settled(session: Session, url: string, open: string[], signal: Ab
 }
 
 async function settledAuthorization(session: Session, url: string, signal: AbortSignal) {
-  const isOver = (answer: Answer) => authorizationIn(answer).status !== 'pending'
+  const isOver = (answer: AcmeResponse) => authorizationIn(answer).status !== 'pending'
   return authorizationIn(await poll(session, url, isOver, signal))
 }
 
@@ -152,9 +155,9 @@ async function settledAuthorization(session: Session, url: string, signal: Abort
 async function poll(
   session: Session,
   url: string,
-  isOver: (answer: Answer) => boolean,
+  isOver: (answer: AcmeResponse) => boolean,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<AcmeResponse> {
   for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const answer = await session.post(url, null)
     if (isOver(answer)) return answer
@@ -165,14 +168,14 @@ async function poll(
   }
 }
 
-function orderIn(answer: Answer): Order {
+function orderIn(answer: AcmeResponse): Order {
   const { status, authorizations, finalize, ...rest } = jsonOf<Order>(answer)
   const isWhole = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
   if (!isWhole) throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an order`)
   return { ...rest, status, authorizations, finalize }
 }
 
-function authorizationIn(answer: Answer): Authorization {
+function authorizationIn(answer: AcmeResponse): Authorization {
   const { status, challenges } = jsonOf<Authorization>(answer)
   if (typeof status !== 'string' || !Array.isArray(challenges)) {
     throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an authorization`)

@@ -1,6 +1,6 @@
 // Problem documents of a CA (RFC 8555 section 6.7) as failures. The CA's text comes from outside: it is cut
 // and put on one line.
-import type { Answer } from './answer.ts'
+import type { AcmeResponse } from './answer.ts'
 import { AcmeFailure } from './failure.ts'
 
 /** As CAs send it; every part may be missing, or be something else. */
@@ -15,7 +15,7 @@ const longestWords = 500
 const longestWaitMs = 7 * 24 * 60 * 60 * 1000
 
 /** Converts a response with a status of 400 or above to a failure. */
-export function refusalOf(answer: Answer): AcmeFailure {
+export function refusalOf(answer: AcmeResponse): AcmeFailure {
   const problem = problemIn(answer.text)
   const { host } = new URL(answer.url)
   const retryAt = retryAtOf(answer.headers)
@@ -53,7 +53,7 @@ const hints: Record<string, string> = {
   caa: 'a CAA record of the domain names the CAs that may issue for it',
 }
 
-export function isBadNonce(answer: Answer): boolean {
+export function isBadNonce(answer: AcmeResponse): boolean {
   return answer.status === 400 && typeOf(problemIn(answer.text)) === 'badNonce'
 }
 

@@ -1,7 +1,7 @@
 // A conversation with a CA: its directory, nonces that are used once, an account, signed requests.
 // A refused nonce is no refusal of the request: the same request goes out again with the next one.
 import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
-import { type Answer, ask, requireSafe } from './answer.ts'
+import { type AcmeResponse, parseCaUrl, sendRequest } from './answer.ts'
 import { AcmeFailure } from './failure.ts'
 import { isBadNonce, refusalOf } from './refusal.ts'
 
@@ -15,7 +15,7 @@ export interface Session {
   newOrderUrl: string
   authorize: AccountKey['authorize']
   /** A payload of null is a POST-as-GET. Throws the refusal of the CA. */
-  post(url: string, payload: object | null): Promise<Answer>
+  post(url: string, payload: object | null): Promise<AcmeResponse>
 }
 
 interface Directory {
@@ -39,22 +39,22 @@ export async function openSession(
   async function takeNonce(): Promise<string> {
     const kept = nonces.pop()
     if (kept !== undefined) return kept
-    const answer = await ask(directory.newNonce, { method: 'HEAD' }, signal)
+    const answer = await sendRequest(directory.newNonce, { method: 'HEAD' }, signal)
     keepNonce(answer)
     const fresh = nonces.pop()
     if (fresh !== undefined) return fresh
     throw answer.status >= 400 ? refusalOf(answer) : strange(directory.newNonce, 'returned no nonce')
   }
 
-  function keepNonce({ headers }: Answer): void {
+  function keepNonce({ headers }: AcmeResponse): void {
     const nonce = headers.get('replay-nonce')
     if (nonce && /^[A-Za-z0-9_-]{1,200}$/.test(nonce)) nonces.push(nonce)
   }
 
-  async function post(url: string, payload: object | null): Promise<Answer> {
+  async function post(url: string, payload: object | null): Promise<AcmeResponse> {
     for (let tries = 1; ; tries++) {
       const body = await signer.sign(payload, { url, nonce: await takeNonce(), kid })
-      const answer = await ask(url, { method: 'POST', body }, signal)
+      const answer = await sendRequest(url, { method: 'POST', body }, signal)
       keepNonce(answer)
       if (answer.status < 300) return answer
       if (!isBadNonce(answer) || tries === mostNonces) throw refused(answer)
@@ -70,7 +70,7 @@ export async function openSession(
 }
 
 async function readDirectory(url: string, signal: AbortSignal): Promise<Directory> {
-  const answer = await ask(url, { method: 'GET' }, signal)
+  const answer = await sendRequest(url, { method: 'GET' }, signal)
   if (answer.status >= 300) throw refused(answer)
   const { newNonce, newAccount, newOrder } = jsonOf<Directory>(answer)
   const addresses = [newNonce, newAccount, newOrder]
@@ -80,7 +80,7 @@ async function readDirectory(url: string, signal: AbortSignal): Promise<Director
 }
 
 /** Throws `acme_unreachable` if the response is not a JSON object: the server does not speak ACME. */
-export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T {
+export function jsonOf<T extends object>({ url, text }: AcmeResponse): Partial<T> & T {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as T
@@ -91,13 +91,13 @@ export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T 
 }
 
 /** The URL of the object that a request created. */
-export function locationOf({ url, headers }: Answer): string {
+export function locationOf({ url, headers }: AcmeResponse): string {
   const location = headers.get('location')
   if (!location) throw strange(url, 'returned no location of the new resource')
-  return requireSafe(new URL(location, url).href).href
+  return parseCaUrl(new URL(location, url).href).href
 }
 
-function refused(answer: Answer): AcmeFailure {
+function refused(answer: AcmeResponse): AcmeFailure {
   return answer.status >= 400 ? refusalOf(answer) : strange(answer.url, `answers with ${answer.status}`)
 }
 

@@ -1,6 +1,6 @@
 // What backups need of the daemon.
 
-import type { Tools } from '../../docker/containers/one-shot-containers.ts'
+import type { OneShotContainers } from '../../docker/containers/one-shot-containers.ts'
 import type { DatastoreImages } from '../datastore/ports.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DiskWatch } from '../disk/disk-watch.ts'
@@ -23,7 +23,7 @@ export interface BackupSettings extends ToolSettings, FreeDiskSettings {
 
 /** What it takes to run a datastore's own programs. */
 export interface ToolPorts {
-  tools: Tools
+  tools: OneShotContainers
   settings: ToolSettings
 }
 

@@ -1,12 +1,12 @@
 // Runs a datastore's own tools, such as pg_dump, in a container of its image: in the datastore's network
 // namespace, or in a separate one.
-import type { ToolOutcome, ToolStreams } from '../../docker/containers/one-shot-containers.ts'
+import type { OneShotOutcome, OneShotStreams } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import { type Datastore, limitsOf, masked } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
 import type { ToolPorts } from './ports.ts'
 
-export interface ToolRun extends ToolStreams {
+export interface ToolRun extends OneShotStreams {
   /** The actor's it works for. */
   id: string
   command: Command
@@ -20,7 +20,7 @@ export function runTool(
   { record, name }: Pick<Datastore, 'record' | 'name'>,
   { id, command: { argv, env = {} }, isBeside, ...streams }: ToolRun,
   signal: AbortSignal,
-): Promise<ToolOutcome> {
+): Promise<OneShotOutcome> {
   const limits = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
   const image = imageOf(ports, record.kind, record.version)
@@ -30,7 +30,7 @@ export function runTool(
 
 /** The last lines of its error output, without the password; null if it succeeded. */
 export function complaintOf(
-  outcome: ToolOutcome,
+  outcome: OneShotOutcome,
   { credentials }: Pick<Datastore, 'credentials'>,
 ): string | null {
   if (outcome.exitCode === 0) return null

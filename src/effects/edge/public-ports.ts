@@ -2,7 +2,7 @@
 // The kernel distributes connections between programs that share a port, so each check makes several.
 import { networkInterfaces } from 'node:os'
 import { sleep } from '../../async/sleep.ts'
-import { type Answerer, findAnswerer, type PortTarget, type Proof } from '../../edge/port-check.ts'
+import { findPortOwner, type PortOwner, type PortTarget, type Proof } from '../../edge/port-check.ts'
 import { isoNow } from '../iso-now.ts'
 import type { EdgePorts } from './ports.ts'
 
@@ -25,7 +25,7 @@ export interface PublicPortParts {
 
 interface Look {
   target: PortTarget
-  answers: Answerer[]
+  answers: PortOwner[]
 }
 
 /** Two programs that share a port evenly: all go to one of them once in 128 looks. */
@@ -85,10 +85,10 @@ async function checkTwice(parts: PublicPortParts, signal: AbortSignal): Promise<
 function look(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise<Look[]> {
   return Promise.all(
     targets.map(async (target) => {
-      const answers: Answerer[] = []
+      const answers: PortOwner[] = []
       const count = isLoopback(target) ? tries.loopback : tries.others
       while (answers.length < count) {
-        const answer = await findAnswerer(target, proof, signal)
+        const answer = await findPortOwner(target, proof, signal)
         answers.push(answer)
         // A single timeout takes seconds and is enough.
         if (answer === 'none') break

@@ -8,7 +8,7 @@ import { sleep } from '../../async/sleep.ts'
 import { listEdgeContainers, removeEdgeContainer } from '../../docker/containers/edge-container.ts'
 import type { Engine } from '../../docker/engine/client.ts'
 import { labels, type Owner } from '../../docker/engine/names.ts'
-import { type ForeignObject, listForeignObjects, textOf } from '../../docker/engine/ownership.ts'
+import { describeObject, type ForeignObject, listForeignObjects } from '../../docker/engine/ownership.ts'
 import { removeForeignNetworks } from '../../docker/network/networks.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
@@ -69,7 +69,7 @@ function refuseRunning(serverId: string, former: ForeignObject[]): void {
   if (running.length === 0) return
   throw new Failure(
     'foreign_objects',
-    `the prefix cannot be taken over while these run: ${running.map(textOf).join(', ')}`,
+    `the prefix cannot be taken over while these run: ${running.map(describeObject).join(', ')}`,
     `stop them: docker stop $(docker ps --quiet --filter label=${labels.server}=${serverId})`,
   )
 }
@@ -100,7 +100,7 @@ async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: 
     const found = await listForeignObjects(engine, owner)
     const containers = found.filter(({ serverId, kind }) => serverId === takeOver && kind === 'container')
     const moved = containers.filter(({ id, isRunning }) => isRunning || !known.has(id))
-    if (moved.length > 0) throw daemonRuns(`it started ${moved.map(textOf).join(', ')}`)
+    if (moved.length > 0) throw daemonRuns(`it started ${moved.map(describeObject).join(', ')}`)
   } while (performance.now() < until)
 }
 
@@ -113,7 +113,7 @@ function daemonRuns(sign: string): Failure {
 }
 
 function foreignObjects({ prefix }: Owner, foreign: ForeignObject[]): Failure {
-  const names = foreign.map(textOf).join(', ')
+  const names = foreign.map(describeObject).join(', ')
   const [serverId] = foreign.map((object) => object.serverId).filter((id) => id !== '')
   const takeOver = serverId ? `, or start with --take-over-prefix ${serverId}` : ''
   return new Failure(

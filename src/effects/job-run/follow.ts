@@ -5,7 +5,7 @@ import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit, isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
-import { lacksShell, noShell } from '../../docker/containers/missing-shell.ts'
+import { isShellMissing, noShell } from '../../docker/containers/missing-shell.ts'
 import { wasEngineRestarted } from '../../docker/engine/engine-restart.ts'
 import { jobName } from '../../docker/engine/names.ts'
 import { codeOf, Failure } from '../../errors.ts'
@@ -90,7 +90,7 @@ async function troubleOf(
 /** If the engine cannot return logs, the answer is unknown. */
 async function hadNoShell({ instances }: JobRunPorts, exit: InstanceState): Promise<boolean> {
   try {
-    return lacksShell(exit, await instances.tail(exit.name, 1))
+    return isShellMissing(exit, await instances.tail(exit.name, 1))
   } catch (error) {
     if (codeOf(error) !== 'docker_error') throw error
     return false

@@ -3,7 +3,7 @@
 // lines count as read.
 import { type LogLine, type Logs, lastNumberOf } from '../../../storage/log/logs.ts'
 import { sleep } from '../../async/sleep.ts'
-import { createLogPlace, type LogPlace } from '../../docker/logs/log-cursor.ts'
+import { createLogCursor, type LogCursor } from '../../docker/logs/log-cursor.ts'
 import { type TimedLine, toLogLine } from '../../docker/logs/log-frames.ts'
 
 /** Which container of a service: of which deploy, and which of its instances. */
@@ -13,7 +13,7 @@ export interface LogWriter {
 }
 
 export interface CollectedLog {
-  place(writer: LogWriter): LogPlace
+  place(writer: LogWriter): LogCursor
   /** Stores a line. Resolves at once, but waits while the disk takes no more. */
   keep(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
   /** Forgets the places of all others: their containers are gone. */
@@ -38,8 +38,8 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
   const places = await readPlaces(logs, serviceId)
   let unsavedLines = 0
 
-  function place(writer: LogWriter): LogPlace {
-    const found = places.get(keyOf(writer)) ?? createLogPlace()
+  function place(writer: LogWriter): LogCursor {
+    const found = places.get(keyOf(writer)) ?? createLogCursor()
     places.set(keyOf(writer), found)
     return found
   }
@@ -71,13 +71,13 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
 }
 
 /** The places as the note has them, brought up to what was stored since. */
-async function readPlaces(logs: Logs, serviceId: string): Promise<Map<string, LogPlace>> {
+async function readPlaces(logs: Logs, serviceId: string): Promise<Map<string, LogCursor>> {
   const head = logs.head(serviceId)
   const note = parseNote(await logs.readNote(serviceId)) ?? {
     upTo: Math.max(0, head - linesBetweenNotes),
     places: {},
   }
-  const places = new Map(Object.entries(note.places).map(([key, times]) => [key, createLogPlace(times)]))
+  const places = new Map(Object.entries(note.places).map(([key, times]) => [key, createLogCursor(times)]))
   for (const place of places.values()) place.reopen()
   let at = note.upTo
   for (
@@ -91,11 +91,11 @@ async function readPlaces(logs: Logs, serviceId: string): Promise<Map<string, Lo
   return places
 }
 
-function addLine(places: Map<string, LogPlace>, { ts, about }: LogLine): void {
+function addLine(places: Map<string, LogCursor>, { ts, about }: LogLine): void {
   const { deploy_id: deployId, instance, nano } = about ?? {}
   if (typeof deployId !== 'string' || typeof nano !== 'string') return
   const key = keyOf({ deployId, index: Number(instance) })
-  const place = places.get(key) ?? createLogPlace()
+  const place = places.get(key) ?? createLogCursor()
   places.set(key, place)
   place.admits(`${ts.slice(0, -1)}${nano}Z`)
 }

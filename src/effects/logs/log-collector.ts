@@ -3,7 +3,7 @@
 import type { Storage } from '../../../storage/index.ts'
 import { settleWithin } from '../../async/settle-within.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { glanceAtInstances, type InstanceGlance } from '../../docker/containers/instance-summary.ts'
+import { type InstanceSummary, summarizeInstances } from '../../docker/containers/instance-summary.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import { preDeployIndex } from '../../docker/engine/names.ts'
 import { codeOf, messageOf } from '../../errors.ts'
@@ -20,7 +20,7 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'> {
 }
 
 /** The log of one container. A container without a reading was never read. */
-type Reading = { instance: InstanceGlance } & (
+type Reading = { instance: InstanceSummary } & (
   | /** Lines are being read until the run ends or `leaving` aborts. `done` never rejects. */
   { mode: 'open'; done: Promise<void>; leaving: AbortController }
   /** The run that began at `startedAt` was read to its end. */
@@ -47,7 +47,7 @@ export class LogCollector {
   readonly #readings = new Map<string, Reading>()
   /** By service. */
   readonly #logs = new Map<string, Promise<CollectedLog>>()
-  #seenBefore: InstanceGlance[] = []
+  #seenBefore: InstanceSummary[] = []
   #wake = () => {}
   #looking: Promise<void> | null = null
   #savedAt = Date.now()
@@ -102,7 +102,7 @@ export class LogCollector {
 
   async #look(): Promise<void> {
     const { engine, owner } = this.#ports
-    const instances = (await glanceAtInstances(engine, owner, this.#stopping.signal)).filter(
+    const instances = (await summarizeInstances(engine, owner, this.#stopping.signal)).filter(
       ({ serviceId }) => serviceId !== '',
     )
     for (const instance of instances) if (await this.#isUnread(instance)) this.#read(instance)
@@ -111,7 +111,7 @@ export class LogCollector {
   }
 
   /** An instance that is down may have run and ended since it was read: compare when its run began. */
-  async #isUnread(instance: InstanceGlance): Promise<boolean> {
+  async #isUnread(instance: InstanceSummary): Promise<boolean> {
     const known = this.#readings.get(instance.containerId)
     if (known?.mode === 'open') return false
     if (known?.mode !== 'ended' || instance.isUp) return true
@@ -119,7 +119,7 @@ export class LogCollector {
   }
 
   /** Continues reading, unless the log is being read already. */
-  #read(instance: InstanceGlance): OpenReading {
+  #read(instance: InstanceSummary): OpenReading {
     const known = this.#readings.get(instance.containerId)
     if (known?.mode === 'open') return known
     const leaving = new AbortController()
@@ -139,7 +139,7 @@ export class LogCollector {
   }
 
   /** Returns when the run began that was read to its end; null when its end is not known. */
-  async #follow(instance: InstanceGlance, signal: AbortSignal): Promise<string | null> {
+  async #follow(instance: InstanceSummary, signal: AbortSignal): Promise<string | null> {
     const log = await this.#logOf(instance.serviceId)
     const place = log.place(instance)
     for await (const line of this.#ports.instances.follow(instance.containerId, place, signal)) {
@@ -176,7 +176,7 @@ export class LogCollector {
   }
 
   /** When it was started last; null when it is gone. */
-  async #runOf({ containerId }: InstanceGlance): Promise<string | null> {
+  async #runOf({ containerId }: InstanceSummary): Promise<string | null> {
     return (await this.#ports.instances.inspect(containerId))?.startedAt ?? null
   }
 
@@ -184,7 +184,7 @@ export class LogCollector {
    * Forgets a container after it was missing twice: a container that was created during the listing is on the
    * next list.
    */
-  async #forgetGone(instances: InstanceGlance[]): Promise<void> {
+  async #forgetGone(instances: InstanceSummary[]): Promise<void> {
     const open = this.#openReadings().map(({ instance }) => instance)
     const kept = [...instances, ...this.#seenBefore, ...open]
     this.#seenBefore = instances

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { betweenBuilds } from '../../../src/docker/build/when-idle.ts'
+import { whenBuildsIdle } from '../../../src/docker/build/when-idle.ts'
 
 test('the work is done before the first build and after the last one, never while one runs', async () => {
   const events: string[] = []
-  const run = betweenBuilds(async () => {
+  const run = whenBuildsIdle(async () => {
     events.push('work begins')
     await Promise.resolve()
     events.push('work ends')
@@ -31,7 +31,7 @@ test('the work is done before the first build and after the last one, never whil
 test('a build that comes while the work is being done waits for it', async () => {
   const events: string[] = []
   let finish = () => {}
-  const run = betweenBuilds(async () => {
+  const run = whenBuildsIdle(async () => {
     await new Promise<void>((resolve) => {
       finish = resolve
     })
@@ -52,7 +52,7 @@ test('a build that comes while the work is being done waits for it', async () =>
 
 test('work that fails keeps no build from its result, and a build that fails is not hidden', async () => {
   let attempts = 0
-  const run = betweenBuilds(async () => {
+  const run = whenBuildsIdle(async () => {
     attempts++
     throw new Error('the work failed')
   })

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
-  openTools,
-  type ToolSpec,
-  type ToolStreams,
+  type OneShotSpec,
+  type OneShotStreams,
+  openOneShotContainers,
 } from '../../../src/docker/containers/one-shot-containers.ts'
 import { Failure } from '../../../src/errors.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
@@ -14,9 +14,9 @@ const nobody = new AbortController().signal
 
 async function openSite(t: TestContext) {
   const { engine, owner, images, instances, spec } = await openDockerSite(t)
-  const tools = openTools(engine, owner)
+  const tools = openOneShotContainers(engine, owner)
   const name = `${owner.prefix}-tool-bak-1`
-  const toolSpec = (script: string, changes: Partial<ToolSpec> = {}): ToolSpec => ({
+  const toolSpec = (script: string, changes: Partial<OneShotSpec> = {}): OneShotSpec => ({
     id: 'bak-1',
     image: images.busybox,
     argv: ['sh', '-c', script],
@@ -27,8 +27,12 @@ async function openSite(t: TestContext) {
     pidsLimit: 64,
     ...changes,
   })
-  const run = (script: string, streams: ToolStreams = {}, changes: Partial<ToolSpec> = {}, signal = nobody) =>
-    tools.run(toolSpec(script, changes), streams, signal)
+  const run = (
+    script: string,
+    streams: OneShotStreams = {},
+    changes: Partial<OneShotSpec> = {},
+    signal = nobody,
+  ) => tools.run(toolSpec(script, changes), streams, signal)
   const containers = async () => {
     const filters = { label: [`berth.instance=${owner.prefix}`, 'berth.kind=tool'] }
     const found = await engine.docker.listContainers({ all: true, filters })

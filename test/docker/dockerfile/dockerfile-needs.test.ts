@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { needOfBuildKit } from '../../../src/docker/dockerfile/dockerfile-needs.ts'
+import { buildKitFeature } from '../../../src/docker/dockerfile/dockerfile-needs.ts'
 
 const needs: [string, string][] = [
   ['FROM a\nRUN --mount=type=cache,target=/x npm ci', 'RUN --mount'],
@@ -21,7 +21,7 @@ const needs: [string, string][] = [
 
 for (const [dockerfile, need] of needs) {
   test(`only BuildKit can build ${JSON.stringify(dockerfile)}`, () => {
-    assert.equal(needOfBuildKit(dockerfile), need)
+    assert.equal(buildKitFeature(dockerfile), need)
   })
 }
 
@@ -35,6 +35,6 @@ const plain = [
 
 for (const dockerfile of plain) {
   test(`the classic builder will do for ${JSON.stringify(dockerfile)}`, () => {
-    assert.equal(needOfBuildKit(dockerfile), null)
+    assert.equal(buildKitFeature(dockerfile), null)
   })
 }

@@ -1,10 +1,9 @@
 // Which `ADD` a Dockerfile may not have. No address is connected to: the check only reads and resolves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refuseHostOnlySources } from '../../../src/docker/dockerfile/dockerfile-sources.ts'
+import { assertPublicSources } from '../../../src/docker/dockerfile/dockerfile-sources.ts'
 
-const check = (dockerfile: string, args: Record<string, string> = {}) =>
-  refuseHostOnlySources(dockerfile, args)
+const check = (dockerfile: string, args: Record<string, string> = {}) => assertPublicSources(dockerfile, args)
 const refused = { code: 'build_failed', message: /^ADD .* which a build may not read$/ }
 
 const hosts = [
@@ -136,8 +135,8 @@ for (const [name, dockerfile] of Object.entries(allowed)) {
 test('a name that leads to such an address is refused', async () => {
   const resolve = async (host: string) => [host === 'trap.example' ? '127.0.0.1' : '192.0.2.1']
 
-  await refuseHostOnlySources('FROM a\nADD http://fine.example/ /x', {}, resolve)
-  await assert.rejects(refuseHostOnlySources('FROM a\nADD http://trap.example/ /x', {}, resolve), {
+  await assertPublicSources('FROM a\nADD http://fine.example/ /x', {}, resolve)
+  await assert.rejects(assertPublicSources('FROM a\nADD http://trap.example/ /x', {}, resolve), {
     message:
       'ADD http://trap.example/: trap.example leads to 127.0.0.1, ' +
       'a loopback, link-local or metadata address, which a build may not read',

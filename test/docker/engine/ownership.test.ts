@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
-import { listForeignObjects, textOf } from '../../../src/docker/engine/ownership.ts'
+import { describeObject, listForeignObjects } from '../../../src/docker/engine/ownership.ts'
 import { openDockerSite, testOwner } from '../../support/docker-site.ts'
 
 test('what another server made under our prefix is named, what is ours is not', async (t) => {
@@ -12,7 +12,7 @@ test('what another server made under our prefix is named, what is ours is not', 
 
   assert.deepEqual(await listForeignObjects(engine, owner), [])
   const foreign = await listForeignObjects(engine, wrongDirectory)
-  assert.deepEqual(foreign.map(textOf), [
+  assert.deepEqual(foreign.map(describeObject), [
     `container ${name}`,
     `network ${owner.prefix}`,
     `volume ${owner.prefix}-disk`,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createLogPlace } from '../../../src/docker/logs/log-cursor.ts'
+import { createLogCursor } from '../../../src/docker/logs/log-cursor.ts'
 
 const timeOf = (nano: number) => `2026-01-02T03:04:05.${String(nano).padStart(9, '0')}Z`
 
@@ -37,9 +37,9 @@ test('read in any number of pieces, kept and opened again, a log is read whole a
   fc.assert(
     fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isKept) => {
       const read: string[] = []
-      let place = createLogPlace()
+      let place = createLogCursor()
       for (const count of [...counts, times.length]) {
-        if (isKept) place = createLogPlace(place.times())
+        if (isKept) place = createLogCursor(place.times())
         const coming = sentSince(times, place.reopen())
         for (const time of coming.slice(0, count)) if (place.admits(time)) read.push(time)
       }
@@ -50,7 +50,7 @@ test('read in any number of pieces, kept and opened again, a log is read whole a
 })
 
 test('a place is as small for a long log as for a short one', () => {
-  const place = createLogPlace()
+  const place = createLogCursor()
 
   for (let nano = 0; nano < 100_000; nano++) place.admits(timeOf(nano))
 
@@ -59,7 +59,7 @@ test('a place is as small for a long log as for a short one', () => {
 })
 
 test('lines whose clock was set back are read while the stream is open', () => {
-  const place = createLogPlace([timeOf(500), timeOf(600)])
+  const place = createLogCursor([timeOf(500), timeOf(600)])
   place.reopen()
 
   const admitted = [500, 600, 700, 100, 200].filter((nano) => place.admits(timeOf(nano)))

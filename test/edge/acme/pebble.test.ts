@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
-import { issueCertificate, type PendingOrder, type Wanted } from '../../../src/edge/acme/order.ts'
+import { issueCertificate, type OrderRequest, type PendingOrder } from '../../../src/edge/acme/order.ts'
 import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
 import { isInside } from '../../support/namespace.ts'
 
@@ -11,7 +11,7 @@ const { names, edge, pebble } = isInside ? await openCa() : ({} as never)
 const key = await createAccountKey()
 const patience = () => AbortSignal.timeout(60_000)
 
-function order(host: string, changes: Partial<Wanted> = {}): Wanted {
+function order(host: string, changes: Partial<OrderRequest> = {}): OrderRequest {
   return {
     account: { directoryUrl: pebble.directoryUrl, email: 'ada@example.com', key },
     host,

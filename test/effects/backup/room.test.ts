@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { ToolStreams } from '../../../src/docker/containers/one-shot-containers.ts'
+import type { OneShotStreams } from '../../../src/docker/containers/one-shot-containers.ts'
 import { dumpDatastore } from '../../../src/effects/backup/dump.ts'
 import { removeFile } from '../../../src/effects/backup/file.ts'
 import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
@@ -32,7 +32,7 @@ test('a backup is canceled with path, free and needed space', { skip }, async (t
   })
   let isWriting = false
   /** Writes some data, fills the disk like another program, and continues until it is ended. */
-  const run = async (_: object, { output }: ToolStreams, signal: AbortSignal) => {
+  const run = async (_: object, { output }: OneShotStreams, signal: AbortSignal) => {
     await output?.(Buffer.alloc(1024 * 1024))
     isWriting = true
     fillDisk(backupDir, neededMb - 4)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
-import type { Answerer } from '../../../src/edge/port-check.ts'
+import type { PortOwner } from '../../../src/edge/port-check.ts'
 import {
   addressesToAsk,
   openPublicPorts,
@@ -16,7 +16,7 @@ import { until } from '../../support/service.ts'
 import { silentLogger } from '../../support/supervision.ts'
 
 const { signal } = new AbortController()
-const look = (address: string, ...answers: Answerer[]) => ({
+const look = (address: string, ...answers: PortOwner[]) => ({
   target: { address, port: 80, isTls: false },
   answers,
 })
