@@ -45,8 +45,8 @@ export function openEdgeOf(
   options: { certificates: () => ReadonlyMap<string, string>; accessLog: AccessLog },
 ): OpenedEdge {
   if (config.edge === 'off') return { edge: noEdge(), parts: null, open: () => undefined, secret: null }
-  const place = openEdgeFiles(ports.settings.dataDir)
-  const secret = loadOrCreateSecret(place)
+  const files = openEdgeFiles(ports.settings.dataDir)
+  const secret = loadOrCreateSecret(files)
   const dashboardHost = config['dashboard-host'] || null
   const frame: Omit<Frame, 'slots'> = {
     httpPort: config['http-port'],
@@ -73,10 +73,10 @@ export function openEdgeOf(
   })
   const surroundings = { dashboardHost }
   const trouble = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
-  const driver = new Driver(place, frame)
+  const driver = new Driver(files, frame)
   const publicPorts = openPublicPorts(frame)
-  const edge = new HaproxyEdge({ ...ports, place, driver, publicPorts, surroundings, trouble, ...options })
+  const edge = new HaproxyEdge({ ...ports, files, driver, publicPorts, surroundings, trouble, ...options })
   const { docker, edge: mode, 'edge-image': image } = config
-  const parts = { place, rounds: edge, publicPorts, mode, image, docker, opened }
+  const parts = { files, rounds: edge, publicPorts, mode, image, docker, opened }
   return { edge, parts, open, secret }
 }

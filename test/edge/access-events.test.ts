@@ -28,35 +28,35 @@ async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promis
 }
 
 /** The ids of the first events. */
-async function readFirst(t: TestContext, place: EdgeFiles, id: string | null, at = 0): Promise<string[]> {
+async function readFirst(t: TestContext, files: EdgeFiles, id: string | null, at = 0): Promise<string[]> {
   const reading = new AbortController()
   t.after(() => reading.abort())
   const after = id === null ? null : { id, at }
-  for await (const events of readAccess(place, after, reading.signal)) return events.map(({ id }) => id)
+  for await (const events of readAccess(files, after, reading.signal)) return events.map(({ id }) => id)
   return []
 }
 
 test('old content that comes in pieces with pauses between is not told again', async (t) => {
-  const place = await ringOf(t, [line('a') + line('b'), line('c') + line('d')], 500)
-  assert.deepEqual(await readFirst(t, place, 'c'), ['d'])
+  const files = await ringOf(t, [line('a') + line('b'), line('c') + line('d')], 500)
+  assert.deepEqual(await readFirst(t, files, 'c'), ['d'])
 })
 
 test('all of a ring in which the last line is not any more is told once it has come', async (t) => {
-  const place = await ringOf(t, [line('a'), line('b')], 10)
-  assert.deepEqual(await readFirst(t, place, 'gone'), ['a', 'b'])
+  const files = await ringOf(t, [line('a'), line('b')], 10)
+  assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'b'])
 })
 
 test('of a ring that never had the last line, what ended before it is not told again', async (t) => {
-  const place = await ringOf(t, [line('a', long) + line('b', long + 2)], 10)
-  assert.deepEqual(await readFirst(t, place, 'of another ring', long + 1), ['b'])
+  const files = await ringOf(t, [line('a', long) + line('b', long + 2)], 10)
+  assert.deepEqual(await readFirst(t, files, 'of another ring', long + 1), ['b'])
 })
 
 test('a line of now says that the old content is over', async (t) => {
-  const place = await ringOf(t, [line('a') + line('new', Date.now() + 60_000)], 10)
-  assert.deepEqual(await readFirst(t, place, 'gone'), ['a', 'new'])
+  const files = await ringOf(t, [line('a') + line('new', Date.now() + 60_000)], 10)
+  assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'new'])
 })
 
 test('a line that was cut is left out', async (t) => {
-  const place = await ringOf(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
-  assert.deepEqual(await readFirst(t, place, null), ['a'])
+  const files = await ringOf(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
+  assert.deepEqual(await readFirst(t, files, null), ['a'])
 })

@@ -102,7 +102,7 @@ test('a driver that knows nothing brings a running HAProxy to its routes, whatev
     routesTo({ 'a.test': [upstream(a)], 'b.test': [upstream(b)], 'c.test': [upstream(b)] }),
   )
 
-  const fresh = new Driver(edge.place, edge.frame)
+  const fresh = new Driver(edge.files, edge.frame)
   await fresh.apply(routesTo({ 'a.test': [upstream(b)], 'b.test': [upstream(a, 'leaving')] }))
 
   assert.equal((await edge.ask('a.test')).body, 'b')
@@ -114,7 +114,7 @@ test('commands from elsewhere are noticed when the driver looks anew', async (t)
   const port = await serveUpstream(t, says('here'))
   const routes = routesTo({ 'a.test': [upstream(port)] })
   await edge.driver.apply(routes)
-  await openRuntime(edge.place.adminSocket).change('set server p1/s1 state maint')
+  await openRuntime(edge.files.adminSocket).change('set server p1/s1 state maint')
   assert.equal((await edge.ask('a.test')).status, 503)
 
   edge.driver.invalidate()
@@ -155,17 +155,17 @@ test('a transaction that nobody ended keeps no other certificate, nor anything e
   const edge = await startEdge(t)
   const port = await serveUpstream(t, says('here'))
   const [left, next] = [await certificateFor('left.test'), await certificateFor('a.test')]
-  const admin = openRuntime(edge.place.adminSocket)
+  const admin = openRuntime(edge.files.adminSocket)
   await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'left.test', pem: left.pem }] })
-  await admin.change(`set ssl cert ${edge.place.certificate('left.test')} <<\n${next.pem.trim()}\n`)
+  await admin.change(`set ssl cert ${edge.files.certificate('left.test')} <<\n${next.pem.trim()}\n`)
 
-  const fresh = new Driver(edge.place, edge.frame)
+  const fresh = new Driver(edge.files, edge.frame)
   const routes = routesTo({ 'a.test': [upstream(port)] })
   const refusals = await fresh.apply({ ...routes, certificates: [{ host: 'a.test', pem: next.pem }] })
 
   assert.deepEqual(refusals, [])
   assert.equal((await edge.ask('a.test')).body, 'here')
-  assert.equal((await readRuntimeState(admin, edge.place)).certificates.get('a.test'), next.fingerprint)
+  assert.equal((await readRuntimeState(admin, edge.files)).certificates.get('a.test'), next.fingerprint)
 })
 
 test('a certificate that is refused is told, and everything else is served', async (t) => {
@@ -186,17 +186,17 @@ test('a certificate is served, replaced and taken away without a new process', a
   const before = await edge.driver.identify()
   const [first, second] = [await certificateFor('a.test'), await certificateFor('a.test')]
   const found = async () =>
-    (await readRuntimeState(openRuntime(edge.place.adminSocket), edge.place)).certificates.get('a.test') ??
+    (await readRuntimeState(openRuntime(edge.files.adminSocket), edge.files)).certificates.get('a.test') ??
     null
   for (const { pem, fingerprint } of [first, second]) {
     await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem }] })
     assert.equal(await found(), fingerprint)
-    assert.equal(readFileSync(edge.place.certificate('a.test'), 'utf8'), pem)
+    assert.equal(readFileSync(edge.files.certificate('a.test'), 'utf8'), pem)
   }
   await edge.driver.apply(noRoutes)
   assert.equal(await found(), null)
   await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem: second.pem }] })
   assert.equal(await found(), second.fingerprint)
-  assert.equal(readFileSync(edge.place.certificate('a.test'), 'utf8'), second.pem)
+  assert.equal(readFileSync(edge.files.certificate('a.test'), 'utf8'), second.pem)
   assert.equal(await edge.driver.identify(), before)
 })

@@ -28,14 +28,14 @@ for (const [what, name] of Object.entries(unusable)) {
 }
 
 test('the secret is made once, for nobody else, and again where it was cut', (t) => {
-  const place = openEdgeFiles(temporaryDirectory(t))
-  const path = join(place.directory, 'secret')
-  const secret = loadOrCreateSecret(place)
+  const files = openEdgeFiles(temporaryDirectory(t))
+  const path = join(files.directory, 'secret')
+  const secret = loadOrCreateSecret(files)
   assert.match(secret, /^[0-9a-f]{48}$/)
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.equal(loadOrCreateSecret(place), secret)
+  assert.equal(loadOrCreateSecret(files), secret)
   writeFileSync(path, secret.slice(0, 20))
-  const next = loadOrCreateSecret(place)
+  const next = loadOrCreateSecret(files)
   assert.match(next, /^[0-9a-f]{48}$/)
   assert.notEqual(next, secret)
 })

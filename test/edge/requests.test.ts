@@ -30,7 +30,7 @@ async function readEvents(t: TestContext, edge: RunningEdge, after: AccessMark |
   const reading = new AbortController()
   t.after(() => reading.abort())
   const events: AccessEvent[] = []
-  for await (const found of readAccess(edge.place, after, reading.signal)) {
+  for await (const found of readAccess(edge.files, after, reading.signal)) {
     events.push(...found)
     if (events.length >= count) break
   }

@@ -20,7 +20,7 @@ test('the worker is another user in an empty root, also after a reload', async (
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     assert.match(status, new RegExp(`^Uid:(\\s${user.uid}){4}$`, 'm'))
     assert.match(status, new RegExp(`^Gid:(\\s${user.gid}){4}$`, 'm'))
-    assert.equal(readlinkSync(`/proc/${pid}/root`), edge.place.emptyDirectory)
+    assert.equal(readlinkSync(`/proc/${pid}/root`), edge.files.emptyDirectory)
     assert.equal((await edge.ask(`h${count - 1}.test`)).body, 'served')
   }
 })

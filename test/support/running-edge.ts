@@ -14,7 +14,7 @@ import { temporaryDirectory } from './directory.ts'
 import { edgeArgs, portOf } from './edge.ts'
 
 export interface RunningEdge {
-  place: EdgeFiles
+  files: EdgeFiles
   frame: Omit<Frame, 'slots'>
   driver: Driver
   process: EdgeProcess
@@ -44,7 +44,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   // Registered before the folder's removal: hooks run in the order of registration.
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
-  const place = openEdgeFiles(temporaryDirectory(t))
+  const files = openEdgeFiles(temporaryDirectory(t))
   const frame: Omit<Frame, 'slots'> = {
     httpPort: portOf(args, '--http-port'),
     httpsPort: portOf(args, '--https-port'),
@@ -58,12 +58,12 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
     pools: 4,
     ...changed,
   }
-  const driver = new Driver(place, frame)
-  const process = openHostProcess(place)
+  const driver = new Driver(files, frame)
+  const process = openHostProcess(files)
   end = () => process.stop()
   await driver.render(noRoutes)
   await process.ensure(new AbortController().signal)
-  return { place, frame, driver, process, admin: openRuntime(place.adminSocket), ask: askAt(frame.httpPort) }
+  return { files, frame, driver, process, admin: openRuntime(files.adminSocket), ask: askAt(frame.httpPort) }
 }
 
 export function askAt(port: number) {

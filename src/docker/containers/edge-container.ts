@@ -45,13 +45,13 @@ export async function ensureEdgeContainer(
   spec: EdgeContainerSpec,
   signal: AbortSignal,
 ): Promise<EdgeEnd | null> {
-  const site = { engine, owner }
+  const scope = { engine, owner }
   const name = edgeName(owner, spec.generation)
-  const found = await findOwnOrRefuse(site, name)
+  const found = await findOwnOrRefuse(scope, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
   const hasRun = found !== null && found.info.State.Status !== 'created'
   const end = hasRun ? await endOf(engine, found) : null
-  if (found) await removeContainer(site, found)
+  if (found) await removeContainer(scope, found)
   const options = containerOptions(owner, spec)
   const container = await engine.call(
     `create ${name}`,
@@ -68,9 +68,9 @@ export async function ensureEdgeContainer(
 
 /** Not there is fine. */
 export async function removeEdgeContainer(engine: Engine, owner: Owner, generation: number): Promise<void> {
-  const site: EngineScope = { engine, owner }
-  const found = await findOwnOrRefuse(site, edgeName(owner, generation))
-  if (found) await removeContainer(site, found)
+  const scope: EngineScope = { engine, owner }
+  const found = await findOwnOrRefuse(scope, edgeName(owner, generation))
+  if (found) await removeContainer(scope, found)
 }
 
 /** The generations that have a container, running or not. */

@@ -23,13 +23,13 @@ const maxAttempts = 50
 const attemptEveryMs = 100
 
 export async function ensureContainer(
-  site: EngineScope,
+  scope: EngineScope,
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<InstanceState> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const container = (await adopt(site, wanted)) ?? (await create(site, wanted, signal))
-    if (container !== null) return bringUp(site, container, wanted, signal)
+    const container = (await adopt(scope, wanted)) ?? (await create(scope, wanted, signal))
+    if (container !== null) return bringUp(scope, container, wanted, signal)
     await sleep(attemptEveryMs, signal)
   }
   throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
@@ -39,15 +39,15 @@ export async function ensureContainer(
  * Returns the container created from this request. Removes a dead container or one created from another
  * request, and returns null.
  */
-async function adopt(site: EngineScope, wanted: WantedContainer): Promise<Container | null> {
-  const found = await findOwnOrRefuse(site, wanted.name)
+async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Container | null> {
+  const found = await findOwnOrRefuse(scope, wanted.name)
   if (found === null) return null
   const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
   if (isSame && toInstanceState(found.info).state !== 'dead') {
-    if (wanted.runsOnce) await requireNotBegun(site, found)
+    if (wanted.runsOnce) await requireNotBegun(scope, found)
     return found.container
   }
-  await removeContainer(site, found)
+  await removeContainer(scope, found)
   return null
 }
 
@@ -55,15 +55,15 @@ async function adopt(site: EngineScope, wanted: WantedContainer): Promise<Contai
  * Refuses a container that Docker reports as "created" although its command has already started. The engine
  * was killed before it recorded the start, and would run the command a second time.
  */
-async function requireNotBegun(site: EngineScope, found: InspectedContainer): Promise<void> {
+async function requireNotBegun(scope: EngineScope, found: InspectedContainer): Promise<void> {
   if (found.info.State.Status !== 'created') return
   if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
   // The engine answers when no start is in progress: a task that still exists belongs to no start.
-  const again = await lookAgain(site, found.container)
+  const again = await lookAgain(scope, found.container)
   if (again.info.State.Status !== 'created') return
   const task = await endStaleTask(found.info.Id)
   if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
-  await removeContainer(site, found)
+  await removeContainer(scope, found)
   throw new Failure('docker_error', begunUnseen)
 }
 
@@ -101,31 +101,31 @@ async function create(
 }
 
 async function bringUp(
-  site: EngineScope,
+  scope: EngineScope,
   container: Container,
   wanted: WantedContainer,
   signal?: AbortSignal,
 ) {
-  const found = await lookAgain(site, container)
+  const found = await lookAgain(scope, container)
   const { state, restart } = toInstanceState(found.info)
-  if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
+  if (restart !== wanted.restart) await applyRestart(scope, found, wanted.restart)
   if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
-    await startOrDiscard(site, found, wanted, signal)
-  return toInstanceState((await lookAgain(site, container)).info)
+    await startOrDiscard(scope, found, wanted, signal)
+  return toInstanceState((await lookAgain(scope, container)).info)
 }
 
 async function startOrDiscard(
-  site: EngineScope,
+  scope: EngineScope,
   found: InspectedContainer,
   { runsOnce }: WantedContainer,
   signal?: AbortSignal,
 ): Promise<void> {
   try {
-    await startContainer(site, found, { runsOnce, signal })
+    await startContainer(scope, found, { runsOnce, signal })
   } catch (error) {
     // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
     // inspects it and adopts it.
-    if (codeOf(error) === 'docker_error') await removeContainer(site, found)
+    if (codeOf(error) === 'docker_error') await removeContainer(scope, found)
     throw notInImage(error) ?? error
   }
 }
@@ -146,13 +146,13 @@ export interface StartOptions {
 
 /** Ends a task that a killed engine left behind first. */
 export async function startContainer(
-  site: EngineScope,
+  scope: EngineScope,
   found: InspectedContainer,
   options: StartOptions = {},
 ): Promise<void> {
   const { container, info } = found
   const start = () =>
-    site.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
+    scope.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
       timeoutMs: startTimeoutMs,
       signal: options.signal,
     })
@@ -178,8 +178,8 @@ export async function applyRestart(
   await engine.call(`set the restart policy of ${info.Name}`, () => container.update(change))
 }
 
-async function lookAgain(site: EngineScope, container: Container): Promise<InspectedContainer> {
-  const found = await findOwnOrRefuse(site, container.id)
+async function lookAgain(scope: EngineScope, container: Container): Promise<InspectedContainer> {
+  const found = await findOwnOrRefuse(scope, container.id)
   if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
   return found
 }

@@ -21,15 +21,15 @@ export interface InspectedContainer {
 }
 
 /** Null if no container of this server has that name or id. */
-export async function findOwn(site: EngineScope, name: string): Promise<InspectedContainer | null> {
-  const found = await find(site, name)
-  return found && isOurs(site.owner, found.info.Config.Labels) ? found : null
+export async function findOwn(scope: EngineScope, name: string): Promise<InspectedContainer | null> {
+  const found = await find(scope, name)
+  return found && isOurs(scope.owner, found.info.Config.Labels) ? found : null
 }
 
 /** Null if the name is free; throws `docker_error` if a foreign container has it. */
-export async function findOwnOrRefuse(site: EngineScope, name: string): Promise<InspectedContainer | null> {
-  const found = await find(site, name)
-  if (found === null || isOurs(site.owner, found.info.Config.Labels)) return found
+export async function findOwnOrRefuse(scope: EngineScope, name: string): Promise<InspectedContainer | null> {
+  const found = await find(scope, name)
+  if (found === null || isOurs(scope.owner, found.info.Config.Labels)) return found
   throw new Failure(
     'docker_error',
     `the container '${name}' does not belong to this server and is left alone`,

@@ -81,36 +81,36 @@ const stopMarginMs = 30_000
 const rememberedNames = 10_000
 
 export function openInstances(engine: Engine, owner: Owner): Instances {
-  const site = { engine, owner }
-  const inspect = async (name: string) => stateOf(await findOwn(site, name))
+  const scope = { engine, owner }
+  const inspect = async (name: string) => stateOf(await findOwn(scope, name))
   const asked = createNames()
   return {
     ensure(spec, signal) {
       asked.delete(spec.name)
       const wanted = wantedInstance(owner, spec, () => runsInit(engine, spec.image))
-      return ensureContainer(site, wanted, signal)
+      return ensureContainer(scope, wanted, signal)
     },
     async start(name) {
       asked.delete(name)
-      return startContainer(site, await existing(site, name))
+      return startContainer(scope, await existing(scope, name))
     },
-    setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
+    setRestart: async (name, policy) => applyRestart(scope, await existing(scope, name), policy),
     stop(name, graceSeconds) {
       asked.add(name)
-      return stop(site, name, graceSeconds)
+      return stop(scope, name, graceSeconds)
     },
     remove(name) {
       asked.add(name)
-      return remove(site, name)
+      return remove(scope, name)
     },
     inspect,
     isAskedToEnd: asked.has,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
-    list: (filter) => list(site, filter),
-    tail: (name, lines, since) => tail(site, name, lines, since ?? null),
-    logs: (name, { signal }) => logs(site, name, signal),
-    follow: (name, place, signal) => followLog(logSource(site, name, signal), place, signal),
-    usage: (name) => usage(site, name),
+    list: (filter) => list(scope, filter),
+    tail: (name, lines, since) => tail(scope, name, lines, since ?? null),
+    logs: (name, { signal }) => logs(scope, name, signal),
+    follow: (name, place, signal) => followLog(logSource(scope, name, signal), place, signal),
+    usage: (name) => usage(scope, name),
   }
 }
 
@@ -129,20 +129,20 @@ function createNames() {
   }
 }
 
-async function existing(site: EngineScope, name: string): Promise<InspectedContainer> {
-  const found = await findOwnOrRefuse(site, name)
+async function existing(scope: EngineScope, name: string): Promise<InspectedContainer> {
+  const found = await findOwnOrRefuse(scope, name)
   if (found === null) throw new Failure('docker_error', `there is no container '${name}'`)
   return found
 }
 
-async function stop(site: EngineScope, name: string, graceSeconds: number): Promise<void> {
-  const found = await findOwnOrRefuse(site, name)
+async function stop(scope: EngineScope, name: string, graceSeconds: number): Promise<void> {
+  const found = await findOwnOrRefuse(scope, name)
   if (found === null) return
   // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
-  await applyRestart(site, found, 'no').catch(ignoreRefusal)
+  await applyRestart(scope, found, 'no').catch(ignoreRefusal)
   const timeoutMs = graceSeconds * 1000 + stopMarginMs
   const request = (abortSignal: AbortSignal) => found.container.stop({ t: graceSeconds, abortSignal })
-  const stopped = site.engine.call(`stop ${name}`, request, { timeoutMs })
+  const stopped = scope.engine.call(`stop ${name}`, request, { timeoutMs })
   await acceptStatus(404, acceptStatus(304, stopped))
 }
 
@@ -150,18 +150,18 @@ function ignoreRefusal(error: unknown): void {
   if (codeOf(error) !== 'docker_error') throw error
 }
 
-async function remove(site: EngineScope, name: string): Promise<void> {
-  const found = await findOwnOrRefuse(site, name)
-  if (found !== null) await removeContainer(site, found)
+async function remove(scope: EngineScope, name: string): Promise<void> {
+  const found = await findOwnOrRefuse(scope, name)
+  if (found !== null) await removeContainer(scope, found)
 }
 
-async function list(site: EngineScope, filter: ListFilter): Promise<InstanceState[]> {
-  const { docker, call } = site.engine
-  const label = [...ownerFilter(site.owner), ...labelFilter(toLabels(filter))]
+async function list(scope: EngineScope, filter: ListFilter): Promise<InstanceState[]> {
+  const { docker, call } = scope.engine
+  const label = [...ownerFilter(scope.owner), ...labelFilter(toLabels(filter))]
   const found = await call('list instances', (abortSignal) =>
     docker.listContainers({ all: true, filters: { label }, abortSignal }),
   )
-  const states = await Promise.all(found.map(async ({ Id }) => stateOf(await findOwn(site, Id))))
+  const states = await Promise.all(found.map(async ({ Id }) => stateOf(await findOwn(scope, Id))))
   return states.filter((state) => state !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
@@ -174,37 +174,37 @@ function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Rec
 }
 
 async function tail(
-  site: EngineScope,
+  scope: EngineScope,
   name: string,
   lines: number,
   since: string | null,
 ): Promise<LogLine[]> {
-  const found = await findOwn(site, name)
+  const found = await findOwn(scope, name)
   if (found === null) return []
-  const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
+  const body = scope.engine.call(`read the log of ${name}`, (abortSignal) =>
     found.container.logs({ ...withTimes, ...from(since), tail: lines, follow: false, abortSignal }),
   )
   return readLines((await orNull(body)) ?? new Uint8Array())
 }
 
-async function* logs(site: EngineScope, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
-  const lines = followLog(logSource(site, name, signal), createLogCursor(), signal)
+async function* logs(scope: EngineScope, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
+  const lines = followLog(logSource(scope, name, signal), createLogCursor(), signal)
   for await (const line of lines) yield toLogLine(line)
 }
 
-function logSource(site: EngineScope, name: string, signal: AbortSignal): LogSource {
+function logSource(scope: EngineScope, name: string, signal: AbortSignal): LogSource {
   async function open(since: string | undefined) {
-    const found = await findOwn(site, name)
+    const found = await findOwn(scope, name)
     if (found === null) return []
     const query = { ...withTimes, ...from(since ?? null), follow: true as const, abortSignal: signal }
-    const opening = site.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
+    const opening = scope.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
       signal,
     })
     return (await orNull(opening)) ?? []
   }
 
   async function hasEnded() {
-    const state = stateOf(await findOwn(site, name))
+    const state = stateOf(await findOwn(scope, name))
     return state === null || isEnded(state)
   }
 
@@ -215,9 +215,9 @@ function logSource(site: EngineScope, name: string, signal: AbortSignal): LogSou
 const from = (since: string | null) => (since === null ? {} : { since: Date.parse(since) / 1000 })
 const withTimes = { stdout: true, stderr: true, timestamps: true }
 
-async function usage(site: EngineScope, name: string): Promise<InstanceUsage | null> {
-  const found = await findOwn(site, name)
-  return found?.info.State.Running ? measureUsage(site.engine, found.container) : null
+async function usage(scope: EngineScope, name: string): Promise<InstanceUsage | null> {
+  const found = await findOwn(scope, name)
+  return found?.info.State.Running ? measureUsage(scope.engine, found.container) : null
 }
 
 function stateOf(found: InspectedContainer | null): InstanceState | null {

@@ -51,20 +51,20 @@ const createAttempts = 50
 const createAgainMs = 100
 
 export function openOneShotContainers(engine: Engine, owner: Owner): OneShotContainers {
-  const site = { engine, owner }
+  const scope = { engine, owner }
   return {
-    run: (spec, streams, signal) => runTool(site, spec, streams, signal),
-    remove: (id) => removeTool(site, id),
+    run: (spec, streams, signal) => runTool(scope, spec, streams, signal),
+    remove: (id) => removeTool(scope, id),
   }
 }
 
-async function runTool(site: EngineScope, spec: OneShotSpec, streams: OneShotStreams, signal: AbortSignal) {
-  const { engine } = site
-  await removeTool(site, spec.id)
-  const options = toolOptions(site.owner, spec, await engine.info())
-  const container = await createTool(site, spec.id, options, signal)
+async function runTool(scope: EngineScope, spec: OneShotSpec, streams: OneShotStreams, signal: AbortSignal) {
+  const { engine } = scope
+  await removeTool(scope, spec.id)
+  const options = toolOptions(scope.owner, spec, await engine.info())
+  const container = await createTool(scope, spec.id, options, signal)
   try {
-    const words = await converse(site, container, streams, signal)
+    const words = await converse(scope, container, streams, signal)
     const end = await engine.call('wait for a tool', (abortSignal) => container.wait({ abortSignal }), {
       timeoutMs: endMs,
       signal,
@@ -73,7 +73,7 @@ async function runTool(site: EngineScope, spec: OneShotSpec, streams: OneShotStr
     return { ...words, exitCode: Number(end.StatusCode), isOutOfMemory: State.OOMKilled }
   } finally {
     // If the engine is unavailable now, the next run or `remove` with this id removes the container.
-    await removeTool(site, spec.id).catch(() => undefined)
+    await removeTool(scope, spec.id).catch(() => undefined)
   }
 }
 
@@ -177,7 +177,7 @@ function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
   }
 }
 
-async function removeTool(site: EngineScope, id: string): Promise<void> {
-  const found = await findOwnOrRefuse(site, toolName(site.owner, id))
-  if (found) await removeContainer(site, found)
+async function removeTool(scope: EngineScope, id: string): Promise<void> {
+  const found = await findOwnOrRefuse(scope, toolName(scope.owner, id))
+  if (found) await removeContainer(scope, found)
 }

@@ -24,13 +24,13 @@ const endMs = 10_000
 
 /** Runs a short command to its end. Throws `docker_error` when the container does not run. */
 export async function runInside(
-  site: EngineScope,
+  scope: EngineScope,
   name: string,
   { argv, env = {} }: Command,
   { signal, timeoutMs = 30_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<Outcome> {
-  const { engine } = site
-  const found = await findOwn(site, name)
+  const { engine } = scope
+  const found = await findOwn(scope, name)
   if (!found) throw new Failure('docker_error', `there is no container ${name}`)
   const run = async (abortSignal: AbortSignal): Promise<Outcome> => {
     const exec = await found.container.exec({

@@ -71,20 +71,20 @@ exec "$@"`
 
 /** Throws `docker_error` when the container does not run, `docker_unavailable`. */
 export async function openInteractive(
-  site: EngineScope,
+  scope: EngineScope,
   name: string,
   command: Command,
   options: InteractiveOptions,
 ): Promise<InteractiveExec> {
-  const found = await findOwn(site, name)
+  const found = await findOwn(scope, name)
   if (!found) throw new Failure('docker_error', `there is no container ${name}`)
   const id = randomUUID()
-  const lifeline = await openLifeline(site, found.container, id)
+  const lifeline = await openLifeline(scope, found.container, id)
   try {
     const { argv, env } = prepared(command, options.terminal)
     const marked = { argv, env: { ...env, [mark]: id } }
-    const started = await start(site, found.container, marked, options.terminal !== null)
-    return attach(site, { ...started, lifeline }, options)
+    const started = await start(scope, found.container, marked, options.terminal !== null)
+    return attach(scope, { ...started, lifeline }, options)
   } catch (error) {
     lifeline.destroy()
     throw error
@@ -105,12 +105,12 @@ interface Started {
 }
 
 async function start(
-  site: EngineScope,
+  scope: EngineScope,
   container: Container,
   { argv, env = {} }: Command,
   isTerminal: boolean,
 ) {
-  return site.engine.call(`run ${argv[0]}`, async (abortSignal): Promise<Started> => {
+  return scope.engine.call(`run ${argv[0]}`, async (abortSignal): Promise<Started> => {
     const exec = await container.exec({
       Cmd: argv,
       Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
@@ -126,10 +126,10 @@ async function start(
 }
 
 /** Resolves when the script runs: a command must not start before something can end it. */
-async function openLifeline(site: EngineScope, container: Container, id: string): Promise<Socket> {
+async function openLifeline(scope: EngineScope, container: Container, id: string): Promise<Socket> {
   const argv = ['sh', '-c', lifelineScript, 'lifeline', id]
-  const { stream } = await start(site, container, { argv }, false)
-  return site.engine.call('start a lifeline', (abortSignal) => untilUp(stream, abortSignal))
+  const { stream } = await start(scope, container, { argv }, false)
+  return scope.engine.call('start a lifeline', (abortSignal) => untilUp(stream, abortSignal))
 }
 
 function untilUp(stream: Socket, abortSignal: AbortSignal): Promise<Socket> {
@@ -146,7 +146,7 @@ function untilUp(stream: Socket, abortSignal: AbortSignal): Promise<Socket> {
 }
 
 function attach(
-  site: EngineScope,
+  scope: EngineScope,
   { exec, stream, lifeline }: Started & { lifeline: Socket },
   { terminal, wrote, ended, failed }: InteractiveOptions,
 ): InteractiveExec {
@@ -159,13 +159,13 @@ function attach(
   stream.once('close', () => {
     lifeline.destroy()
     if (isClosed) return
-    const exit = failure ? Promise.reject(failure) : exitOf(site, exec)
+    const exit = failure ? Promise.reject(failure) : exitOf(scope, exec)
     exit.then(
       (exitCode) => isClosed || ended(exitCode),
       (error: unknown) => isClosed || failed(error),
     )
   })
-  const resizer = createResizer(site, exec)
+  const resizer = createResizer(scope, exec)
   return {
     write: (bytes, taken) => void stream.write(bytes, (error) => error || taken()),
     end: () => void (terminal || stream.end()),

@@ -9,7 +9,7 @@ import type { EdgeRounds } from './haproxy-edge.ts'
 
 export interface AccessReader {
   /** Sets the process that serves now. The one before it and the retired ones are read until they end. */
-  follow(process: string, place: EdgeFiles, retired: readonly EdgeFiles[]): void
+  follow(process: string, files: EdgeFiles, retired: readonly EdgeFiles[]): void
   /** Resolves when nothing is read any more. */
   close(): Promise<void>
 }
@@ -24,12 +24,12 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
   let newest: Promise<AccessMark | null> | null = null
 
   /** Retries after a failure, as long as `isWanted`. */
-  async function read(place: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean) {
+  async function read(files: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean) {
     const { signal } = closing
     let last = await from
     while (!signal.aborted) {
       try {
-        for await (const mark of rounds.readAccess(place, last, signal)) last = mark
+        for await (const mark of rounds.readAccess(files, last, signal)) last = mark
       } catch (error) {
         if (codeOf(error) !== 'edge_unavailable') logger.warn({ err: error }, 'requests could not be read')
       }
@@ -38,9 +38,9 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
     }
   }
 
-  function begin(place: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
-    generations.add(place.generation)
-    const reading = read(place, from, isWanted).catch((error: unknown) =>
+  function begin(files: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
+    generations.add(files.generation)
+    const reading = read(files, from, isWanted).catch((error: unknown) =>
       logger.warn({ err: error }, 'reading requests from HAProxy failed'),
     )
     readings.add(reading)
@@ -48,7 +48,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
   }
 
   return {
-    follow(process, place, retired) {
+    follow(process, files, retired) {
       for (const one of retired.filter(({ generation }) => !generations.has(generation))) {
         newest ??= rounds.newestRequest()
         begin(one, newest, () => false)
@@ -57,7 +57,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
       const isFirst = current === null
       current = process
       newest ??= rounds.newestRequest()
-      begin(place, isFirst ? newest : Promise.resolve(null), () => process === current)
+      begin(files, isFirst ? newest : Promise.resolve(null), () => process === current)
     },
     async close() {
       closing.abort()

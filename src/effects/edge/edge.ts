@@ -12,14 +12,14 @@ import type { EdgePorts } from './ports.ts'
 
 export function edgeEffects(ports: EdgePorts, parts: EdgeParts | null): Effects<typeof machine> {
   if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(ports) }
-  const { place, rounds, opened } = parts
+  const { files, rounds, opened } = parts
   const keeper = new EdgeKeeper(ports, parts)
   return {
     async startEdge({ mode }, signal) {
       await opened
       await rounds.render()
       if (mode === 'host') await removeEdgeContainers(ports).catch(() => undefined)
-      else await stopHostProcesses(place)
+      else await stopHostProcesses(files)
       return { generation: await keeper.start(signal), at: isoNow() }
     },
 

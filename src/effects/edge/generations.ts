@@ -19,7 +19,7 @@ import type { EdgeRounds } from './haproxy-edge.ts'
 import type { Launcher } from './launcher.ts'
 
 export interface GenerationParts {
-  place: EdgeFiles
+  files: EdgeFiles
   rounds: Pick<EdgeRounds, 'follow' | 'round'>
   launcher: Launcher
   logger: Logger
@@ -33,8 +33,8 @@ const hangMs = 5_000
 const idleMs = 2_000
 
 /** Follows the generation that accepts connections. Throws `edge_unavailable` if none does. */
-export async function followAccepting({ place, rounds }: GenerationParts): Promise<EdgeFiles> {
-  const current = await findAccepting(place)
+export async function followAccepting({ files, rounds }: GenerationParts): Promise<EdgeFiles> {
+  const current = await findAccepting(files)
   if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not respond')
   rounds.follow(current, othersThan(current))
   return current
@@ -42,14 +42,14 @@ export async function followAccepting({ place, rounds }: GenerationParts): Promi
 
 /** Makes exactly one generation accept connections, and follows it. */
 export async function ensureGeneration(parts: GenerationParts, signal: AbortSignal): Promise<EdgeFiles> {
-  const { place, launcher, rounds } = parts
-  const accepting = await findAccepting(place)
-  const newest = listGenerations(place).at(-1)!
+  const { files, launcher, rounds } = parts
+  const accepting = await findAccepting(files)
+  const newest = listGenerations(files).at(-1)!
   if (accepting === null) {
     // A retired one never accepts connections again, but holds the listening sockets until it ends.
-    const former = await findRunning(place)
+    const former = await findRunning(files)
     const isRetired = former?.generation === newest.generation
-    const next = isRetired ? generationOf(place, newest.generation + 1) : newest
+    const next = isRetired ? generationOf(files, newest.generation + 1) : newest
     rounds.follow(next, [])
     await launcher.start(next, former, null, signal)
     return followAccepting(parts)
@@ -67,9 +67,9 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
  * fails the previous one continues to serve. Throws `upgrade_failed` with the reason.
  */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
-  const { place, launcher, rounds } = parts
+  const { files, launcher, rounds } = parts
   const former = await followAccepting(parts)
-  const next = generationOf(place, listGenerations(place).at(-1)!.generation + 1)
+  const next = generationOf(files, listGenerations(files).at(-1)!.generation + 1)
   try {
     await launcher.start(next, former, image, signal)
   } catch (error) {
@@ -98,7 +98,7 @@ export async function tendGenerations(
   current: EdgeFiles,
   idle: IdleSince,
 ): Promise<boolean> {
-  const others = listGenerations(parts.place).filter(({ generation }) => generation !== current.generation)
+  const others = listGenerations(parts.files).filter(({ generation }) => generation !== current.generation)
   for (const one of others) {
     if (one.generation > current.generation && (await isAccepting(one))) return false
     if (await isOver(parts, one, idle)) {
@@ -113,29 +113,29 @@ export async function tendGenerations(
 /** Since when a generation has no connection, by its number. */
 export type IdleSince = Map<number, number>
 
-async function isOver(parts: GenerationParts, place: EdgeFiles, idle: IdleSince): Promise<boolean> {
-  const { generation } = place
-  if (!(await servesWithin(place, hangMs, AbortSignal.timeout(2 * hangMs)).catch(() => false))) return true
-  const since = retiredAt(place)
-  if (since === null || (await isAccepting(place))) await retire(parts, place)
+async function isOver(parts: GenerationParts, files: EdgeFiles, idle: IdleSince): Promise<boolean> {
+  const { generation } = files
+  if (!(await servesWithin(files, hangMs, AbortSignal.timeout(2 * hangMs)).catch(() => false))) return true
+  const since = retiredAt(files)
+  if (since === null || (await isAccepting(files))) await retire(parts, files)
   if (since !== null && Date.now() - since > drainMs) return true
-  if (await hasConnections(place)) idle.delete(generation)
+  if (await hasConnections(files)) idle.delete(generation)
   else if (!idle.has(generation)) idle.set(generation, Date.now())
   // Its last access lines are still to be read.
   return Date.now() - (idle.get(generation) ?? Date.now()) > idleMs
 }
 
-async function retire({ launcher }: GenerationParts, place: EdgeFiles): Promise<void> {
-  await launcher.keepEnded(place)
-  await closeListeners(place)
+async function retire({ launcher }: GenerationParts, files: EdgeFiles): Promise<void> {
+  await launcher.keepEnded(files)
+  await closeListeners(files)
 }
 
 /** The newest generation that accepts commands; null if none does. */
-async function findRunning(place: EdgeFiles): Promise<EdgeFiles | null> {
-  for (const one of listGenerations(place).reverse()) if (await serves(one)) return one
+async function findRunning(files: EdgeFiles): Promise<EdgeFiles | null> {
+  for (const one of listGenerations(files).reverse()) if (await serves(one)) return one
   return null
 }
 
-function othersThan(place: EdgeFiles): EdgeFiles[] {
-  return listGenerations(place).filter(({ generation }) => generation !== place.generation)
+function othersThan(files: EdgeFiles): EdgeFiles[] {
+  return listGenerations(files).filter(({ generation }) => generation !== files.generation)
 }

@@ -42,7 +42,7 @@ export interface RoundOutcome {
   refusals: string[]
   /** The serving process: a reload or an upgrade replaces it. */
   process: string
-  place: EdgeFiles
+  files: EdgeFiles
   /** Generations that only finish their connections. */
   retired: readonly EdgeFiles[]
 }
@@ -58,13 +58,13 @@ export interface EdgeRounds {
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
   /** Records each request after that one, until the process or the signal ends; yields the position. */
-  readAccess(place: EdgeFiles, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
+  readAccess(files: EdgeFiles, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
   /** The request that an earlier life of the daemon recorded last. */
   newestRequest(): Promise<AccessMark | null>
 }
 
 interface Parts extends RouteParts {
-  place: EdgeFiles
+  files: EdgeFiles
   driver: Driver
   publicPorts: PublicPorts
   surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
@@ -107,7 +107,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#current = parts.place
+    this.#current = parts.files
     this.#services = new ServiceRoutes(parts)
     parts.storage.changes.subscribe(({ kind, id }) => {
       if (kind === 'service') this.#ask(id)
@@ -168,8 +168,8 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   async round(): Promise<RoundOutcome> {
     const { driver } = this.#parts
     const turn = this.#asked
-    const about = { place: this.#current, retired: this.#retired }
-    const process = `${about.place.generation}:${await driver.identify()}`
+    const about = { files: this.#current, retired: this.#retired }
+    const process = `${about.files.generation}:${await driver.identify()}`
     const last = this.#last
     const now = Date.now()
     const isTrusted = last.mode === 'applied' && last.process === process && now - last.comparedAt <= trustMs
@@ -195,8 +195,8 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     if (this.#asked === this.#applied) await waitForWake(listen, withinMs, signal)
   }
 
-  async *readAccess(place: EdgeFiles, after: AccessMark | null, signal: AbortSignal) {
-    for await (const events of readAccess(place, after, signal)) {
+  async *readAccess(files: EdgeFiles, after: AccessMark | null, signal: AbortSignal) {
+    for await (const events of readAccess(files, after, signal)) {
       for (const event of events) {
         const route = this.#services.byHost(event.host)
         if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))

@@ -27,7 +27,7 @@ import {
 } from './software.ts'
 
 export interface EdgeParts {
-  place: EdgeFiles
+  files: EdgeFiles
   rounds: EdgeRounds
   publicPorts: PublicPorts
   mode: 'container' | 'host'
@@ -51,14 +51,14 @@ export class EdgeKeeper {
   /** Only the first difference in the life of a daemon leads to an upgrade; later ones are reported. */
   #mayUpgrade = true
 
-  constructor(ports: EdgePorts, { place, rounds, publicPorts, mode, image, docker }: EdgeParts) {
+  constructor(ports: EdgePorts, { files, rounds, publicPorts, mode, image, docker }: EdgeParts) {
     this.#ports = ports
     this.#rounds = rounds
     this.#publicPorts = publicPorts
     this.#software = { ports, mode, image }
     const ownImage = (signal: AbortSignal) => wantedImage(this.#software, signal)
     const launcher = mode === 'host' ? hostLauncher : containerLauncher({ ports, docker, image: ownImage })
-    this.#generations = { place, rounds, launcher, logger: ports.logger }
+    this.#generations = { files, rounds, launcher, logger: ports.logger }
   }
 
   /** Resolves with the number of the generation that accepts connections and has all routes. */
@@ -80,8 +80,8 @@ export class EdgeKeeper {
     try {
       for (;;) {
         signal.throwIfAborted()
-        const { routes, refusals, process, place, retired } = await this.#rounds.round()
-        reader.follow(process, place, retired)
+        const { routes, refusals, process, files, retired } = await this.#rounds.round()
+        reader.follow(process, files, retired)
         // Only now does HAProxy have the configuration of this daemon.
         watching ??= watchPorts(
           this.#ports,

@@ -20,13 +20,13 @@ export interface Launcher {
    * Resolves when it serves. It takes the listening sockets of `former`. One that failed is removed again.
    * Throws `edge_unavailable` with the reason.
    */
-  start(place: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
+  start(files: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
   /** Keeps a boot from starting it. */
-  keepEnded(place: EdgeFiles): Promise<void>
+  keepEnded(files: EdgeFiles): Promise<void>
   /** Ends it and removes its files. A missing one is fine. */
-  remove(place: EdgeFiles): Promise<void>
+  remove(files: EdgeFiles): Promise<void>
   /** The image that it runs from; null for a process of the host. */
-  imageOf(place: EdgeFiles): Promise<{ name: string; id: string } | null>
+  imageOf(files: EdgeFiles): Promise<{ name: string; id: string } | null>
 }
 
 export interface LauncherParts {
@@ -41,18 +41,18 @@ const startMs = 20_000
 const mostRestarts = 2
 
 export const hostLauncher: Launcher = {
-  async start(place, former, _image, signal) {
+  async start(files, former, _image, signal) {
     try {
-      await openHostProcess(place).ensure(signal, former)
+      await openHostProcess(files).ensure(signal, former)
     } catch (error) {
-      if (former) await hostLauncher.remove(place)
+      if (former) await hostLauncher.remove(files)
       throw error
     }
   },
   keepEnded: async () => undefined,
-  async remove(place) {
-    await openHostProcess(place).stop()
-    removeFiles(place)
+  async remove(files) {
+    await openHostProcess(files).stop()
+    removeFiles(files)
   },
   imageOf: async () => null,
 }
@@ -60,22 +60,22 @@ export const hostLauncher: Launcher = {
 export function containerLauncher({ ports, docker, image }: LauncherParts): Launcher {
   const { engine, owner } = ports
   return {
-    async start(place, former, wanted, signal) {
+    async start(files, former, wanted, signal) {
       requireLocalEngine(docker)
       await ports.engineReady(signal)
-      const { generation } = place
+      const { generation } = files
       const spec = {
         image: wanted ?? (await image(signal)),
         generation,
-        directory: place.directory,
-        environment: environmentOf(place),
+        directory: files.directory,
+        environment: environmentOf(files),
         arguments: [
           '-W',
           '-S',
-          `${place.masterSocket},mode,600${ownerText()}`,
+          `${files.masterSocket},mode,600${ownerText()}`,
           ...(former ? ['-x', former.adminSocket] : []),
           '-f',
-          place.configuration,
+          files.configuration,
         ],
         isForeignUser: process.getuid?.() !== 0,
       }
@@ -83,30 +83,30 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
       try {
         const end = await ensureEdgeContainer(engine, owner, spec, signal)
         if (end) ports.logger.error(end, 'the container of the edge had ended and was recreated')
-        await requireServing(ports, place, signal)
+        await requireServing(ports, files, signal)
       } catch (error) {
         // A hanging container would count as running. After an abort the next start checks it.
-        if (!signal.aborted) await remove().then(() => former && removeFiles(place))
+        if (!signal.aborted) await remove().then(() => former && removeFiles(files))
         throw error
       }
     },
     keepEnded: ({ generation }) => keepEdgeEnded(engine, owner, generation),
-    async remove(place) {
-      await removeEdgeContainer(engine, owner, place.generation)
-      removeFiles(place)
+    async remove(files) {
+      await removeEdgeContainer(engine, owner, files.generation)
+      removeFiles(files)
     },
     imageOf: ({ generation }) => edgeImageOf(engine, owner, generation),
   }
 }
 
-async function requireServing(ports: EdgePorts, place: EdgeFiles, signal: AbortSignal): Promise<void> {
+async function requireServing(ports: EdgePorts, files: EdgeFiles, signal: AbortSignal): Promise<void> {
   const { engine, owner } = ports
   // The container may have restarted earlier. Treat an unreadable state as healthy.
-  const restarts = () => edgeRestarts(engine, owner, place.generation)
+  const restarts = () => edgeRestarts(engine, owner, files.generation)
   const before = await restarts()
   const isFailing = async () => (await restarts().catch(() => before)) - before >= mostRestarts
-  if (await servesWithin(place, startMs, signal, isFailing)) return
-  const output = await edgeOutput(engine, owner, place.generation).catch(() => '')
+  if (await servesWithin(files, startMs, signal, isFailing)) return
+  const output = await edgeOutput(engine, owner, files.generation).catch(() => '')
   throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'no reason given'}`)
 }
 
@@ -119,8 +119,8 @@ export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
 }
 
 /** Stops all processes on the host that belong to this server's edge. */
-export async function stopHostProcesses(place: EdgeFiles): Promise<void> {
-  for (const one of listGenerations(place)) await openHostProcess(one).stop()
+export async function stopHostProcesses(files: EdgeFiles): Promise<void> {
+  for (const one of listGenerations(files)) await openHostProcess(one).stop()
 }
 
 /** Sockets that root created in the container are given to the user of the daemon. */

@@ -27,10 +27,10 @@ export interface SoftwareParts {
 const pullMs = 10 * 60_000
 
 /** Returns what runs. Throws `edge_unavailable`, and the errors of engine calls. */
-export async function readRunning(place: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
-  const shown = await openRuntime(place.adminSocket).ask('show info')
+export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
+  const shown = await openRuntime(files.adminSocket).ask('show info')
   const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null
-  const image = await launcher.imageOf(place)
+  const image = await launcher.imageOf(files)
   return { version, image: image?.name ?? null, identity: image?.id ?? version ?? '' }
 }
 

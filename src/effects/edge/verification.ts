@@ -22,7 +22,7 @@ const pauseMs = 200
 
 /** Throws `not_reached` with what was answered instead. */
 export async function verifyUpstream(
-  place: EdgeFiles,
+  files: EdgeFiles,
   driver: Pick<Driver, 'countOpen'>,
   wanted: Verification,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ export async function verifyUpstream(
   let answer = 'no answer'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
-    const found = await ask(place, wanted, signal)
+    const found = await ask(files, wanted, signal)
     if (found === null) return
     answer = found
     // Without a path to check there may be pages that take long: it is reached when it works on one.
@@ -51,14 +51,14 @@ const silence = 'no answer in time'
  * must not admit an instance whose verification was aborted.
  */
 function ask(
-  place: EdgeFiles,
+  files: EdgeFiles,
   { host, healthPath, slot }: Verification,
   signal: AbortSignal,
 ): Promise<string | null> {
   return new Promise<string | null>((resolve, reject) => {
     const asking = request(
       {
-        socketPath: place.verifySocket,
+        socketPath: files.verifySocket,
         path: inAscii(healthPath ?? '/'),
         headers: { host, 'x-berth-upstream': slotName(slot), 'user-agent': 'Berth' },
         timeout: attemptMs,

@@ -26,22 +26,22 @@ const ask = askAt(80)
 
 /** HAProxy at ports 80 and 443, kept at what the storage has. */
 async function startEdge(storage: Storage) {
-  const place = openEdgeFiles(storage.directory)
+  const files = openEdgeFiles(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
   const proof = proofOf('a secret for tests')
   const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
   const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
-  const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
+  const driver = new Driver(files, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' }
   const edge = new HaproxyEdge({
-    ...{ storage, settings, place, driver },
+    ...{ storage, settings, files, driver },
     surroundings: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     publicPorts: { check: async () => null },
     trouble: () => 'it is away',
   })
-  const haproxy = openHostProcess(place)
+  const haproxy = openHostProcess(files)
   const over = new AbortController()
   await edge.render()
   await haproxy.ensure(over.signal)

@@ -22,7 +22,7 @@ async function openEdge(t: TestContext) {
   const edge = new HaproxyEdge({
     storage: await temporaryStorage(t),
     settings: { baseDomain: 'localhost' },
-    place: { generation: 1 } as EdgeFiles,
+    files: { generation: 1 } as EdgeFiles,
     driver: driver as unknown as Driver,
     publicPorts: { check: async () => null },
     surroundings: { dashboardHost: null },

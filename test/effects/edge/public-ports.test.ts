@@ -26,7 +26,7 @@ test('a port that another HAProxy shares is reported, and no longer when that on
   assert.equal(await openPublicPorts(edge.frame).check(signal), null)
   // As edges of earlier versions bound their ports.
   await edge.process.stop()
-  const { configuration } = edge.place
+  const { configuration } = edge.files
   writeFileSync(configuration, readFileSync(configuration, 'utf8').replace(/^ noreuseport$/m, ''))
   await edge.process.ensure(signal)
   const foreign = await startForeignHaproxy(t, edge.frame.httpPort)
