@@ -1,9 +1,9 @@
-// Reads an unpacked stream in the portions that its format asks for.
-// It holds one chunk of the source at most, and what was asked for at once.
+// Reads an unpacked stream in portions of requested sizes. It holds at most one chunk of the source and the
+// requested portion.
 import { Failure } from '../errors.ts'
 
 export class ByteReader {
-  /** How much was taken so far. */
+  /** Number of bytes read so far. */
   takenBytes = 0
   readonly #source: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -45,7 +45,7 @@ export class ByteReader {
     await this.#source.return?.()
   }
 
-  /** Sees to it that a chunk is there; false at the end of the source. */
+  /** Ensures that a chunk is buffered; false at the end of the source. */
   async #fill(): Promise<boolean> {
     while (this.#rest.length === 0) {
       const { value, done } = await this.#source.next()

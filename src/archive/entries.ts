@@ -1,9 +1,8 @@
-// The entries of a tar archive, one after the other, each with the names and the size it really has.
-// tar-stream is no replacement. It accepts 11 of the broken archives that the tests refuse, and reads on
-// behind the end of an archive. Its interface shows neither that end nor the bytes of an extended header,
-// so a guard around it would have to walk all headers a second time. One extended header of 4 MiB, its
-// limit, blocks the event loop for 2.5 s; a global one of that size does so again for each extended header
-// that follows.
+// Iterates over the entries of a tar archive, with their real names and sizes. tar-stream is no replacement:
+// it accepts 11 of the broken archives that the tests refuse, and reads past the end of an archive. Its
+// interface shows neither that end nor the bytes of an extended header, so a guard around it would have to
+// walk all headers a second time. One extended header of 4 MiB, its limit, blocks the event loop for 2.5 s; a
+// global one of that size does so again for each following extended header.
 import type { ByteReader } from './byte-reader.ts'
 import { quote } from './entry-path.ts'
 import { type PaxFields, parsePax } from './pax.ts'
@@ -16,7 +15,7 @@ export interface Entry {
   linkName: string
   mode: number
   sizeBytes: number
-  /** To be read to its end before the next entry is asked for. */
+  /** Must be read to its end before the next entry is requested. */
   content: AsyncIterable<Buffer>
 }
 
@@ -29,8 +28,8 @@ const paxOfNext = 'x'
 const paxOfAll = 'g'
 
 /**
- * Ends with the archive, and reads what follows it, that the checksum of the whole is looked at. Throws
- * `archive_invalid`, also when more than `metadataLimitBytes` come between two entries or after the last.
+ * Ends with the archive, but reads the rest of the stream, so that the gzip checksum is verified. Throws
+ * `archive_invalid`, also if more than `metadataLimitBytes` precede an entry or follow the last one.
  */
 export async function* readEntries(reader: ByteReader, metadataLimitBytes: number): AsyncGenerator<Entry> {
   for (;;) {

@@ -1,7 +1,7 @@
-// What an entry of an archive may be called, and where its links may lead: both stay inside of the tree.
+// Rules for the names of archive entries and the targets of links: both must stay inside the tree.
 import { Failure } from '../errors.ts'
 
-/** What file systems take, with room for the folder in front of it. */
+/** The limit of file systems, minus room for the parent folder. */
 const pathLimitBytes = 2048
 const partLimitBytes = 255
 const shownChars = 200
@@ -20,8 +20,9 @@ export function partsOf(name: string): string[] {
 }
 
 /**
- * Answers whether a symbolic link climbs to the very top. Throws `archive_invalid` for one that leads out.
- * Behind a name no `..` may follow: the name may be a link itself, and its `..` is somewhere else.
+ * Returns whether a symbolic link climbs to the top of the tree. Throws `archive_invalid` for a link
+ * that points out of it. A `..` after a name is refused: the name may be a link itself, and its parent
+ * is then elsewhere.
  */
 export function climbsToTop(link: readonly string[], target: string): boolean {
   const name = link.join('/')
@@ -46,7 +47,7 @@ export function refused(name: string, problem: string): Failure {
   return new Failure('archive_invalid', `${quote(name)} ${problem}`)
 }
 
-/** A name as it can stand in a line of a log, whatever is in it. */
+/** Escapes a name for a log line. */
 export function quote(name: string): string {
   const shown = name.length > shownChars ? `${name.slice(0, shownChars)}…` : name
   return `'${shown.replace(/[\p{Cc}\u2028\u2029]/gu, '?')}'`

@@ -1,6 +1,5 @@
-// Extended headers (pax): records of `length key=value`, which say of the next entry what its own header
-// cannot.
-// Only three keys mean anything here; the rest is passed over without being kept.
+// Extended headers (pax): records of `length key=value` that override fields of the next entry's header. Only
+// three keys are used; all others are skipped without being stored.
 import { decodeText, invalid } from './tar-header.ts'
 
 export interface PaxFields {

@@ -38,7 +38,7 @@ export function isZeroBlock(block: Buffer): boolean {
   return block.every((byte) => byte === 0)
 }
 
-/** Text as the file system will have it. Throws `archive_invalid` for what is not UTF-8, or holds a NUL. */
+/** Decodes a name. Throws `archive_invalid` if it is not UTF-8 or contains a NUL. */
 export function decodeText(bytes: Buffer): string {
   let text: string
   try {

@@ -9,7 +9,7 @@ import { refused } from './entry-path.ts'
 type Parts = readonly string[]
 
 const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-/** Neither set-user-id nor the like; the owner may always read what is there, and remove it. */
+/** Drops set-user-id and similar bits. The owner can always read and delete the files. */
 const modeBits = 0o777
 const fileBits = 0o600
 const folderBits = 0o700
@@ -46,13 +46,13 @@ export class Tree {
     }
   }
 
-  /** Where it leads has been looked at. */
+  /** The caller has already checked the target. */
   async addSymlink(parts: Parts, target: string): Promise<void> {
     await this.#enter(parts.slice(0, -1))
     await this.#makeAnew(parts, () => symlink(target, this.#path(parts)))
   }
 
-  /** To a file that is there already. */
+  /** The target must be an existing file. */
   async addHardLink(parts: Parts, target: Parts): Promise<void> {
     await this.#enter(parts.slice(0, -1))
     await this.#requireFile(parts, target)
@@ -60,7 +60,7 @@ export class Tree {
     await this.#makeAnew(parts, () => link(this.#path(target), this.#path(parts)))
   }
 
-  /** Removes what is in the way, unless it is a folder, and tries once more. */
+  /** Removes an existing entry that is not a folder, and retries. */
   async #makeAnew<T>(parts: Parts, make: () => Promise<T>): Promise<T> {
     try {
       return await make()
@@ -73,7 +73,7 @@ export class Tree {
     return make()
   }
 
-  /** Makes sure that all these are real folders; those that no entry brought are made. */
+  /** Ensures that all parents are real folders; creates those without an entry of their own. */
   async #enter(parts: Parts): Promise<void> {
     const path = this.#path(parts)
     if (parts.length === 0 || this.#folders.has(path)) return

@@ -44,13 +44,13 @@ export interface Unpacked {
   entries: number
   /** Of the files. */
   bytes: number
-  /** The single folder at the top that the directory became, as it can stand in a line of a log. */
+  /** The single top folder whose content was used, escaped for a log line. */
   leftOut: string | null
 }
 
 /**
- * Throws `archive_invalid`, which names the entry where there is one, and `insufficient_storage`; then the
- * directory is not there.
+ * Throws `archive_invalid`, naming the entry if there is one, or `insufficient_storage`. After a failure the
+ * directory does not exist.
  */
 export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
   const { file, directory, signal } = request
@@ -84,7 +84,7 @@ async function* inflate(file: string, signal: AbortSignal): AsyncGenerator<Buffe
 
 /** The way of one archive into its tree. */
 class Unpacking {
-  /** The entry that is being looked at. */
+  /** The entry being unpacked. */
   current: string | null = null
   #entries = 0
   #bytes = 0
@@ -172,7 +172,7 @@ function noRoom(): Failure {
   return new Failure('insufficient_storage', 'there is not enough room on the disk to unpack the archive')
 }
 
-/** What the archive is to blame for, and what the disk; the rest stays as it is. */
+/** Converts errors of the archive and of the disk to failures; other errors pass unchanged. */
 function failureOf(error: unknown, current: string | null): unknown {
   const code = codeOf(error)
   const place = current === null ? '' : ` in ${quote(current)}`

@@ -33,7 +33,7 @@ export function openOwnLists(directory: string): OwnLists {
   const settings = [
     `Dir::State::lists=${lists}`,
     `Dir::Cache=${join(directory, 'cache')}`,
-    // As root, apt would drop to a user who cannot write here.
+    // As root, apt would switch to a user who cannot write here.
     'APT::Sandbox::User=root',
   ]
   const own = settings.flatMap((setting) => ['-o', setting])

@@ -19,7 +19,7 @@ export const commandEnv: NodeJS.ProcessEnv = {
   DEBIAN_FRONTEND: 'noninteractive',
 }
 
-/** Runs a program to its end and gives its output; rejects with what it said when it fails. */
+/** Runs a program to its end and returns its output. Rejects with its error output if it fails. */
 export async function run(command: string, args: string[], options: CommandOptions = {}): Promise<string> {
   const output = await runForBytes(command, args, options)
   return output.toString('utf8')

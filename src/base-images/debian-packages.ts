@@ -1,5 +1,5 @@
-// Debian packages as material for images: chosen by apt, kept in the user's cache, never installed.
-// A file name (`libc6_2.36-9+deb12u14_amd64.deb`) says all about a package and is its identity here.
+// Debian packages for building images: chosen by apt, stored in the user's cache, never installed. The file
+// name (`libc6_2.36-9+deb12u14_amd64.deb`) identifies a package.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { runForBytes } from './command.ts'
 import { withFileLock } from './file-lock.ts'
 
 export interface PackageWish {
-  /** Wanted with all that they depend on, */
+  /** Packages to include with all their dependencies, */
   packages: string[]
   /** except for what only their installation scripts need, */
   without?: string[]
@@ -18,7 +18,7 @@ export interface PackageWish {
   only?: string[]
 }
 
-/** There is no apt, or it reaches no mirror that has what is wanted. */
+/** apt is missing, or no reachable mirror has the packages. */
 export class PackagesMissing extends Error {}
 
 export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'berth')
@@ -135,7 +135,10 @@ async function ageMs(path: string): Promise<number> {
   return Date.now() - (await stat(path)).mtimeMs
 }
 
-/** An unreadable file, for example one truncated by a power loss, counts as missing: apt is asked again. */
+/**
+ * An unreadable file, for example one truncated by a power loss, counts as missing; apt then resolves the
+ * packages again.
+ */
 async function readChoice(path: string): Promise<string[] | null> {
   try {
     const choice: unknown = JSON.parse(await readFile(path, 'utf8'))
@@ -145,7 +148,7 @@ async function readChoice(path: string): Promise<string[] | null> {
   }
 }
 
-// With an empty status file apt plans for a machine that has nothing: what is installed here does not matter.
+// An empty status file makes apt plan for an empty machine, whatever is installed on this one.
 async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Promise<string[]> {
   const state = join(packageDirectory, 'empty')
   await mkdir(join(state, 'partial'), { recursive: true })
@@ -162,7 +165,7 @@ function isWanted({ without = [], only }: PackageWish, name: string): boolean {
   return !without.includes(name) && (only?.includes(name) ?? true)
 }
 
-// Into a folder of its own first: a download that was cut short must never pass for a package.
+// Downloads into a temporary folder first, so that a truncated download is never used as a package.
 async function download(files: string[], signal: AbortSignal | undefined): Promise<void> {
   const arrival = await mkdtemp(join(packageDirectory, 'arriving-'))
   try {

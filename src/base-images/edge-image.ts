@@ -26,7 +26,7 @@ const recipe: Recipe = {
   version: 1,
   wish: {
     packages: ['haproxy'],
-    // What it loads, out of all that its packages depend on.
+    // The only dependencies that HAProxy loads at run time.
     only: [
       'haproxy',
       'libc6',

@@ -1,5 +1,5 @@
-// Official images, by the digest that a release names: the engine verifies what it pulls against it. When
-// their registry does not respond, images made from Debian packages are used.
+// Official images, pinned by digest in each release: the engine verifies the pulled content. If the registry
+// does not respond, images built from Debian packages are used.
 import { createHash } from 'node:crypto'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,8 +15,8 @@ const pullMs = 5 * 60_000
 const silenceMs = 6 * 60 * 60_000
 
 /**
- * Whether the image is on the engine when this resolves. A registry that did not respond is not asked again
- * for six hours, by any daemon of this user. Throws `docker_unavailable`, and the signal's reason.
+ * Pulls the image if needed, and returns whether the engine has it. After a registry did not respond, no
+ * daemon of this user contacts it again for six hours. Throws `docker_unavailable`, and the signal's reason.
  */
 export async function hasOfficialImage(
   engine: Engine,

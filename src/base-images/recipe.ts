@@ -1,5 +1,5 @@
-// An image made from Debian packages and generated files, without a registry. The tag is a hash of the input,
-// so an existing image is current.
+// An image built from Debian packages and generated files, without a registry. The tag is a hash of the
+// input, so an existing image is current.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import {
@@ -17,7 +17,7 @@ export interface Recipe {
   /** `localhost/` keeps an engine that misses the image from asking a public registry for it. */
   repository: `localhost/${string}`
   name: string
-  /** Raised when the recipe or what it is cooked with changes. */
+  /** Incremented when the recipe or the way it is built changes. */
   version: number
   wish: PackageWish
   /** Input other than the packages, identified by a version. */
@@ -34,7 +34,7 @@ export interface ImageStore {
 }
 
 export interface EnsureOptions {
-  /** Called before the image is made, which takes a few seconds. */
+  /** Called before the image is built, which takes a few seconds. */
   onMake(reference: string): void
   signal?: AbortSignal
 }

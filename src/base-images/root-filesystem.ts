@@ -1,5 +1,5 @@
-// The files of an image, in memory: no scratch folder, no root rights, and no link that could lead out of it.
-// Same content, same bytes: order, owners and times do not depend on the machine or the day.
+// The files of an image, in memory: needs no scratch folder and no root rights, and follows no links. The
+// same content gives the same bytes: order, owners and times do not depend on the machine or the date.
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract, type Header, pack } from 'tar-stream'
@@ -13,9 +13,9 @@ export interface RootFilesystem {
   file(path: string, content: Buffer | string, mode?: number): void
   directory(path: string, mode?: number): void
   symlink(path: string, target: string): void
-  /** Lays the content of a tar archive over what is there. */
+  /** Unpacks a tar archive over the existing files. */
   unpack(tar: Buffer): Promise<void>
-  /** Takes a file away. */
+  /** Removes a file. */
   remove(path: string): void
   has(path: string): boolean
   /** The paths of the files below a folder, in order. */
@@ -29,7 +29,7 @@ export interface RootFilesystem {
 const leftOut = /^usr\/share\/(doc|man|locale|info|lintian|bash-completion)\//
 const merged = /^(bin|sbin|lib|lib64)\//
 
-/** A root with the folders that every program takes for granted; /bin, /sbin and /lib lead into /usr. */
+/** A root with the usual folders; /bin, /sbin and /lib are links into /usr. */
 export function createRootFilesystem(): RootFilesystem {
   const entries = new Map<string, Entry>()
   const put = (path: string, entry: Entry) => entries.set(placeOf(path), entry)

@@ -2,11 +2,11 @@
 // server have different owners, so that `if_not_owner` follows links within the site and refuses links that
 // leave it.
 
-/** Whom nginx runs as, and who owns what it serves. */
+/** The user of nginx, and the owner of the served files. */
 export const serverUser = 65_534
 export const siteOwner = 65_533
 
-// What nginx writes at its start lies in memory: all else may be mounted read-only.
+// nginx writes only to a tmpfs, so everything else can be mounted read-only.
 const entrypoint = `#!/bin/sh
 set -eu
 port=\${PORT:-8080}
@@ -87,7 +87,7 @@ const types: Record<string, string> = {
   'video/webm': 'webm',
 }
 
-/** text/html goes without saying, and is a warning when said. */
+/** nginx adds text/html by itself, and warns if it is listed. */
 const texts = Object.keys(types).filter((type) => type.startsWith('text/') && type !== 'text/html')
 const packable = Object.keys(types).filter((type) => /json|xml|wasm|ttf|otf|fontobject|bmp|icon/.test(type))
 const compressed = [...new Set([...texts, ...packable])].join(' ')
@@ -160,7 +160,7 @@ location / { try_files $uri $uri.html $uri/ /index.html; }
 location ~* \\.(${extensions.join(' ').replaceAll(' ', '|')})$ { try_files $uri =404; }
 `
 
-/** Path and content; the modes are for a person who looks inside. */
+/** Path and content. The modes only matter to a person who inspects the image. */
 export const serverFiles: { path: string; content: string; mode?: number }[] = [
   { path: 'usr/bin/serve-site', content: entrypoint, mode: 0o755 },
   { path: 'etc/nginx/http.conf', content: http },

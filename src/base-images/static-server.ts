@@ -1,5 +1,5 @@
-// The image that static sites are put into: nginx, which serves /site on $PORT, and index.html in place of
-// missing pages when BERTH_SPA is 1. Another image that does the same may stand in for it (--static-image).
+// The base image of static sites: nginx, which serves /site on $PORT, and index.html for missing pages if
+// BERTH_SPA is 1. --static-image replaces it with an image that does the same.
 import type { Engine } from '../docker/engine/client.ts'
 import { loadImage } from '../docker/images/image-load.ts'
 import { inspectImage } from '../docker/images/images.ts'
@@ -15,7 +15,7 @@ const settings = {
   Entrypoint: ['/usr/bin/serve-site'],
   Cmd: [],
   ExposedPorts: { '8080/tcp': {} },
-  // With SIGTERM nginx would cut what it is sending.
+  // On SIGTERM, nginx would abort running responses.
   StopSignal: 'SIGQUIT',
   User: `${serverUser}:${serverUser}`,
 }
@@ -26,7 +26,7 @@ const recipe: Recipe = {
   version: 1,
   wish: {
     packages: ['nginx', 'libnginx-mod-http-brotli-filter', 'busybox-static'],
-    // What these programs load, out of all that their packages depend on.
+    // The only dependencies that these programs load at run time.
     only: [
       'nginx',
       'libnginx-mod-http-brotli-filter',

@@ -7,7 +7,7 @@ const standardUrl = 'https://api.cloudflare.com/client/v4'
 const requestMs = 30_000
 const largestBytes = 1024 * 1024
 const ttlSeconds = 120
-/** Of a record that is there already. */
+/** The error code for an existing record. */
 const identicalRecord = 81_058
 
 interface Answer<Result> {

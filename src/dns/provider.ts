@@ -6,7 +6,7 @@ export interface TxtRecord {
   value: string
 }
 
-/** Both may be repeated: a record that is there, or gone, is success. They throw `dns_failed`. */
+/** Both are idempotent: an existing record, or a missing one, is success. They throw `dns_failed`. */
 export interface DnsProvider {
   present(record: TxtRecord, signal: AbortSignal): Promise<void>
   /** Removes that value alone: others may have records of the same name. */

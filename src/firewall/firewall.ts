@@ -64,7 +64,7 @@ function run(program: string, args: string[], input = ''): Promise<string> {
       if (error === null) return resolve(stdout)
       reject(new Error(reasonOf(program, error, stderr)))
     })
-    // A program that ends without reading says why on its standard error.
+    // A program that exits without reading its input gives the reason on its standard error.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input)
   })

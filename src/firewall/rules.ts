@@ -1,5 +1,5 @@
-// The packet filter of the private network as one nft transaction: who may connect to whom. Pure.
-// Reply packets pass by connection tracking, so the sets hold only who may begin a connection.
+// The packet filter of the private network as one nft transaction, which defines who may connect to whom.
+// Pure. Replies pass by connection tracking, so the sets list only who may open a connection.
 
 /** Who may connect to what; all addresses are IPv4, dotted. */
 export interface Access {

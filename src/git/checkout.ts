@@ -38,7 +38,7 @@ export interface Checkout {
   commitMessage: string
 }
 
-/** With the branch that was asked for or found; null where only a commit counts. */
+/** With the requested or detected branch; null if only a commit counts. */
 export type BranchCheckout = Checkout & { branch: string | null }
 
 const maxMessageBytes = 4096
@@ -105,7 +105,7 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
   return { commitSha, commitMessage }
 }
 
-/** A repository speaks one of two hashes, and says which only when the wrong one is spoken to it. */
+/** A repository uses SHA-1 or SHA-256, and reports which one only after a request with the wrong one. */
 async function fetchCommit(tree: Tree): Promise<string> {
   try {
     return await fetchCommitAs(tree, 'sha1').catch((error) => {

@@ -1,5 +1,5 @@
-// Finding the one commit that is wanted, and bringing as little else here as the remote allows. The
-// cheapest question comes first; only an abbreviated id that no branch shows needs the history.
+// Finds the requested commit and fetches as little else as the remote allows. The cheapest request comes
+// first; only an abbreviated id that is not a branch head needs the history.
 import { Failure } from '../errors.ts'
 import type { History } from './history.ts'
 import { GitError } from './process.ts'
@@ -52,7 +52,7 @@ async function fetchShown(remote: Remote, commit: string): Promise<void> {
   if (refspecs.length > 0) await remote.fetch(refspecs, 'none')
 }
 
-/** False when the remote is there but does not have, or does not give out, what was asked for. */
+/** False if the remote is reachable but does not have the commit, or refuses to send it. */
 async function cameBack(fetching: Promise<void>): Promise<boolean> {
   try {
     await fetching

@@ -1,5 +1,6 @@
-// Credentials on their way to git, in the environment only: git asks the helper below when their own origin
-// demands them. (An `http.extraHeader` would not do: git takes it along to the host a redirect leads to.)
+// Passes credentials to git through its environment only: git runs the helper below when the repository's
+// host requires authentication. `http.extraHeader` would be unsafe, because git also sends it to the host of
+// a redirect.
 import { Failure } from '../errors.ts'
 
 export interface Credentials {
@@ -10,7 +11,7 @@ export interface Credentials {
 /** Replaces secrets in a text. */
 export type Mask = (text: string) => string
 
-/** git runs this itself; "store" and "erase", the other words it may say, are answered with silence. */
+/** git runs the helper itself. Its other operations, "store" and "erase", do nothing. */
 const answer = 'printf "username=%s\\npassword=%s\\n" "$BERTH_GIT_USERNAME" "$BERTH_GIT_PASSWORD"'
 const credentialHelper = `!f() { test "$1" = get && ${answer}; }; f`
 
@@ -53,7 +54,9 @@ export function createMask(credentials: Credentials | null): Mask {
   }
 }
 
-/** Longest first, so that none is torn by a shorter one. Very short ones would blot out innocent words. */
+/**
+ * Longest first, so that no spelling is cut by a shorter one. Very short spellings would mask ordinary words.
+ */
 function spellings({ username, password }: Credentials): string[] {
   const secret = password === '' ? username : password
   const basic = Buffer.from(`${username}:${password}`).toString('base64')

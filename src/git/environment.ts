@@ -1,5 +1,5 @@
-// The whole environment of a git process. Nothing of the daemon's own is passed on but what is named here,
-// so that no configuration, credential, prompt or hook of the host or its users takes part.
+// The complete environment of a git process. Only the variables named here are passed on, so that no
+// configuration, credential, prompt or hook of the host or its users takes effect.
 import { type Credentials, credentialConfig, credentialVariables } from './credentials.ts'
 import { proxyVariables } from './remote-host.ts'
 import type { RepositoryKind, RepositoryUrl } from './repository.ts'
@@ -41,7 +41,7 @@ const httpConfig: [key: string, value: string][] = [
   ['http.lowSpeedTime', '60'],
 ]
 
-/** For commands that only read what is already here; git may speak no protocol at all. */
+/** For commands that only read local data; git may use no protocol at all. */
 export function readingEnvironment(marker: string): Environment {
   return {
     PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
@@ -83,7 +83,7 @@ function sshVariables(): Environment {
   return { ...inherited(['HOME']), GIT_SSH_COMMAND: sshCommand, GIT_SSH_VARIANT: 'ssh' }
 }
 
-/** git's curl, when it is built with GnuTLS, knows nothing of SSL_CERT_FILE: the names are translated. */
+/** A curl with GnuTLS ignores SSL_CERT_FILE, so the variables are translated to git's own. */
 function networkVariables(): Environment {
   const { SSL_CERT_FILE: file, SSL_CERT_DIR: directory } = process.env
   return {

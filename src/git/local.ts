@@ -1,6 +1,7 @@
-// A repository of this host, given by its path. A path grants no more than every user of the host may read,
-// or what lies below a directory that the operator named. As root, git opens it as another user, so that
-// the kernel enforces this also for links, alternates and a path that changes between the check and its use.
+// A repository on this host, given by its path. A path gives access only to what every user of the host can
+// read, or to what is below a directory that the operator listed. As root, git opens the repository as
+// another user, so that the kernel also enforces this for links, alternates and a path that changes between
+// the check and its use.
 import { constants, type Stats } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -42,7 +43,7 @@ export async function openLocal(path: string, localRepositories: string[]): Prom
   return accessTo(real, nobody)
 }
 
-/** Below one of the operator's directories, git runs as the user who owns the repository. */
+/** Below a directory that the operator listed, git runs as the owner of the repository. */
 async function findNamed(path: string, localRepositories: string[]) {
   if (localRepositories.length === 0) return null
   const real = await realpath(path).catch(() => null)
@@ -88,7 +89,7 @@ async function checkParents(url: string, path: string, seen: Set<string>): Promi
   }
 }
 
-/** All that git would open, wherever its links, its gitdir and its alternates lead. */
+/** Checks everything that git would open, including the targets of links, gitdir and alternates. */
 async function checkRepository(url: string, real: string, seen: Set<string>): Promise<void> {
   const inner = join(real, '.git')
   const found = await stat(inner).catch(() => null)

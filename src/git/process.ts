@@ -1,5 +1,5 @@
-// One run of git, in a process group of its own: git starts helpers (remote-http, ssh, index-pack) that
-// outlive it when only git is killed, so it is always the group that is killed.
+// One run of git in its own process group. git starts helpers (remote-http, ssh, index-pack) that outlive it,
+// so the whole group is killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -17,7 +17,7 @@ export interface GitRun {
   signal: AbortSignal
 }
 
-/** git ran and said no; `said` is what it printed, masked, without its counting. */
+/** git ran and failed; `outputLines` is its masked output without progress lines. */
 export class GitError extends Error {
   readonly code = 'git_failed'
   readonly outputLines: string[]

@@ -6,7 +6,7 @@ const interesting = /^(remote: +\S|warning: |Receiving |Resolving |Unpacking |Up
 
 export interface Progress {
   write(text: string): void
-  /** The end of the stream: what is left is a line. */
+  /** Flushes the rest of the stream as a line. */
   end(): void
   /** The last lines that are not counting, for the reason of a failure. */
   said(): string[]

@@ -1,5 +1,6 @@
-// A failed git command in the words of the product. git's reason is kept, its riddles ("could not read
-// Username") are translated, and when the repository may just be private the message says what to do.
+// Converts a failed git command to a failure of the product. git's reason is included, its obscure messages
+// ("could not read Username") are translated, and if the repository may be private the message gives the
+// next step.
 import { Failure } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import { GitError } from './process.ts'
@@ -13,7 +14,7 @@ const translations: [pattern: RegExp, reason: string][] = [
   [/could not read (Username|Password)/, 'it asks for a user name and a password'],
   [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],
-  // What git makes of a redirect that comes only after it has logged in.
+  // What git reports for a redirect after authentication.
   [/expected flush after ref listing/, 'it redirects to another address'],
 ]
 
@@ -26,7 +27,7 @@ const refusal = ['Permission denied', 'access denied', 'not appear to be a git r
 const isAway = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 
-/** A Failure for a GitError of a remote; anything else (an abort, a Failure) as it is. */
+/** Converts a GitError of a remote to a Failure; other errors pass unchanged. */
 export function toFailure(
   error: unknown,
   repository: RepositoryUrl,
@@ -58,7 +59,7 @@ function diskFull(): Failure {
 function reasonOf({ outputLines: said }: GitError): string {
   const fatal = said.findLast((line) => /^(fatal|error): /.test(line)) ?? said.at(-1) ?? 'git gave no reason'
   const remote = said.find((line) => /^remote: +\S/.test(line))
-  // ssh says why in a line of its own, before git says that it could not read.
+  // ssh prints the reason on its own line, before git reports that it could not read.
   const isVague = /Could not read from remote/.test(fatal)
   const before = isVague
     ? said.slice(0, said.indexOf(fatal)).findLast((line) => line.trim() !== '')

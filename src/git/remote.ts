@@ -1,5 +1,5 @@
-// The repository at the other end: what it has, and bringing some of it here. Every command is a bounded
-// group of processes that speaks the repository's own protocol only (see process.ts, environment.ts).
+// Lists and fetches from a remote repository. Every command is a bounded group of processes that may use only
+// the protocol of the repository (see process.ts, environment.ts).
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export interface RemotePlace {
 export interface Remote {
   /** Everything the remote shows: its branches, its tags and more. */
   advertised(): Promise<Advertised>
-  /** `history: 'none'` brings the named commits alone, `'whole'` all that came before them too. */
+  /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export interface Branch {
 const listTimeoutMs = 20_000
 /** Headers without their secrets, on standard error. */
 const traceVariables = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1', GIT_TRACE_REDACT: '1' }
-/** git's own word for "no limit"; unlike --unshallow it is also right where everything is here. */
+/** git's value for "no limit". Unlike --unshallow, it also works for a complete repository. */
 const wholeDepth = 0x7fffffff
 
 export function openRemote({

@@ -16,7 +16,10 @@ export interface RepositoryUrl {
   credentials: Credentials | null
 }
 
-/** Throws `invalid_request` with what is wrong; the text itself is never repeated, it may hold a secret. */
+/**
+ * Throws `invalid_request` with the reason. The text itself is never repeated, because it may contain
+ * a secret.
+ */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
   const trimmed = text.trim()
   refuseOddCharacters(trimmed)

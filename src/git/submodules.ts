@@ -39,7 +39,7 @@ export async function listSubmodules(history: History, sha: string, parent: Pare
   return submodules
 }
 
-/** The folder that git made for a submodule. Throws `source_invalid` when a link leads elsewhere. */
+/** The folder of a submodule in the checkout. Throws `source_invalid` if a link points elsewhere. */
 export async function submoduleDirectory(parentDirectory: string, path: string): Promise<string> {
   const directory = join(await realpath(parentDirectory), path)
   const reached = await realpath(directory).catch(() => null)

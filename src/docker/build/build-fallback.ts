@@ -23,7 +23,7 @@ interface FallbackOptions {
 export function createFallback(engine: Engine, { owner, guard, cache, watch }: FallbackOptions): Builder {
   const buildKit = buildKitDriver(engine, { owner, guard })
   const classic = classicDriver(engine, { owner, guard, check: refuseNeed })
-  // Both builders share one `whenBuildsIdle`: a process that one of them kills as left over could be a step of
+  // Both builders share one `whenBuildsIdle`: a process that one kills as left over could be a step of
   // the other's build.
   const run = whenBuildsIdle(async () => {
     await buildKit.tidy()
