@@ -1,4 +1,4 @@
-// A backup and a restore as the API shows them, and what a client says to begin one.
+// Backups and restores in the API, and the requests that start them.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
 import { failure } from './parts/failure.ts'

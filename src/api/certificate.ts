@@ -1,5 +1,5 @@
-// The certificate of a host: how far it is, and why not further.
-// This is the record of its chart, word for word; machines/certificate/certificate.ts makes it.
+// The certificate of a host: its progress, and what prevents further progress. This is exactly the record of
+// its chart, see machines/certificate/certificate.ts.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { identifier, timestamp } from './parts/fields.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 
-/** As people write it: umlauts, capitals and a dot at its end are taken. */
+/** Accepts domains as people type them, with umlauts, capitals and a trailing dot. */
 export const Domain = z.string().min(1).max(1024)
 
 export const AddDomain = z

@@ -1,4 +1,4 @@
-// The edge as the API shows it: the record of its chart, word for word; machines/edge/edge.ts makes it.
+// The edge in the API: exactly the record of its chart, see machines/edge/edge.ts.
 import { z } from 'zod'
 import { timestamp } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'

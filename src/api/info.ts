@@ -54,7 +54,7 @@ const DiskUsage = z
   })
   .meta({ id: 'DiskUsage' })
 
-/** A monitor may send whatever it likes along: nothing of it is refused. */
+/** Monitors may add any query parameters; none is rejected. */
 export const HealthQuery = z.object({
   verbose: z
     .string()

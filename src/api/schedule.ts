@@ -1,4 +1,4 @@
-// When something happens by itself, as cron writes it.
+// Cron schedules.
 import { z } from 'zod'
 import { parseSchedule } from '../domain/schedule.ts'
 import { isTimeZone } from '../domain/time-zone.ts'

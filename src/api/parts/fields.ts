@@ -1,5 +1,5 @@
-// The small schemas that others are made of.
-// In a request null means the same as leaving out, and an empty text clears.
+// Small schemas that others are composed of. In a request, null counts as not given, and an empty
+// text clears.
 import { z } from 'zod'
 
 export const fixed = 'cannot be changed'
@@ -40,7 +40,7 @@ export const identifier = z.string().min(1).max(128)
 const yes = ['', '1', 'true', 'yes', 'y', 'on']
 const no = ['0', 'false', 'no', 'n', 'off']
 
-/** A flag of a query, false when absent; the bare key says yes. */
+/** A flag in a query: false when absent; the bare key means true. */
 export function flag(description: string) {
   return z
     .string()
@@ -71,7 +71,7 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Default ${fallback}.`, type: 'integer', pattern: undefined })
 }
 
-/** Where a page of a list begins. The record may be gone: ids sort by age. */
+/** Where a page of a list starts. The record may be deleted, because ids sort by creation time. */
 export function cursor(prefix: string) {
   return z
     .string()

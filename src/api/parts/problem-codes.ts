@@ -1,5 +1,5 @@
-// Every code a problem can have: its status, and what it means. The OpenAPI document says both.
-// Programs decide by the code, so a code never changes what it means.
+// Every problem code with its status and its meaning; the OpenAPI document lists both. Programs branch on the
+// code, so the meaning of a code never changes.
 
 interface Kind {
   status: number

@@ -1,4 +1,4 @@
-// What every record of an actor has: its revision, and who asked for it.
+// Fields of every actor's record: its revision, and who requested it.
 import { z } from 'zod'
 
 export const By = z

@@ -1,7 +1,6 @@
-// Tools: containers of a datastore's image that run one of its own programs to the end. They have the
+// One-shot containers of a datastore's image, which run one of its programs to the end. They have the
 // server's version and their own memory, and unlike commands inside the datastore's container they can be
-// ended. Nothing of a tool is permanent: a tool container that already exists is left over from a crash and
-// is removed.
+// stopped. An existing one-shot container is left over from a crash and is removed.
 import type { Duplex } from 'node:stream'
 import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
