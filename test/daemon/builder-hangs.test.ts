@@ -66,6 +66,9 @@ async function requireReport(t: TestContext, daemon: TestDaemon, deployId: strin
   const health = await fetch(new URL('/healthz?verbose', daemon.api.url))
   assert.equal(await health.text(), 'degraded\nbuilder_hangs')
   const why = await runBerth(t, ['why', deployId], { daemon })
-  assert.match(why.stdout, /BuildKit hangs since \d{4}-/)
-  assert.match((await runBerth(t, ['info'], { daemon })).stdout, /builder +BuildKit hangs since \d{4}-/)
+  assert.match(why.stdout, /BuildKit has been hanging since \d{4}-/)
+  assert.match(
+    (await runBerth(t, ['info'], { daemon })).stdout,
+    /builder +BuildKit has been hanging since \d{4}-/,
+  )
 }

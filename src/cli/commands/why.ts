@@ -104,7 +104,7 @@ async function builderHangsSince({ client }: Cli): Promise<string | null> {
 }
 
 function hangingBuilder(since: string): string {
-  return `the Docker engine's BuildKit hangs since ${since}: only the classic builder builds`
+  return `the Docker engine's BuildKit has been hanging since ${since}: only the classic builder builds`
 }
 
 function toJson(deploy: Deploy, why: Why, hangsSince: string | null) {

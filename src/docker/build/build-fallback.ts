@@ -39,7 +39,7 @@ export function createFallback(engine: Engine, { owner, guard, cache, watch }: F
         if (!(error instanceof BuilderHangs)) throw error
         say("the Docker engine's BuildKit hangs: it has stopped completing builds")
       }
-    } else say(`the Docker engine's BuildKit hangs since ${watch.hangsSince()}`)
+    } else say(`the Docker engine's BuildKit has been hanging since ${watch.hangsSince()}`)
     say('building by the classic builder, without the build cache of BuildKit')
     return run(() => classic.build(request))
   }

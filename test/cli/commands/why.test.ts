@@ -37,7 +37,7 @@ const { builds } = someInfo
 test('a builder that hangs is said of a deploy that is under way', async (t) => {
   const body = { ...someInfo, builds: { ...builds, hangs_since: at } }
 
-  assert.match((await why(t, { body })).stdout, /BuildKit hangs since 2026-01-01T00:00:00.000Z/)
+  assert.match((await why(t, { body })).stdout, /BuildKit has been hanging since 2026-01-01T00:00:00.000Z/)
   assert.equal(JSON.parse((await why(t, { body }, '--json')).stdout).builder_hangs_since, at)
 })
 

@@ -73,7 +73,7 @@ test('while BuildKit hangs a build does without it, or says what it needs of it'
   await site.builder.build(request)
 
   assert.deepEqual(lines.slice(0, 2), [
-    `system the Docker engine's BuildKit hangs since ${since}`,
+    `system the Docker engine's BuildKit has been hanging since ${since}`,
     'system building by the classic builder, without the build cache of BuildKit',
   ])
   await assert.rejects(site.builder.build({ ...request, dockerfile: 'cached.Dockerfile' }), {
