@@ -58,7 +58,7 @@ async function askTwice(input: NodeJS.ReadStream): Promise<string> {
     const password = await ask('New password: ', typed)
     if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
     if (password === (await ask('Again: ', typed))) return password
-    throw new Failure('invalid_request', 'these are two different passwords')
+    throw new Failure('invalid_request', 'the two passwords differ')
   } finally {
     lines.close()
   }
@@ -69,7 +69,7 @@ async function ask(question: string, typed: AsyncIterator<string>): Promise<stri
   const { value, done } = await typed.next()
   process.stderr.write('\n')
   if (!done) return value
-  throw new Failure('interrupted', 'interrupted: the password stays as it was')
+  throw new Failure('interrupted', 'interrupted: the password was not changed')
 }
 
 function firstLine(text: string): string {

@@ -15,7 +15,7 @@ export function invitation({ url, code, env }: Invitation): string {
   const place = new URL(url)
   if (isWildcard(place.hostname)) place.hostname = '127.0.0.1'
   const link = new URL(`/setup?code=${code}`, place)
-  const lines = ['', '  This server has no account yet. Open this link to make it:', '', `    ${link}`, '']
+  const lines = ['', '  This server has no account yet. Open this link to create it:', '', `    ${link}`, '']
   return `${[...lines, ...tunnelLines(place, env)].join('\n')}\n`
 }
 

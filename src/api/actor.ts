@@ -44,7 +44,7 @@ export const Actor = z
   .object({
     id: z.string(),
     kind: z.string().meta({ description: `One of ${actorKinds.join(', ')}.` }),
-    service_id: z.string().nullable().meta({ description: 'Name of its service or datastore.' }),
+    service_id: z.string().nullable().meta({ description: 'Id of its service or datastore.' }),
     status: z.string(),
     parked: Parked.nullable().meta({ description: 'Null unless the actor is parked.' }),
   })

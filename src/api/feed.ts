@@ -37,7 +37,7 @@ export const FeedChange = z
     service_id: z
       .string()
       .nullable()
-      .meta({ description: 'Name of its service or datastore; null for objects of the server.' }),
+      .meta({ description: 'Id of its service or datastore; null for objects of the server.' }),
     status: z
       .string()
       .nullable()
@@ -119,7 +119,7 @@ const InstanceEvent = z
   .object({
     type: z
       .enum(['started', 'exited', 'stopped', 'removed'])
-      .meta({ description: '`stopped` by the server; `exited` without a request; `removed` from Docker.' }),
+      .meta({ description: '`stopped` by the server; `exited` on its own; `removed` from Docker.' }),
     exit_code: z.int().nullable(),
     out_of_memory: z
       .boolean()

@@ -28,9 +28,7 @@ export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { 
     await forgetOver(storage)
   }
   const forgetQuietly = () =>
-    void forget().catch((error: unknown) =>
-      logger.warn({ err: error }, 'what is over could not be forgotten'),
-    )
+    void forget().catch((error: unknown) => logger.warn({ err: error }, 'old records could not be deleted'))
   forgetQuietly()
   const timer = setInterval(forgetQuietly, hourMs).unref()
   return { stop: () => clearInterval(timer) }

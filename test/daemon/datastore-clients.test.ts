@@ -141,7 +141,7 @@ test('nothing is left when the daemon is killed, and who talked is told', async 
 
   await daemon.kill()
   assert.equal(await terminal.ended(), 5)
-  await terminal.shows(/✘ the connection to http\S+ is lost: it broke off/)
+  await terminal.shows(/✘ the connection to http\S+ was lost: it broke off/)
   await cleared('shop')
 
   await daemon.start()
@@ -198,12 +198,12 @@ test('what cannot be is said in words: another kind, no such name, one that does
   assert.deepEqual(other, {
     code: 2,
     stdout: '',
-    stderr: ' ✘ cache is redis, which psql does not speak\n   berth db redis-cli cache\n',
+    stderr: ' ✘ cache is a redis datastore, which psql cannot open\n   berth db redis-cli cache\n',
   })
   const reverse = await berth(t, ['redis-cli', 'shop'])
   assert.match(
     reverse.stderr,
-    /✘ shop is postgres, which redis-cli does not speak\n {3}berth db psql shop\n$/,
+    /✘ shop is a postgres datastore, which redis-cli cannot open\n {3}berth db psql shop\n$/,
   )
 
   const unknown = await berth(t, ['psql', 'shup'])

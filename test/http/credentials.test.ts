@@ -201,8 +201,7 @@ function ask(
 }
 
 function verdictOf(status: number, body: string): string {
-  if (body.includes('this server does not respond for the host'))
-    return status === 400 ? 'foreign host' : body
+  if (body.includes('this server does not serve the host')) return status === 400 ? 'foreign host' : body
   if (status !== 401 && status !== 403) return letIn
   const code = /"code":"(\w+)"/.exec(body)?.[1] ?? body
   // The ways in have failures of their own, which are no refusals at the door.

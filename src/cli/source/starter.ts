@@ -11,7 +11,7 @@ export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean
   const { out } = cli
   if (out.isJson) return false
   const { kind, dockerfile, notes } = await suggestDockerfile(folder)
-  out.say(`   there is no Dockerfile; this looks like ${kind}, which could start from this one:`)
+  out.say(`   there is no Dockerfile. This looks like ${kind}; here is one to start from:`)
   for (const line of dockerfile) out.say(plain(`     ${line}`))
   for (const note of notes) out.say(plain(`   ${note}`))
   if (!out.canAsk) return false

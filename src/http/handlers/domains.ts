@@ -45,7 +45,7 @@ export async function removeDomain(call: Call<DomainParams>): Promise<undefined>
   const row = findService(context.storage, params.id)
   const domain = normalizeDomain(params.domain)
   if (isPublicType(row.type) && domain === defaultHost(row.name, context.config.baseDomain)) {
-    throw new Failure('conflict', `${row.name} has ${domain} by its name: it cannot be taken away`)
+    throw new Failure('conflict', `${domain} is the default address of ${row.name}: it cannot be removed`)
   }
   await changeService(call, row.id, (row) => {
     if (!row.custom_domains.includes(domain)) {

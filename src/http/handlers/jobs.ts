@@ -64,11 +64,11 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
  */
 function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
   if (type === 'static_site') {
-    throw new Failure('conflict', `${name} is a static site: its image has nothing that could run a command`)
+    throw new Failure('conflict', `${name} is a static site: its image cannot run commands`)
   }
   const command = body.command?.trim() ? body.command : null
   if (command === null && type !== 'cron_job') {
-    const message = 'is required: only a cron job has one of its own'
+    const message = 'is required: only a cron job has its own command'
     const field = { path: 'command', code: 'required', message }
     throw new Failure('invalid_request', `command: ${message}`, undefined, [field])
   }
@@ -80,7 +80,7 @@ function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRo
   if (live?.image) return live.image
   throw new Failure(
     'conflict',
-    `nothing of ${name} is live that a command could run in`,
+    `${name} has no live deploy to run a command in`,
     `berth deploy ${name} first`,
   )
 }

@@ -27,12 +27,12 @@ export function authenticate(
   const shown = shownBy(context, request, query)
   if (!shown) {
     const hint = 'send the header Authorization: Bearer <token>'
-    throw new Failure('unauthorized', 'this needs a credential', hint)
+    throw new Failure('unauthorized', 'this request needs a credential', hint)
   }
   const { caller } = shown
   if (!caller) throw notValid()
   if (route?.credential === 'session' && caller.kind === 'token') {
-    const hint = 'sign in with a browser; tokens do everything but this'
+    const hint = 'sign in with a browser; tokens can do everything else'
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
   if (route) requireRole(context, caller, route)
@@ -79,7 +79,7 @@ export function refuseEnded({ callers }: HttpContext, caller: Caller | null): vo
 }
 
 function notValid(): Failure {
-  return new Failure('unauthorized', 'this credential is not valid, or not any more')
+  return new Failure('unauthorized', 'this credential is invalid or has expired')
 }
 
 /** The caller of a public route: an invalid credential counts as none. */
@@ -98,7 +98,7 @@ export function checkHost(context: HttpContext, request: Request): void {
   if (context.allowedHosts(hostOf(context, request))) return
   throw new Failure(
     'invalid_request',
-    'this server does not respond for the host of this request',
+    'this server does not serve the host of this request',
     'use the address it listens on, or name the host with --dashboard-host',
   )
 }

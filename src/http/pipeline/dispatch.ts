@@ -99,13 +99,17 @@ function isPublic({ path }: Request, target: Target | null, route: Route | undef
 
 function refuseMethod({ method }: Request, target: Target): undefined {
   if (method === 'OPTIONS') return undefined
-  throw new Failure('method_not_allowed', `${target.path} takes ${target.allow}`)
+  throw new Failure('method_not_allowed', `${target.path} supports only ${target.allow}`)
 }
 
 function requireUpgrade({ isUpgrade }: Request): void {
   if (isUpgrade) return
-  const hint = 'a proxy in between has to pass on the headers Upgrade and Connection'
-  throw new Failure('invalid_request', 'this speaks WebSocket, and the request asks for no upgrade', hint)
+  const hint = 'a proxy in between must forward the headers Upgrade and Connection'
+  throw new Failure(
+    'invalid_request',
+    'this path is a WebSocket, and the request has no Upgrade ' + 'header',
+    hint,
+  )
 }
 
 function lastEventIdOf({ headers }: Request): number | undefined {

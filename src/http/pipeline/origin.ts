@@ -65,7 +65,7 @@ export function checkSameOrigin(context: Trust, request: Asked): void {
   throw new Failure(
     'cross_site_request',
     'this request does not come from a page of this server',
-    'scripts use an API token; behind a proxy of your own, name it with --trusted-proxy',
+    'scripts use an API token; pass the address of your own proxy to --trusted-proxy',
   )
 }
 

@@ -56,8 +56,7 @@ export function toProblem(error: unknown, requestId: string): ProblemAnswer {
 }
 
 function detailOf(error: unknown, code: string, thrown: string): string {
-  if (code === 'internal_error')
-    return 'something went wrong on our side; the log has it under this request_id'
+  if (code === 'internal_error') return 'internal error; the server log has the details under this request_id'
   if (code !== thrown) return 'the server cannot write its data: the disk may be full'
   return messageOf(error)
 }

@@ -24,7 +24,7 @@ export function createProxyTrust(proxies: readonly string[]): (address: string) 
   for (const proxy of proxies) {
     const [address, bits] = proxy.split('/') as [string, string?]
     const family = familyOf(address)
-    if (!family) throw new Error(`'${proxy}' is no address and no network`)
+    if (!family) throw new Error(`'${proxy}' is neither an address nor a network`)
     if (bits === undefined) trusted.addAddress(address, family)
     else trusted.addSubnet(address, Number(bits), family)
   }

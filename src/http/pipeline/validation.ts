@@ -61,7 +61,7 @@ function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
-  if (issue.code === 'invalid_format') return 'does not have the right form'
+  if (issue.code === 'invalid_format') return 'has an invalid format'
   return undefined
 }
 
@@ -107,7 +107,7 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
   if (hasHalfCharacter(text)) {
     throw new Failure(
       'invalid_request',
-      'the body has half a character: a \\ud800 to \\udfff without its other half',
+      'the body has an unpaired surrogate: one of \\ud800 to \\udfff without its counterpart',
     )
   }
   return parseJson(text)
@@ -117,7 +117,7 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
 export function parseForm(request: Request, bytes: Buffer): Record<string, string> {
   if (bytes.length === 0) return {}
   if (mediaTypeOf(request) !== formType || isEncoded(request)) {
-    throw new Failure('unsupported_media_type', 'this page takes what its own form sends, and nothing else')
+    throw new Failure('unsupported_media_type', 'this page accepts only its own form')
   }
   const fields = [...new URLSearchParams(bytes.toString('utf8'))]
   const form = Object.fromEntries(fields)

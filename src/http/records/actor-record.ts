@@ -10,7 +10,7 @@ export function findActor({ actors }: HttpStorage, id: string): Actor {
   if (parked) return toActor({ actors }, parked, parked)
   const found = [...actors.active()].find((actor) => actor.id === id)
   if (found) return toActor({ actors }, found, null)
-  throw new Failure('not_found', 'there is no such actor, or it is over')
+  throw new Failure('not_found', 'there is no such actor, or it has ended')
 }
 
 export function toActor(
@@ -42,7 +42,7 @@ export function parkedReason({ actors }: HttpStorage, serviceId: string, live: s
   if (first) return `the ${first.kind} ${first.id} is parked: ${first.reason}; berth retry ${first.id}`
   const isDiscarded = live !== null && isFailed(actors.record(live)?.status)
   return isDiscarded
-    ? `the live deploy ${live} was discarded: nothing keeps its instances; deploy again`
+    ? `the live deploy ${live} was discarded: its instances are not supervised; deploy again`
     : null
 }
 
@@ -55,7 +55,10 @@ interface Words {
   discard: string
 }
 
-const unknownWords = { retry: 'it continues where it was', discard: 'it ends; what it made stays' }
+const unknownWords = {
+  retry: 'it continues where it was',
+  discard: 'it ends; the objects that it created ' + 'stay',
+}
 
 const words: Record<string, Words> = {
   backup: {
@@ -92,7 +95,7 @@ const words: Record<string, Words> = {
   },
   restore: {
     retry: 'it continues where it was',
-    discard: 'it counts as failed; what it loaded stays next to the live data',
+    discard: 'it counts as failed; the data that it loaded stay next to the live data',
   },
   'service-removal': {
     retry: 'the removal continues; if its snapshot is lost, the disk is kept',
@@ -100,6 +103,6 @@ const words: Record<string, Words> = {
   },
   'terminal-login': {
     retry: 'it continues where it was',
-    discard: 'it counts as expired; the terminal must ask again',
+    discard: 'it counts as expired; the terminal must start a new login',
   },
 }

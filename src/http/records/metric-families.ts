@@ -39,13 +39,13 @@ export function edgeFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[
   const { version } = edge
   return [
     toFamily('berth_edge_up', 'Whether the edge serves.', [[null, Number(isUp)]]),
-    toFamily('berth_edge_reachable', 'Whether the edge alone answers on the public ports.', [
+    toFamily('berth_edge_reachable', 'Whether only this edge responds on the public ports.', [
       [null, Number(isReached)],
     ]),
     ...(typeof version !== 'string'
       ? []
       : [
-          toFamily('berth_edge_info', 'The HAProxy that runs.', [[version, 1]], 'version'),
+          toFamily('berth_edge_info', 'The running HAProxy.', [[version, 1]], 'version'),
           toFamily(
             'berth_edge_outdated',
             'Whether another HAProxy is available.',
@@ -64,7 +64,7 @@ export function serviceFamilies({ observe }: HttpContext, rows: readonly Service
   const restarts = counters.map(({ name, restarts: count }) => [name, count] as const)
   const cpu = counters.map(({ name, cpuSeconds }) => [name, cpuSeconds] as const)
   return [
-    ofServices('instances_wanted', 'Instances that should run.', wanted),
+    ofServices('instances_wanted', 'Desired instances.', wanted),
     ofServices('degraded', 'Whether instances of the live version are missing or failing.', degraded),
     ofServices('restarts_total', 'Unexpected ends of instances of the live version.', restarts, 'counter'),
     ofServices('cpu_seconds_total', 'CPU time of instances since the first sample.', cpu, 'counter'),
@@ -78,7 +78,7 @@ function sampledFamilies(sample: UsageSample | null, served: readonly ServiceRow
   const running = usages.map(({ name, usage }) => [name, usage?.running ?? 0] as const)
   const memory = usages.map(({ name, usage }) => [name, usage?.memoryBytes ?? 0] as const)
   return [
-    ofServices('instances_running', 'Instances of the live version that run.', running),
+    ofServices('instances_running', 'Running instances of the live version.', running),
     ofServices('memory_bytes', 'Memory of all instances, without page cache.', memory),
     toFamily('berth_instances_sample_timestamp_seconds', 'When running, memory and CPU were last read.', [
       [null, sample.at / 1000],

@@ -22,7 +22,7 @@ export async function metricsText(context: HttpContext): Promise<string> {
   const { enforced } = context.observe.isolation()
   const rows = context.storage.services.list()
   const families: Family[] = [
-    toFamily('berth_info', 'The version that runs.', [[context.version, 1]], 'version'),
+    toFamily('berth_info', 'The running version.', [[context.version, 1]], 'version'),
     ...edgeFamilies(context),
     toFamily(
       'berth_network_isolation',
@@ -31,19 +31,14 @@ export async function metricsText(context: HttpContext): Promise<string> {
       'state',
     ),
     toFamily('berth_services', 'Services by state.', countServices(context, rows), 'state'),
-    toFamily('berth_deploys', 'Deploys that are not over, by status.', countDeploys(context), 'status'),
+    toFamily('berth_deploys', 'Unfinished deploys, by status.', countDeploys(context), 'status'),
     toFamily(
       'berth_builder_hangs',
       'Whether the BuildKit of the Docker engine hangs.',
       [['buildkit', context.observe.builderHangsSince() === null ? 0 : 1]],
       'builder',
     ),
-    toFamily(
-      'berth_parked_actors',
-      'Actors that wait for a retry or to be discarded.',
-      countParked(context),
-      'kind',
-    ),
+    toFamily('berth_parked_actors', 'Parked actors.', countParked(context), 'kind'),
     ...serviceFamilies(context, rows),
     ...datastoreFamilies(context),
     ...certificateFamilies(context),

@@ -83,7 +83,7 @@ export const accountRoutes = tagged('Account', [
     method: 'DELETE',
     path: `${v1}/auth/sessions/{id}`,
     credential: 'session',
-    summary: 'Ends a session, which may be the own one',
+    summary: 'Ends a session, including the one of this request',
     params: SessionParams,
     setsCookie: true,
     handler: sessions.deleteSession,

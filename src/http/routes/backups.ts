@@ -121,8 +121,9 @@ export const backupRoutes = tagged('Backups', [
     path: `${v1}/restores/{id}/cancel`,
     summary: 'Cancels a restore that has not started to switch; the data stay unchanged',
     description:
-      'Cancels a restore that has not begun to switch; nothing has changed then. 202, for what was ' +
-      'prepared is still to be removed: the status is `undoing`, and `canceled` once that is done.',
+      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns ' +
+      '202, because ' +
+      'the prepared data are still being removed: the status is `undoing`, then `canceled`.',
     params: RestoreParams,
     answer: Restore,
     status: 202,

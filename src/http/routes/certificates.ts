@@ -38,7 +38,7 @@ export const certificateRoutes = tagged('Certificates', [
   route({
     method: 'POST',
     path: `${v1}/certificates/{id}/retry`,
-    summary: 'Starts the next attempt at once, unless the CA requires a pause',
+    summary: 'Starts the next attempt immediately, unless the CA requires a pause',
     params: CertificateParams,
     answer: Certificate,
     status: 202,

@@ -26,7 +26,7 @@ export const datastoreRoutes = tagged('Datastores', [
     method: 'POST',
     path: `${v1}/datastores`,
     summary:
-      'Creates a datastore and waits up to a minute for it; also returns a failed one, with the reason',
+      'Creates a datastore and waits up to a minute for it; a failed one is also returned, with the reason',
     body: CreateDatastore,
     answer: Datastore,
     status: 201,
@@ -66,7 +66,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'POST',
     path: `${v1}/datastores/{id}/restart`,
-    summary: 'Restarts a datastore; a failed one is retried at once',
+    summary: 'Restarts a datastore; a failed one is retried immediately',
     params: DatastoreParams,
     answer: Datastore,
     status: 202,

@@ -26,8 +26,9 @@ export const deployRoutes = tagged('Deploys', [
     scope: 'filtered',
     summary: 'Lists the deploys of all services, newest first',
     description:
-      'The deploys of all services, the newest first. With filters that fit little a page may hold fewer ' +
-      'than `limit`, or none, and still have a next one.',
+      'The deploys of all services, newest first. With selective filters, a page may have fewer ' +
+      'entries than ' +
+      '`limit`, or none, and still have a next page.',
     query: DeploysQuery,
     answer: z.array(Deploy),
     problems: ['not_found'],

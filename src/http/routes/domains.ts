@@ -21,8 +21,8 @@ export const domainRoutes = tagged('Domains', [
     path: `${v1}/services/{id}/domains`,
     summary: 'Adds a domain, effective immediately; adding it again changes nothing',
     description:
-      'Adds a domain, at once. One that the service has already changes nothing, and the answer is the ' +
-      'same: 201 with the domain.',
+      'Adds a domain, effective immediately. Adding a domain that the service already has returns the same ' +
+      'response: 201 with the domain.',
     params: ServiceParams,
     body: AddDomain,
     answer: ServiceDomain,

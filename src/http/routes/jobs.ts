@@ -19,8 +19,9 @@ export const jobRoutes = tagged('Jobs', [
     scope: 'filtered',
     summary: 'Lists the job runs of all services, newest first',
     description:
-      'The job runs of all services, the newest first. With filters that fit little a page may hold fewer ' +
-      'than `limit`, or none, and still have a next one.',
+      'The job runs of all services, newest first. With selective filters, a page may have fewer ' +
+      'entries than ' +
+      '`limit`, or none, and still have a next page.',
     query: JobsQuery,
     answer: z.array(JobRun),
     problems: ['not_found'],

@@ -15,7 +15,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       summary: 'Returns `ok`, or 503 `starting`; with `verbose` also `degraded` and codes',
       query: HealthQuery,
       answer: 'text',
-      otherStatuses: { 503: '`starting`: it does not serve yet.' },
+      otherStatuses: { 503: '`starting`: not serving yet.' },
       handler: server.health,
     }),
     route({

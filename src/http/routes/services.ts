@@ -45,7 +45,8 @@ export const serviceRoutes = tagged('Services', [
     method: 'PATCH',
     path: `${v1}/services/{id}`,
     summary:
-      'Changes settings; instances, suspended, domains and what the edge does act at once, the rest with ' +
+      'Changes settings. Instances, suspended, domains and edge settings take effect ' +
+      'immediately, the rest with ' +
       'the next deploy or restart',
     params: ServiceParams,
     body: UpdateService,
@@ -67,7 +68,7 @@ export const serviceRoutes = tagged('Services', [
     path: `${v1}/services/{id}/status`,
     role: 'read',
     scope: 'service',
-    summary: 'Returns what runs of a service right now',
+    summary: 'Returns the current instances of a service',
     params: ServiceParams,
     answer: ServiceStatus,
     problems: ['docker_error', 'docker_unavailable'],
@@ -79,8 +80,9 @@ export const serviceRoutes = tagged('Services', [
     role: 'read',
     scope: 'service',
     summary:
-      'What its instances write, or with access the requests that came: `log` for each line, `end` after ' +
-      'the last one unless it follows',
+      'Streams the output of the instances, or with `access` their requests: `log` for each ' +
+      'line, `end` after ' +
+      'the last one, unless the log is followed',
     params: ServiceParams,
     query: ServiceLogQuery,
     answer: 'stream',

@@ -26,7 +26,7 @@ function refuseTakenDefault({ config, storage }: Context, { name }: ServiceRow):
   throw new Failure(
     'conflict',
     `${host}, the address of a service of this name, is a domain of ${holder}`,
-    `choose another name, or take it away: berth domains rm ${holder} ${host}`,
+    `choose another name, or remove the domain: berth domains rm ${holder} ${host}`,
   )
 }
 
@@ -35,7 +35,7 @@ function refuseTakenDomain({ config, storage }: Context, { name }: ServiceRow, d
     throw new Failure('conflict', `${domain} is the address of the dashboard`, 'choose another domain')
   }
   if (domain === defaultHost(name, config.baseDomain)) {
-    throw new Failure('conflict', `${domain} is the address that ${name} has anyway`, 'leave it out')
+    throw new Failure('conflict', `${domain} is already the default address of ${name}`, 'omit it')
   }
   const named = serviceAt(storage, domain, config.baseDomain)
   if (named !== null) {
@@ -43,7 +43,7 @@ function refuseTakenDomain({ config, storage }: Context, { name }: ServiceRow, d
   }
   const holder = holderOf(storage, domain)
   if (holder === null) return
-  const hint = `take it away there first: berth domains rm ${holder} ${domain}`
+  const hint = `remove it there first: berth domains rm ${holder} ${domain}`
   throw new Failure('conflict', `${domain} is a domain of ${holder}`, hint)
 }
 

@@ -46,5 +46,5 @@ export function refuseReferred(
   })
   if (referrers.length === 0) return
   const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
-  throw new Failure('in_use', `${name} is referred to by ${names}`, hint, referrers)
+  throw new Failure('in_use', `${name} is in use by ${names}`, hint, referrers)
 }

@@ -17,8 +17,8 @@ export function refuseCrowd(context: HttpContext, address: string): void {
   if (ids.size < openAtMost.perSource) return
   const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
   const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
-  const message = 'too many open logins of this address'
-  const hint = 'wait until one of them is over: each lasts ten minutes at most'
+  const message = 'too many open logins from this address'
+  const hint = 'wait until one of them ends; each lasts at most ten minutes'
   throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
 }
 

@@ -155,7 +155,7 @@ function copyOf(chunk: ArrayBuffer): Buffer {
 }
 
 function clientLeft(): Failure {
-  return new Failure('client_left', 'the client left before its body was complete')
+  return new Failure('client_left', 'the client disconnected before its body was complete')
 }
 
 function tooLarge(limitBytes: number): Failure {

@@ -32,7 +32,7 @@ export function openDatastoreShell(parts: Parts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)
   const startTimer = setTimeout(
-    () => session.refuse(invalid(`no \`start\` message came within ${duration(startWithinMs)}`)),
+    () => session.refuse(invalid(`no \`start\` message was received within ${duration(startWithinMs)}`)),
     startWithinMs,
   )
   socket.listen({
@@ -79,7 +79,8 @@ class ShellSession {
   handleInput(bytes: Buffer): void {
     this.assertStarted()
     this.untakenBytes += bytes.length
-    if (this.untakenBytes > inputLimitBytes) throw invalid(`more than ${inputLimitBytes} bytes are not taken`)
+    if (this.untakenBytes > inputLimitBytes)
+      throw invalid(`more than ${inputLimitBytes} bytes are unacknowledged`)
     this.parts.client.write(bytes, () => {
       this.untakenBytes -= bytes.length
       this.send({ type: 'taken', bytes: bytes.length })
@@ -102,7 +103,7 @@ class ShellSession {
   }
 
   private start({ words, terminal }: Extract<ClientMessage, { type: 'start' }>): void {
-    if (this.isStarted) throw invalid('`start` came twice')
+    if (this.isStarted) throw invalid('`start` was sent twice')
     this.isStarted = true
     const { socket, client } = this.parts
     const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }

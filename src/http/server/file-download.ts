@@ -79,5 +79,5 @@ export function createOutflow(socket: Socket, totalBytes: number): Outflow {
 }
 
 function clientLeft(): Failure {
-  return new Failure('client_left', 'the client left before it had everything')
+  return new Failure('client_left', 'the client disconnected before the end of the file')
 }

@@ -66,7 +66,7 @@ export function parseQuery(raw: string): URLSearchParams {
   const query = new URLSearchParams(raw)
   const keys = [...query.keys()]
   if (new Set(keys).size < keys.length) throw refused('a query parameter is given twice')
-  if (raw.includes('%00')) throw refused('a query parameter holds a NUL')
+  if (raw.includes('%00')) throw refused('a query parameter contains a NUL')
   return query
 }
 

@@ -55,7 +55,7 @@ export function openServer<Target>(options: ServerOptions<Target>): Promise<Serv
           new Failure(
             'address_in_use',
             `cannot listen on ${options.host}:${options.port}: it is in use, or not an address of this host`,
-            '--listen chooses another',
+            'set --listen to another address',
           ),
         )
       const port = uws.us_socket_local_port(socket)

@@ -94,10 +94,10 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
       return advise(`listen on $PORT at 0.0.0.0, or: ${command}`, command)
     }
     case 'image_healthcheck':
-      return advise('its command in the Dockerfile has to exit with 0 in the running container')
+      return advise('its command in the Dockerfile must exit with 0 in the running container')
     default: {
       const command = `berth update ${name} --health-path PATH`
-      return advise(`it must answer 2xx or 3xx: ${command}`, command)
+      return advise(`it must return 2xx or 3xx: ${command}`, command)
     }
   }
 }

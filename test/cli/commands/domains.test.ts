@@ -78,7 +78,7 @@ test('what cannot be done ends with its reason, the next step and the right exit
   assert.match(taken.stderr, /shop\.example\.com is a domain of shop .*\n.*berth domains rm shop shop/)
   assert.match(pasted.stderr, /host alone.*\n {3}write api\.example\.com\n$/)
   assert.match(missing.stderr, /api has no domain shop\.example\.com/)
-  assert.match(own.stderr, /cannot be taken away/)
+  assert.match(own.stderr, /cannot be removed/)
   const codes = [taken, pasted, missing, own, nobody].map(({ code }) => code)
   assert.deepEqual(codes, [1, 1, 3, 1, 3])
 })

@@ -84,7 +84,7 @@ test('what is no domain of the service cannot be taken away, and its default hos
   assert.deepEqual(await conflict('DELETE', path('api.localhost'), undefined), [
     409,
     'conflict',
-    'api has api.localhost by its name: it cannot be taken away',
+    'api.localhost is the default address of api: it cannot be removed',
     undefined,
   ])
 })

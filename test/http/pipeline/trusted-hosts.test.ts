@@ -88,7 +88,7 @@ test('a network of no bits is everybody of its family', () => {
 })
 
 test('what is neither an address nor a network is named', () => {
-  const words = { message: "'proxy.example' is no address and no network" }
+  const words = { message: "'proxy.example' is neither an address nor a network" }
 
   assert.throws(() => createProxyTrust(['10.0.0.5', 'proxy.example']), words)
   assert.throws(() => createProxyTrust(['proxy.example/8']))

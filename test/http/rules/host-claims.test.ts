@@ -22,7 +22,7 @@ test('a domain of another service is refused, naming who has it and what to do',
     409,
     'conflict',
     'shop.example.com is a domain of shop',
-    'take it away there first: berth domains rm shop shop.example.com',
+    'remove it there first: berth domains rm shop shop.example.com',
   ]
   const custom_domains = ['other.example.com', 'Shop.example.com']
 
@@ -51,7 +51,7 @@ test('a default host is no domain, not even its own service’s, and a domain no
     409,
     'conflict',
     'shop.localhost is the address that shop has anyway',
-    'leave it out',
+    'omit it',
   ])
   const self = { name: 'me', custom_domains: ['me.localhost'] }
   assert.deepEqual((await conflict('POST', '/services', self)).slice(0, 2), [409, 'conflict'])
@@ -59,7 +59,7 @@ test('a default host is no domain, not even its own service’s, and a domain no
     409,
     'conflict',
     'later.localhost, the address of a service of this name, is a domain of shop',
-    'choose another name, or take it away: berth domains rm shop later.localhost',
+    'choose another name, or remove the domain: berth domains rm shop later.localhost',
   ])
   const hidden = await create({ name: 'later', type: 'private_service' })
   assert.deepEqual(hidden.hosts, [], 'what is not public takes no host')

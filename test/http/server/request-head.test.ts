@@ -61,7 +61,7 @@ test('a host that is not the server’s is refused', async (t) => {
 
   const answer = await api.raw(head('GET /healthz', 'Host: evil.example'))
 
-  assert.match(answer.text, /^HTTP\/1\.1 400 .*this server does not respond for the host/s)
+  assert.match(answer.text, /^HTTP\/1\.1 400 .*this server does not serve the host/s)
 })
 
 test('a head of ten thousand characters is read, an address of three thousand is refused', async (t) => {
@@ -106,7 +106,7 @@ test('OPTIONS tells the methods, HEAD answers as GET without a body', async (t) 
   assert.equal(answer.headers.get('content-length'), String(get.text.length))
 })
 
-test('a stream does not respond HEAD', async (t) => {
+test('a stream rejects HEAD', async (t) => {
   const api = await startApi(t)
 
   const answer = await api.call('HEAD', '/api/v1/events')

@@ -167,7 +167,7 @@ async function answers({ address }: InstanceState, port: number, signal: AbortSi
 
 function whereListening(listeners: readonly Listener[], expected: number): string {
   const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
-  if (reached.includes(expected)) return `listens on ${expected} by IPv6 only`
+  if (reached.includes(expected)) return `listens on ${expected} on IPv6 only`
   if (reached.length > 0) return `listens on ${reached.join(', ')}, not on ${expected}`
   return `listens on ${listeners.map(({ port }) => port).join(', ')} at 127.0.0.1 only`
 }
