@@ -36,15 +36,15 @@ export interface StoredTxtRecord {
   value: string
 }
 
-interface Known {
+interface CachedCertificate {
   stored: StoredCertificate
   pem: string
 }
 
 const hostPattern = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
 /** File names have at most 255 bytes, including the suffix. */
-const longestName = 200
-const txtEnding = '.txt-record.json'
+const maxNameLength = 200
+const txtSuffix = '.txt-record.json'
 
 /** `<directory>/<host>.pem`, `<host>.order.json` and `account-<which>.key.json`. */
 export function openCertificates(directory: string) {
@@ -52,7 +52,7 @@ export function openCertificates(directory: string) {
   const orderPath = (host: string) => join(directory, `${nameOf(host)}.order.json`)
   const keyPath = (account: CertificateAccount) => join(directory, `account-${digestOf(account)}.key.json`)
   const txtPath = ({ name, value }: StoredTxtRecord) =>
-    join(directory, `${createHash('sha256').update(`${name} ${value}`).digest('hex')}${txtEnding}`)
+    join(directory, `${createHash('sha256').update(`${name} ${value}`).digest('hex')}${txtSuffix}`)
   const keep = (path: string, value: object) => write(directory, path, `${JSON.stringify(value)}\n`)
   return {
     ...files,
@@ -80,13 +80,13 @@ export function openCertificates(directory: string) {
 
 /** The certificates themselves, read once. */
 function openPems(directory: string) {
-  let known: Map<string, Known> | null = null
+  let known: Map<string, CachedCertificate> | null = null
   const pathOf = (host: string) => join(directory, `${nameOf(host)}.pem`)
   const all = () => {
     known ??= readAll(directory)
     return known
   }
-  const isValidAt = (nowMs: number, known: Known | undefined) =>
+  const isValidAt = (nowMs: number, known: CachedCertificate | undefined) =>
     known !== undefined && Date.parse(known.stored.notAfter) > nowMs
   return {
     /** Sorted by host. Files without a certificate are skipped. */
@@ -144,12 +144,12 @@ function nameOf(host: string): string {
   if (!hostPattern.test(name.replace(/^_wildcard\./, ''))) {
     throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is not a host name`)
   }
-  return name.length <= longestName ? name : createHash('sha256').update(host).digest('hex')
+  return name.length <= maxNameLength ? name : createHash('sha256').update(host).digest('hex')
 }
 
 function txtRecordsIn(directory: string): StoredTxtRecord[] {
   const names = fs.existsSync(directory) ? fs.readdirSync(directory) : []
-  const paths = names.filter((name) => name.endsWith(txtEnding)).map((name) => join(directory, name))
+  const paths = names.filter((name) => name.endsWith(txtSuffix)).map((name) => join(directory, name))
   return paths.flatMap((path) => readJson<StoredTxtRecord>(path) ?? [])
 }
 
@@ -157,14 +157,14 @@ function digestOf({ directoryUrl, email }: CertificateAccount): string {
   return createHash('sha256').update(`${directoryUrl}\n${email}`).digest('hex').slice(0, 16)
 }
 
-function readAll(directory: string): Map<string, Known> {
+function readAll(directory: string): Map<string, CachedCertificate> {
   const names = fs.existsSync(directory) ? fs.readdirSync(directory) : []
   const files = names.filter((name) => name.endsWith('.pem')).map((name) => join(directory, name))
   const found = files.map((path) => {
     const pem = fs.readFileSync(path, 'utf8')
     return { stored: describe(null, path, pem), pem }
   })
-  const valid = found.filter((one): one is Known => one.stored !== null)
+  const valid = found.filter((one): one is CachedCertificate => one.stored !== null)
   return new Map(valid.map((one) => [one.stored.host, one]))
 }
 

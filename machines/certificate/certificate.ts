@@ -117,10 +117,10 @@ const certificate = setup({
   actions: {
     begin: assign(({ context }) => ({ attempts: context.attempts + 1, nextAttemptAt: null })),
     recordTrouble: assign(({ context }, { at, trouble }: CheckOutput | OrderOutput) =>
-      troubled(context, at, trouble!),
+      withTrouble(context, at, trouble!),
     ),
     recordFailure: assign(({ context }, { code, message, at }: SlotFailure) =>
-      troubled(context, at, { code, message, hint: null, retryAt: null }),
+      withTrouble(context, at, { code, message, hint: null, retryAt: null }),
     ),
     recordValidity: assign((_, { validity }: OrderOutput) => ({
       validity,
@@ -251,7 +251,7 @@ export const machine = certificate.createMachine({
 export type CertificateSnapshot = SnapshotFrom<typeof machine>
 
 /** The context after a failed attempt: its reason, and when the next one is due. */
-function troubled(context: CertificateContext, at: string, trouble: CertificateTrouble) {
+function withTrouble(context: CertificateContext, at: string, trouble: CertificateTrouble) {
   const repeats = context.trouble?.code === trouble.code ? context.repeats + 1 : 1
   const [firstMs, longestMs] = pauses[trouble.code] ?? otherPauses
   const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.min(repeats - 1, 20))

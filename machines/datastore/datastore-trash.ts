@@ -11,7 +11,7 @@ import {
   type TrashOutput,
 } from './datastore-context.ts'
 
-type Given = { context: DatastoreContext }
+type TrashArgs = { context: DatastoreContext }
 type Deletion = Extract<DatastoreEvent, { type: 'delete' }>
 type Reclaim = Extract<DatastoreEvent, { type: 'reclaim' }>
 
@@ -36,7 +36,7 @@ export const trashStates = {
     invoke: {
       id: 'saveDatastore',
       src: 'saveDatastore',
-      input: ({ context }: Given) => ({ ...own({ context }), backupId: context.trash!.backupId! }),
+      input: ({ context }: TrashArgs) => ({ ...own({ context }), backupId: context.trash!.backupId! }),
       onDone: [
         {
           guard: { type: 'isGood', params: ({ event }: { event: { output: SaveOutput } }) => event.output },
@@ -52,7 +52,7 @@ export const trashStates = {
     invoke: {
       id: 'trashDatastore',
       src: 'trashDatastore',
-      input: ({ context: { id } }: Given) => ({ id }),
+      input: ({ context: { id } }: TrashArgs) => ({ id }),
       onDone: [
         {
           guard: {
@@ -86,7 +86,7 @@ export const trashStates = {
     invoke: {
       id: 'awaitExpiry',
       src: 'awaitExpiry',
-      input: ({ context: { id, trash } }: Given) => ({ id, wakeAt: Date.parse(trash!.expiresAt) }),
+      input: ({ context: { id, trash } }: TrashArgs) => ({ id, wakeAt: Date.parse(trash!.expiresAt) }),
       onDone: 'deleting',
     },
   },
@@ -94,7 +94,7 @@ export const trashStates = {
     invoke: {
       id: 'reclaimDatastore',
       src: 'reclaimDatastore',
-      input: ({ context: { id, trash } }: Given) => ({ id, name: trash!.wantedName! }),
+      input: ({ context: { id, trash } }: TrashArgs) => ({ id, name: trash!.wantedName! }),
       onDone: {
         target: 'wanted',
         actions: {

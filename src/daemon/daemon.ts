@@ -16,7 +16,7 @@ import { datastoreEffects } from '../effects/datastore/datastore.ts'
 import { deployEffects } from '../effects/deploy/deploy.ts'
 import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
-import { requireOwnPlace } from '../effects/engine/going-on.ts'
+import { requireMayResume } from '../effects/engine/resume-check.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
@@ -115,7 +115,7 @@ function superviseIn(storage: Storage, logger: Logger, release: (id: string) => 
     release(id)
     await closeLog(storage, id, reason)
   }
-  const assertCanResume = (row: ActorRow, snapshot: unknown) => requireOwnPlace(storage, row, snapshot)
+  const assertCanResume = (row: ActorRow, snapshot: unknown) => requireMayResume(storage, row, snapshot)
   return new Supervisor({ storage, catalogue, logger, onParked, assertCanResume })
 }
 

@@ -10,11 +10,11 @@ import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
 import { proofOf } from '../edge/port-check.ts'
 import { type Edge, HaproxyEdge } from '../effects/edge/haproxy-edge.ts'
-import type { EdgeParts } from '../effects/edge/keeper.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
 import { noEdge } from '../effects/edge/no-edge.ts'
 import type { EdgePorts } from '../effects/edge/ports.ts'
 import { openPublicPorts } from '../effects/edge/public-ports.ts'
+import type { EdgeParts } from '../effects/edge/reconciler.ts'
 import type { AccessLog } from '../effects/logs/access-log.ts'
 
 export interface OpenedEdge {
@@ -72,10 +72,18 @@ export function openEdgeOf(
     }
   })
   const surroundings = { dashboardHost }
-  const trouble = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
+  const unavailableReason = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
   const driver = new Driver(files, frame)
   const publicPorts = openPublicPorts(frame)
-  const edge = new HaproxyEdge({ ...ports, files, driver, publicPorts, surroundings, trouble, ...options })
+  const edge = new HaproxyEdge({
+    ...ports,
+    files,
+    driver,
+    publicPorts,
+    surroundings,
+    unavailableReason,
+    ...options,
+  })
   const { docker, edge: mode, 'edge-image': image } = config
   const parts = { files, rounds: edge, publicPorts, mode, image, docker, opened }
   return { edge, parts, open, secret }

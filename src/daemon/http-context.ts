@@ -4,7 +4,7 @@ import { type Config, parseListen } from '../config/config.ts'
 import { volumeName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
-import { whileRoomIn } from '../effects/disk/disk.ts'
+import { guardDirectory } from '../effects/disk/disk.ts'
 import { typed } from '../git/typed.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/trusted-hosts.ts'
@@ -67,7 +67,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     hasCertificate: ports.publication.hasCertificate,
     whileRoom: (what, work) => {
       const place = { what, directory: ports.settings.dataDir }
-      return whileRoomIn(ports, place, new AbortController().signal, work)
+      return guardDirectory(ports, place, new AbortController().signal, work)
     },
   }
 }

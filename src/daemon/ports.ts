@@ -127,7 +127,7 @@ function openWatch(config: Config, parts: WatchParts) {
     sample: () => sampleInstances(engine, owner),
   })
   const reports = new InstanceReports({ ...parts, instanceEvents, logCollector })
-  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal, () => reports.lookAtAll())
+  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal, () => reports.refresh())
   const open = ({ bridge }: Network) => {
     isolation.open(bridge)
     logCollector.start()

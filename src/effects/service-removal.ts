@@ -26,7 +26,7 @@ export interface ServiceRemovalPorts extends SharedPorts, EnginePorts {
 }
 
 /** Actors of a service, other than its deploys, that end with it. */
-const companions = ['certificate', 'cron-schedule', 'job-run'] as const
+const companionKinds = ['certificate', 'cron-schedule', 'job-run'] as const
 
 export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeof machine> {
   return {
@@ -36,7 +36,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         await ports.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
       }
       // These give themselves up as soon as their service is being deleted.
-      const others = () => companions.flatMap((kind) => [...ports.storage.actors.active(kind, serviceId)])
+      const others = () => companionKinds.flatMap((kind) => [...ports.storage.actors.active(kind, serviceId)])
       await untilCommitted(ports.storage.changes, serviceId, signal, () =>
         active().length + others().length === 0 ? true : null,
       )
@@ -62,7 +62,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         await archives.remove(id)
       }
       for (const id of actors.ids('job-run', serviceId)) await logs.remove(id)
-      for (const kind of ['deploy', ...companions]) await actors.removeAll(kind, serviceId)
+      for (const kind of ['deploy', ...companionKinds]) await actors.removeAll(kind, serviceId)
       await upstreams.release(serviceId)
       await ports.logCollector.remove(serviceId)
       await ports.accessLog.remove(serviceId)

@@ -24,22 +24,22 @@ export function untilCommitted<T>(
 export async function waitForEngine(
   ports: Pick<EnginePorts, 'engineReady'>,
   signal: AbortSignal,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<void> {
-  const patience = setTimeout(() => say('waiting for the Docker engine, which does not respond'), 1000)
+  const noticeTimer = setTimeout(() => log('waiting for the Docker engine, which does not respond'), 1000)
   try {
     await ports.engineReady(signal)
   } finally {
-    clearTimeout(patience)
+    clearTimeout(noticeTimer)
   }
 }
 
 /** Runs idempotent work, and restarts it whenever the engine becomes unavailable during the work. */
-export async function retryWhileEngineAway<T>(
+export async function retryWhileEngineUnavailable<T>(
   ports: Pick<EnginePorts, 'engineReady'>,
   signal: AbortSignal,
   work: () => Promise<T>,
-  onAway: () => void = () => undefined,
+  onUnavailable: () => void = () => undefined,
 ): Promise<T> {
   for (;;) {
     signal.throwIfAborted()
@@ -48,7 +48,7 @@ export async function retryWhileEngineAway<T>(
     } catch (error) {
       if (codeOf(error) !== 'docker_unavailable') throw error
       signal.throwIfAborted()
-      onAway()
+      onUnavailable()
       await sleep(1000, signal)
       await ports.engineReady(signal)
     }
@@ -69,7 +69,7 @@ export async function retryUntilCleanedUp(
   let logged: string | null = null
   for (let pauseMs = 250; ; pauseMs = Math.min(30_000, pauseMs * 2)) {
     try {
-      return await retryWhileEngineAway(ports, signal, work)
+      return await retryWhileEngineUnavailable(ports, signal, work)
     } catch (error) {
       signal.throwIfAborted()
       if (codeOf(error) !== 'docker_error') throw error

@@ -4,7 +4,7 @@ import type { Key } from 'lmdb'
 import type { Store, Table } from '../store/store.ts'
 import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'
 
-const all = Number.MAX_SAFE_INTEGER
+const noLimit = Number.MAX_SAFE_INTEGER
 
 export class ActorIndex {
   /** `[kind, service, id]` of the actors that a restart restores. */
@@ -41,7 +41,7 @@ export class ActorIndex {
   }
 
   /** Newest first. */
-  ids(kind: string, serviceId: string, limit = all): string[] {
+  ids(kind: string, serviceId: string, limit = noLimit): string[] {
     const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }

@@ -8,7 +8,7 @@ import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transi
 
 const firstEntriesRetained = 10
 const lastEntriesRetained = 500
-const all = Number.MAX_SAFE_INTEGER
+const noLimit = Number.MAX_SAFE_INTEGER
 
 export class ActorRows {
   readonly rows: Table<ActorRow>
@@ -36,7 +36,7 @@ export class ActorRows {
   }
 
   historyOf(id: string): HistoryEntry[] {
-    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, all] })]
+    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, noLimit] })]
     return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 
@@ -44,7 +44,7 @@ export class ActorRows {
   revisionOf(id: string): number {
     const row = this.rows.getOrNull(id)
     if (row) return row.revision
-    const [last] = this.#history.keys({ start: [id, all], end: [id, 0], reverse: true, limit: 1 })
+    const [last] = this.#history.keys({ start: [id, noLimit], end: [id, 0], reverse: true, limit: 1 })
     return last ? (last as [string, number])[1] : 0
   }
 
@@ -70,7 +70,8 @@ export class ActorRows {
   }
 
   erase(kind: string, serviceId: string, id: string): void {
-    for (const key of [...this.#history.keys({ start: [id, 0], end: [id, all] })]) this.#history.remove(key)
+    for (const key of [...this.#history.keys({ start: [id, 0], end: [id, noLimit] })])
+      this.#history.remove(key)
     this.rows.remove(id)
     this.records.remove(id)
     this.index.remove({ kind, service_id: serviceId, id })

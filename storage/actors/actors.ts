@@ -33,7 +33,7 @@ export type {
 export type { ParkedActor } from './parked-actors.ts'
 
 /** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */
-const removedPerCommit = 50
+const maxRemovedPerCommit = 50
 
 export class Actors {
   readonly #store: Store
@@ -203,9 +203,9 @@ export class Actors {
     const isRemovable = (id: string) => this.#all.rows.getOrNull(id)?.final && !isRetained(id)
     const candidates = this.#all.index.older(kind, owner, retained).filter(isRemovable)
     const removed: string[] = []
-    for (let start = 0; start < candidates.length; start += removedPerCommit) {
+    for (let start = 0; start < candidates.length; start += maxRemovedPerCommit) {
       await this.#store.commit(() => {
-        for (const id of candidates.slice(start, start + removedPerCommit).filter(isRemovable)) {
+        for (const id of candidates.slice(start, start + maxRemovedPerCommit).filter(isRemovable)) {
           this.#all.erase(kind, owner, id)
           removed.push(id)
         }

@@ -24,14 +24,14 @@ export class FilePool {
   /** Runs with the open file; waits while too many are in use. After a failure the file is reopened. */
   use<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
     return this.#turns(async () => {
-      const used = this.#enter(path)
+      const used = this.#acquire(path)
       try {
         return await run(await used.file)
       } catch (error) {
         this.#evict(used)
         throw error
       } finally {
-        this.#leave(used)
+        this.#release(used)
       }
     })
   }
@@ -49,7 +49,7 @@ export class FilePool {
     await Promise.all(this.#closing)
   }
 
-  #enter(path: string): OpenFile {
+  #acquire(path: string): OpenFile {
     const used = this.#files.get(path) ?? { path, file: open(path, 'r+'), users: 0, isEvicted: false }
     used.users++
     this.#files.delete(path)
@@ -57,7 +57,7 @@ export class FilePool {
     return used
   }
 
-  #leave(used: OpenFile): void {
+  #release(used: OpenFile): void {
     used.users--
     if (used.isEvicted && used.users === 0) this.#closeFile(used)
     for (const entry of this.#files.values()) {

@@ -29,7 +29,7 @@ export interface FileLimits {
 const namePattern = /^(\d{12})\.jsonl$/
 const noteName = 'note.json'
 /** A file spans at most 1/14 of the maximum age. Lines can outlive the maximum age by that much. */
-const ageParts = 14
+const retentionParts = 14
 
 export class LogFiles {
   readonly #directory: string
@@ -96,7 +96,7 @@ export class LogFiles {
     const oldest = Date.now() - (this.#limits.maxAgeMs ?? Number.POSITIVE_INFINITY)
     const current = this.#segments.at(-1)
     const isAllOld = current !== undefined && current.sizeBytes > 0 && current.writtenAt < oldest
-    if (isAllOld) this.#segments.push(await makeSegment(this.#directory, this.#lastNumber + 1))
+    if (isAllOld) this.#segments.push(await createSegment(this.#directory, this.#lastNumber + 1))
     await this.#drop(this.#segments.slice(0, -1).filter(({ writtenAt }) => writtenAt < oldest))
     return isAllOld
   }
@@ -124,7 +124,7 @@ export class LogFiles {
     if (current !== undefined && fits(current, chunk, this.#limits)) return current
     if (current === undefined) await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     await this.sync()
-    const segment = await makeSegment(this.#directory, chunk.batch.first)
+    const segment = await createSegment(this.#directory, chunk.batch.first)
     this.#segments.push(segment)
     await this.#dropMiddle()
     return segment
@@ -167,7 +167,7 @@ function repairLast(segments: Segment[]): StoredLine | null {
   return null
 }
 
-async function makeSegment(directory: string, first: number): Promise<Segment> {
+async function createSegment(directory: string, first: number): Promise<Segment> {
   const path = join(directory, `${String(first).padStart(12, '0')}.jsonl`)
   const file = await open(path, 'wx', 0o600)
   await file.close()
@@ -177,7 +177,7 @@ async function makeSegment(directory: string, first: number): Promise<Segment> {
 /** Only a single chunk may exceed the size limit of a file. */
 function fits(segment: Segment, chunk: Chunk, { segmentBytes, maxAgeMs }: FileLimits): boolean {
   if (segment.sizeBytes === 0) return true
-  if (maxAgeMs !== undefined && Date.now() - segment.begunAt > maxAgeMs / ageParts) return false
+  if (maxAgeMs !== undefined && Date.now() - segment.begunAt > maxAgeMs / retentionParts) return false
   return segment.sizeBytes + chunk.data.length <= segmentBytes
 }
 

@@ -38,7 +38,7 @@ export class LogQueue {
   }
 
   /** Removes and returns all chunks, oldest first. */
-  take(): Chunk[] {
+  drain(): Chunk[] {
     this.#closeChunk()
     const taken = this.#chunks
     this.#chunks = []

@@ -36,7 +36,7 @@ interface Reading {
 
 const newline = 10
 const batchLimit = { lines: 500, bytes: 256 * 1024 }
-const pieceBytes = 64 * 1024
+const readChunkBytes = 64 * 1024
 const maxCursors = 64
 
 /** For an existing file. */
@@ -67,7 +67,7 @@ export function repairSegment(segment: Segment): StoredLine | null {
 
 /** Reads backwards from the end of the file until it finds a complete line. */
 function lastLineOf(file: number, sizeBytes: number): { end: number; last: StoredLine | null } {
-  for (let wantedBytes = pieceBytes; ; wantedBytes *= 4) {
+  for (let wantedBytes = readChunkBytes; ; wantedBytes *= 4) {
     const start = Math.max(0, sizeBytes - wantedBytes)
     const bytes = Buffer.alloc(sizeBytes - start)
     fs.readSync(file, bytes, 0, bytes.length, start)
@@ -114,8 +114,8 @@ export async function readSegment(
   const offset = offsetOf(segment, after + 1)
   const reading: Reading = { first: after + 1, upTo, lines: [], sizeBytes: 0, offset }
   while (reading.offset < segment.sizeBytes) {
-    const piece = await readPiece(file, reading.offset, segment.sizeBytes)
-    if (piece === null || takeLines(reading, piece)) break
+    const piece = await readChunk(file, reading.offset, segment.sizeBytes)
+    if (piece === null || parseLines(reading, piece)) break
   }
   if (reading.lines.length === 0) return null
   rememberCursor(segment, { number: reading.first + reading.lines.length, offset: reading.offset })
@@ -123,8 +123,8 @@ export async function readSegment(
 }
 
 /** Complete lines from `offset` on: about 64 KiB, or more for a longer line. */
-async function readPiece(file: FileHandle, offset: number, end: number): Promise<Buffer | null> {
-  for (let wantedBytes = pieceBytes; ; wantedBytes *= 2) {
+async function readChunk(file: FileHandle, offset: number, end: number): Promise<Buffer | null> {
+  for (let wantedBytes = readChunkBytes; ; wantedBytes *= 2) {
     const buffer = Buffer.allocUnsafe(Math.min(wantedBytes, end - offset))
     const { bytesRead } = await file.read(buffer, 0, buffer.length, offset)
     const piece = buffer.subarray(0, bytesRead)
@@ -137,12 +137,12 @@ async function readPiece(file: FileHandle, offset: number, end: number): Promise
 /**
  * True when the batch is complete: it is full, or has reached a jump in the numbers or the last line to show.
  */
-function takeLines(reading: Reading, piece: Buffer): boolean {
+function parseLines(reading: Reading, piece: Buffer): boolean {
   let start = 0
   while (start < piece.length) {
     if (reading.lines.length >= batchLimit.lines || reading.sizeBytes >= batchLimit.bytes) return true
     const end = piece.indexOf(newline, start)
-    if (!takeLine(reading, piece, start, end)) return true
+    if (!parseLine(reading, piece, start, end)) return true
     reading.offset += end + 1 - start
     start = end + 1
   }
@@ -152,7 +152,7 @@ function takeLines(reading: Reading, piece: Buffer): boolean {
 /**
  * False when the line does not belong to this batch. Earlier lines, end marks and damaged lines are skipped.
  */
-function takeLine(reading: Reading, piece: Buffer, start: number, end: number): boolean {
+function parseLine(reading: Reading, piece: Buffer, start: number, end: number): boolean {
   const { lines } = reading
   const next = reading.first + lines.length
   const number = numberAt(piece, start)

@@ -146,7 +146,7 @@ export class Log {
   async remove(): Promise<void> {
     this.#stop()
     await this.#writing
-    this.#settle(this.#queue.take())
+    this.#settle(this.#queue.drain())
     await this.#files.remove()
     this.#ring.clear()
     this.#isEnded = true
@@ -163,8 +163,8 @@ export class Log {
     this.#context.pendingBytes += this.#queue.addEnd()
     await this.flush()
     await this.#files.sync().catch((error) => this.#context.report(error))
-    const unwritten = this.#queue.take()
-    this.#show(unwritten)
+    const unwritten = this.#queue.drain()
+    this.#publish(unwritten)
     this.#queue.putBack(unwritten)
     this.#isEnded = true
     this.#notify()
@@ -197,14 +197,14 @@ export class Log {
 
   async #writeQueue(): Promise<void> {
     if (this.#isStopped) return
-    const chunks = this.#queue.take()
+    const chunks = this.#queue.drain()
     const note = this.#note
     this.#note = null
     try {
       while (chunks.length > 0) {
         const written = chunks.splice(0, await this.#files.write(chunks))
         this.#settle(written)
-        this.#show(written)
+        this.#publish(written)
         this.#notify()
       }
       if (note !== null) await this.#files.writeNote(note)
@@ -222,7 +222,7 @@ export class Log {
     for (const chunk of chunks) this.#context.pendingBytes -= chunk.data.length
   }
 
-  #show(chunks: Chunk[]): void {
+  #publish(chunks: Chunk[]): void {
     for (const { batch, data } of chunks) {
       if (lastNumberOf(batch) <= this.#head) continue
       this.#ring.push(batch, data.length)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnginePorts } from '../../src/effects/engine/ports.ts'
-import { retryWhileEngineAway, untilCommitted } from '../../src/effects/waiting.ts'
+import { retryWhileEngineUnavailable, untilCommitted } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/store/changes.ts'
 import { standIn } from '../support/stand-in.ts'
@@ -82,7 +82,7 @@ test('work in which the engine went away is done again from the start when it is
     if (steps.length === 1) throw new Failure('docker_unavailable', 'gone')
     return 'done'
   }
-  assert.equal(await retryWhileEngineAway(ports, nobody, work, () => steps.push('gone')), 'done')
+  assert.equal(await retryWhileEngineUnavailable(ports, nobody, work, () => steps.push('gone')), 'done')
   assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
 })
 
@@ -92,19 +92,21 @@ test('any other failure is not tried again', async () => {
     attempts++
     return Promise.reject(new Failure('docker_error', 'refused'))
   }
-  await assert.rejects(retryWhileEngineAway(standIn<EnginePorts>({}), nobody, work), { code: 'docker_error' })
+  await assert.rejects(retryWhileEngineUnavailable(standIn<EnginePorts>({}), nobody, work), {
+    code: 'docker_error',
+  })
   assert.equal(attempts, 1)
 })
 
 test('nobody waits for an engine after the abort', async () => {
   const controller = new AbortController()
   const work = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
-  const working = retryWhileEngineAway(standIn<EnginePorts>({}), controller.signal, work, () =>
+  const working = retryWhileEngineUnavailable(standIn<EnginePorts>({}), controller.signal, work, () =>
     controller.abort(reason),
   )
   await assert.rejects(working, reason)
   await assert.rejects(
-    retryWhileEngineAway(standIn<EnginePorts>({}), controller.signal, () => assert.fail('it began')),
+    retryWhileEngineUnavailable(standIn<EnginePorts>({}), controller.signal, () => assert.fail('it began')),
     reason,
   )
 })

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Service } from '../../src/api/service.ts'
-import { whileWanted } from '../../src/effects/job-run/cancel-with-service.ts'
+import { cancelWithService } from '../../src/effects/job-run/cancel-with-service.ts'
 import { type ActorLogPorts, openActorLog } from '../../src/effects/logs/actor-log.ts'
 import { Failure } from '../../src/errors.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
@@ -71,7 +71,7 @@ function createWorld(ports: ActorLogPorts) {
     })
   const effects = {
     awaitTurn: ({ id, serviceId }: Input, outer: AbortSignal) =>
-      whileWanted(ports, serviceId, outer, async (signal) => {
+      cancelWithService(ports, serviceId, outer, async (signal) => {
         await held(turns, id, signal)
         const live = ports.storage.services.get(serviceId)?.live_deploy_id
         if (!live) throw new Failure('conflict', 'its service is no longer live')
@@ -79,7 +79,7 @@ function createWorld(ports: ActorLogPorts) {
       }),
     startRun: async () => ({ at: instant, startedAt: new Date().toISOString() }),
     followRun: ({ id, serviceId }: Input, outer: AbortSignal) =>
-      whileWanted(ports, serviceId, outer, async (signal) => {
+      cancelWithService(ports, serviceId, outer, async (signal) => {
         const exitCode = await held(follows, id, signal)
         const trouble = exitCode === 0 ? null : `exited with code ${exitCode}`
         return { at: instant, exitCode, startedAt: null, finishedAt: instant, trouble, code: 'job_failed' }

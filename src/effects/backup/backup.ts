@@ -10,12 +10,12 @@ import { removeFile } from './file.ts'
 import type { BackupPorts } from './ports.ts'
 import { pruneBackups } from './retention.ts'
 
-const removeAgainMs = 30_000
+const retryPauseMs = 30_000
 
 export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
   const remove = async (input: BackupSlot, signal: AbortSignal) => {
     await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
-    await untilRemoved(ports, input, signal)
+    await waitUntilRemoved(ports, input, signal)
     return { at: isoNow() }
   }
   return {
@@ -32,13 +32,13 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
 }
 
 /** The backup directory may be temporarily missing or unwritable, so the removal is retried. */
-async function untilRemoved(ports: BackupPorts, input: BackupSlot, signal: AbortSignal): Promise<void> {
+async function waitUntilRemoved(ports: BackupPorts, input: BackupSlot, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       return await removeFile(ports.settings, input)
     } catch (error) {
       ports.logger.warn({ backup: input.id, reason: messageOf(error) }, 'the file of a backup stays')
-      await sleep(removeAgainMs, signal)
+      await sleep(retryPauseMs, signal)
     }
   }
 }

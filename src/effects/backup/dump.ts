@@ -5,25 +5,25 @@ import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
-import { whileRoomIn } from '../disk/disk.ts'
+import { guardDirectory } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
-import { retryWhileEngineAway } from '../waiting.ts'
-import { createDraft, findFile, keepFile, readPieces } from './file.ts'
+import { retryWhileEngineUnavailable } from '../waiting.ts'
+import { createDraft, findFile, publishDraft, readChunks } from './file.ts'
 import { formats } from './format.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
-import { complaintOf, runTool } from './tool.ts'
+import { findToolError, runTool } from './tool.ts'
 
 /** One that restarts is waited for. */
-const serveMs = 120_000
-const lookEveryMs = 500
+const serveTimeoutMs = 120_000
+const pollIntervalMs = 500
 
 export function dumpDatastore(ports: BackupPorts) {
   return (input: BackupSlot, signal: AbortSignal): Promise<DumpOutput> =>
-    retryWhileEngineAway(ports, signal, async () => {
-      const datastore = await untilServing(ports, input.datastoreId, signal)
+    retryWhileEngineUnavailable(ports, signal, async () => {
+      const datastore = await waitUntilServing(ports, input.datastoreId, signal)
       try {
         const place = { what: 'a backup', directory: ports.settings.backupDir }
-        return await whileRoomIn(ports, place, signal, (bound) => dump(ports, datastore, input, bound))
+        return await guardDirectory(ports, place, signal, (bound) => dump(ports, datastore, input, bound))
       } finally {
         ports.progress.clear(input.id)
       }
@@ -40,8 +40,13 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot,
       await draft.write(piece)
       ports.progress.report(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
     }
-    const outcome = await runTool(ports, datastore, { id: input.id, command, isBeside: true, output }, signal)
-    const complaint = complaintOf(outcome, datastore)
+    const outcome = await runTool(
+      ports,
+      datastore,
+      { id: input.id, command, sharesNetwork: true, output },
+      signal,
+    )
+    const complaint = findToolError(outcome, datastore)
     if (complaint !== null) throw new Failure('backup_failed', complaint)
   } finally {
     await draft.close()
@@ -50,12 +55,12 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot,
 }
 
 /** Throws `datastore_failed` if the datastore does not come back soon, and `not_found` if it was deleted. */
-export async function untilServing(
+export async function waitUntilServing(
   ports: Pick<BackupPorts, 'owner' | 'storage'>,
   id: string,
   signal: AbortSignal,
 ): Promise<Datastore> {
-  for (const endAt = Date.now() + serveMs; ; await sleep(lookEveryMs, signal)) {
+  for (const endAt = Date.now() + serveTimeoutMs; ; await sleep(pollIntervalMs, signal)) {
     const datastore = findDatastore(ports, id)
     const { status, phase, error, name } = datastore.record
     // During its final backup the datastore serves, unless it has died.
@@ -68,18 +73,18 @@ export async function untilServing(
 export function checkBackup(ports: BackupPorts) {
   return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
     const path = await findFile(ports.settings, input)
-    const { sizeBytes, sha256 } = await retryWhileEngineAway(ports, signal, () =>
-      proveFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
+    const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, () =>
+      verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
     )
     if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
       throw new Failure('backup_failed', 'the disk gives back something else than was written to it')
-    await keepFile(ports.settings, input)
+    await publishDraft(ports.settings, input)
     return { at: isoNow() }
   }
 }
 
 /** Reads all of it. Throws `backup_failed` with the reason why it is not whole. */
-export async function proveFile(
+export async function verifyFile(
   ports: ToolPorts & TransferPorts,
   datastore: Datastore,
   { id, path }: { id: string; path: string },
@@ -90,16 +95,16 @@ export async function proveFile(
   })
   const hash = createHash('sha256')
   let doneBytes = 0
-  const tell = (piece: Uint8Array) => {
+  const onChunk = (piece: Uint8Array) => {
     hash.update(piece)
     doneBytes += piece.length
     ports.progress.report(id, { doneBytes, totalBytes })
   }
   try {
-    const input = readPieces(path, tell, signal)
+    const input = readChunks(path, onChunk, signal)
     const { check: command } = formats[datastore.record.kind]
-    const outcome = await runTool(ports, datastore, { id, command, isBeside: false, input }, signal)
-    const complaint = complaintOf(outcome, datastore)
+    const outcome = await runTool(ports, datastore, { id, command, sharesNetwork: false, input }, signal)
+    const complaint = findToolError(outcome, datastore)
     if (complaint !== null) throw new Failure('backup_failed', `it is incomplete: ${complaint}`)
     return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
   } finally {

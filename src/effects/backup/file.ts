@@ -9,7 +9,7 @@ import { checkFreeDisk } from '../disk/disk.ts'
 import type { BackupSettings, TransferPorts } from './ports.ts'
 
 /** Free disk space is checked again after this many bytes. */
-const lookEveryBytes = 64 * 1024 * 1024
+const diskCheckBytes = 64 * 1024 * 1024
 
 const openAttempts = 5
 
@@ -29,15 +29,15 @@ export async function createDraft(settings: BackupSettings, place: BackupFileRef
   let sizeBytes = 0
   return {
     async write(piece) {
-      const before = Math.floor(sizeBytes / lookEveryBytes)
+      const before = Math.floor(sizeBytes / diskCheckBytes)
       sizeBytes += piece.length
-      if (Math.floor(sizeBytes / lookEveryBytes) > before) await requireRoom(settings)
+      if (Math.floor(sizeBytes / diskCheckBytes) > before) await requireRoom(settings)
       await writeAll(file, piece)
     },
     sizeBytes: () => sizeBytes,
     async close() {
       try {
-        await file.sync().catch(refuse)
+        await file.sync().catch(throwUnwritable)
       } finally {
         await file.close()
       }
@@ -53,14 +53,15 @@ async function openDraft(settings: BackupSettings, path: string): Promise<FileHa
     try {
       return await open(draftOf(path), 'w', 0o600)
     } catch (error) {
-      if (attempt === openAttempts || (error as NodeJS.ErrnoException).code !== 'ENOENT') refuse(error)
+      if (attempt === openAttempts || (error as NodeJS.ErrnoException).code !== 'ENOENT')
+        throwUnwritable(error)
     }
   }
 }
 
 async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
   for (let written = 0; written < piece.length; ) {
-    const { bytesWritten } = await file.write(piece, written).catch(refuse)
+    const { bytesWritten } = await file.write(piece, written).catch(throwUnwritable)
     written += bytesWritten
   }
 }
@@ -75,7 +76,7 @@ export async function findFile(settings: BackupSettings, place: BackupFileRef): 
 }
 
 /** Gives what was checked its name; after a crash in between it has it already. */
-export async function keepFile(settings: BackupSettings, place: BackupFileRef): Promise<void> {
+export async function publishDraft(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || !(await stat(path).catch(() => null))) throw unwritable(error)
@@ -96,7 +97,7 @@ export async function removeFile(settings: BackupSettings, place: BackupFileRef)
 }
 
 /** Counts the pieces of a file of that size. */
-export function tellProgress({ progress }: TransferPorts, id: string, totalBytes: number) {
+export function createProgressReporter({ progress }: TransferPorts, id: string, totalBytes: number) {
   let doneBytes = 0
   return (piece: Uint8Array) => {
     doneBytes += piece.length
@@ -105,16 +106,16 @@ export function tellProgress({ progress }: TransferPorts, id: string, totalBytes
 }
 
 /** Streams a file and reports each chunk as it is read. */
-export async function* readPieces(
+export async function* readChunks(
   path: string,
-  tell: (piece: Uint8Array) => void,
+  onChunk: (piece: Uint8Array) => void,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const file: AsyncIterable<Buffer> = createReadStream(path)
   try {
     for await (const piece of file) {
       signal.throwIfAborted()
-      tell(piece)
+      onChunk(piece)
       yield piece
     }
   } catch (error) {
@@ -138,11 +139,11 @@ async function makeFolder({ backupDir, dataDir }: BackupSettings, folder: string
 }
 
 async function requireRoom(settings: BackupSettings): Promise<void> {
-  await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(refuse)
+  await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(throwUnwritable)
 }
 
 /** Throws. An error that is not a `Failure` is reported as an error of the backup directory. */
-function refuse(error: unknown): never {
+function throwUnwritable(error: unknown): never {
   throw error instanceof Failure ? error : unwritable(error)
 }
 

@@ -8,7 +8,7 @@ export function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>) {
   return async ({ datastoreId }: { datastoreId: string }) => {
     const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
     if (datastore !== null) {
-      const over = beyond(backupsOf(ports, datastoreId), datastore.backup_keep)
+      const over = findExpired(backupsOf(ports, datastoreId), datastore.backup_keep)
       for (const { id } of over)
         await ports.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
     }
@@ -24,7 +24,7 @@ export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId
 }
 
 /** The good ones beyond `keep`, and what failed before the oldest that is kept. Newest first. */
-function beyond(backups: BackupRecord[], keep: number): BackupRecord[] {
+function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
   const scheduled = backups.filter(({ trigger }) => trigger === 'schedule')
   const oldest = scheduled.filter(({ status }) => status === 'good')[keep - 1]
   if (oldest === undefined) return []

@@ -2,7 +2,7 @@
 // namespace, or in a separate one.
 import type { OneShotOutcome, OneShotStreams } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
-import { type Datastore, limitsOf, masked } from '../datastore/access.ts'
+import { type Datastore, limitsOf, maskPassword } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
 import type { ToolPorts } from './ports.ts'
 
@@ -11,32 +11,32 @@ export interface ToolRun extends OneShotStreams {
   id: string
   command: Command
   /** Whether it reaches the datastore, by 127.0.0.1. */
-  isBeside: boolean
+  sharesNetwork: boolean
 }
 
 /** Memory as the datastore has it, and at least as much as any container by default. */
 export function runTool(
   ports: ToolPorts,
   { record, name }: Pick<Datastore, 'record' | 'name'>,
-  { id, command: { argv, env = {} }, isBeside, ...streams }: ToolRun,
+  { id, command: { argv, env = {} }, sharesNetwork, ...streams }: ToolRun,
   signal: AbortSignal,
 ): Promise<OneShotOutcome> {
   const limits = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
   const image = imageOf(ports, record.kind, record.version)
-  const beside = isBeside ? name : null
+  const beside = sharesNetwork ? name : null
   return ports.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
 }
 
 /** The last lines of its error output, without the password; null if it succeeded. */
-export function complaintOf(
+export function findToolError(
   outcome: OneShotOutcome,
   { credentials }: Pick<Datastore, 'credentials'>,
 ): string | null {
   if (outcome.exitCode === 0) return null
   if (outcome.isOutOfMemory) return 'it was killed at its memory limit'
   const lines = outcome.stderr.split('\n').map((line) => line.trim())
-  const words =
+  const line =
     lines.findLast((line) => /error|fatal|refused/i.test(line)) ?? lines.findLast((line) => line !== '')
-  return masked(words ?? `exit code ${outcome.exitCode}`, credentials).slice(0, 300)
+  return maskPassword(line ?? `exit code ${outcome.exitCode}`, credentials).slice(0, 300)
 }

@@ -13,14 +13,14 @@ import { keepWatch } from './watch.ts'
 import { whileRouted } from './while-routed.ts'
 
 /** CAs also limit requests per address, so a server with many hosts orders only a few at a time. */
-const ordersAtATime = 4
+const maxConcurrentOrders = 4
 /** How long to wait for an unavailable edge. */
-const edgeMs = 5_000
+const edgeTimeoutMs = 5_000
 
 export function certificateEffects(ports: CertificatePorts): Effects<typeof machine> {
   const { certificates } = ports.storage
   const orders = createOrders(ports)
-  const turns = pLimit(ordersAtATime)
+  const turns = pLimit(maxConcurrentOrders)
   return {
     async checkHost(input, signal) {
       const isRouted = () => ports.routedHosts(input.serviceId).includes(input.host)
@@ -40,7 +40,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
     },
 
     async installCertificate(input, signal) {
-      const install = (routed: AbortSignal) => tellEdge(ports, routed)
+      const install = (routed: AbortSignal) => notifyEdge(ports, routed)
       await whileRouted(ports, input, signal, install).catch((error: unknown) => {
         // The host is no longer routed, and the chart will release the certificate.
         if (codeOf(error) !== 'host_unrouted') throw error
@@ -52,21 +52,21 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
     async keepWatch(input, signal) {
       const output = await keepWatch(ports, input, signal)
       // The edge drops what has expired: without it, plain http serves on.
-      if (output.news === 'expired') await tellEdge(ports, signal)
+      if (output.news === 'expired') await notifyEdge(ports, signal)
       return output
     },
 
     async releaseCertificate({ id, host: name }, signal) {
       if (!isClaimed(ports, id, name)) certificates.remove(name)
-      await tellEdge(ports, signal)
+      await notifyEdge(ports, signal)
       return { at: isoNow() }
     },
   }
 }
 
 /** An unavailable edge reads all certificates when it comes back. */
-async function tellEdge({ edge }: CertificatePorts, signal: AbortSignal): Promise<void> {
-  const change = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
+async function notifyEdge({ edge }: CertificatePorts, signal: AbortSignal): Promise<void> {
+  const change = withTimeout(edgeTimeoutMs, signal, (bounded) => edge.changeCertificates(bounded))
   await change.catch(() => signal.throwIfAborted())
 }
 

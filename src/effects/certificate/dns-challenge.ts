@@ -28,9 +28,9 @@ interface Parts {
   storage: Pick<Storage, 'certificates'>
 }
 
-const sweepMs = 10 * 60_000
+const sweepIntervalMs = 10 * 60_000
 /** An order that is canceled still removes its record. */
-const cleanupMs = 60_000
+const cleanupTimeoutMs = 60_000
 
 export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenges {
   const { certificates } = parts.storage
@@ -73,7 +73,7 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
 
     startSweep() {
       void sweep()
-      const timer = setInterval(() => void sweep(), sweepMs).unref()
+      const timer = setInterval(() => void sweep(), sweepIntervalMs).unref()
       return () => clearInterval(timer)
     },
   }
@@ -89,7 +89,7 @@ function createZone(
 
   async function cleanUp(record: StoredTxtRecord): Promise<void> {
     if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
-    await provider.cleanup(record, AbortSignal.timeout(cleanupMs))
+    await provider.cleanup(record, AbortSignal.timeout(cleanupTimeoutMs))
     storage.certificates.removeTxtRecord(record)
   }
 

@@ -25,16 +25,16 @@ export interface InternetOptions {
 }
 
 const echoMs = 10_000
-const missing = new Set(['ENOTFOUND', 'ENODATA'])
+const missingRecordCodes = new Set(['ENOTFOUND', 'ENODATA'])
 
 export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): Internet {
   return {
     async addressesOf(host) {
       const resolver = new Resolver({ timeout: 3000, tries: 2 })
       if (nameServers) resolver.setServers(nameServers)
-      const both = [resolver.resolve4(host), resolver.resolve6(host)].map((asked) =>
-        asked.catch((error: unknown) => {
-          if (missing.has(codeOf(error))) return []
+      const both = [resolver.resolve4(host), resolver.resolve6(host)].map((query) =>
+        query.catch((error: unknown) => {
+          if (missingRecordCodes.has(codeOf(error))) return []
           throw error
         }),
       )
@@ -54,7 +54,7 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
           { host: address, port, path, headers: { host, 'user-agent': 'berth' }, agent: false },
           (response) => {
             let text = ''
-            const judge = () => {
+            const settle = () => {
               const isMatch = response.statusCode === 200 && text.trim() === answer
               resolve(isMatch ? { kind: 'match' } : { kind: 'other', status: response.statusCode ?? 0 })
               sent.destroy()
@@ -62,9 +62,9 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
             response.setEncoding('utf8')
             response.on('data', (chunk: string) => {
               text += chunk
-              if (text.length > 4 * answer.length) judge()
+              if (text.length > 4 * answer.length) settle()
             })
-            response.once('end', judge)
+            response.once('end', settle)
           },
         )
         const timer = setTimeout(() => sent.destroy(new Error(`no answer in ${duration(echoMs)}`)), echoMs)

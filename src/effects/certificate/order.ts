@@ -10,7 +10,7 @@ import { codeOf, type Failure, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import type { CertificatePorts } from './ports.ts'
 
-type Orderer = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
+type OrderPorts = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
 
 export interface OrderedHost {
   host: string
@@ -18,17 +18,17 @@ export interface OrderedHost {
   formerDirectoryUrl: string | null
 }
 
-export type Ordered =
+export type OrderResult =
   | { validity: CertificateValidity; trouble: null }
   | { validity: null; trouble: CertificateTrouble }
 
-const orderMs = 5 * 60_000
+const orderTimeoutMs = 5 * 60_000
 /** Name servers may take minutes to learn a record from their primary. */
-const dnsOrderMs = 10 * 60_000
+const dnsOrderTimeoutMs = 10 * 60_000
 /** CAs forget orders, and an old order is of no use. */
-const orderLifeMs = 24 * 60 * 60_000
+const orderLifetimeMs = 24 * 60 * 60_000
 
-export function createOrders(ports: Orderer) {
+export function createOrders(ports: OrderPorts) {
   const keys = new Map<string, Promise<AccountJwk>>()
 
   /** Created once per CA and e-mail address, by the first caller. */
@@ -40,23 +40,25 @@ export function createOrders(ports: Orderer) {
     return known
   }
 
-  return async (ordered: OrderedHost, signal: AbortSignal): Promise<Ordered> => {
+  return async (ordered: OrderedHost, signal: AbortSignal): Promise<OrderResult> => {
     const { acmeEmail: email, acmeDirectory: directoryUrl } = ports.settings
-    if (email === null) return { validity: null, trouble: switchedOff }
+    if (email === null) return { validity: null, trouble: certificatesDisabled }
     const account = { directoryUrl, email }
-    const isNew = isNewTo(ports, ordered)
+    const isNew = countsAsNew(ports, ordered)
     const isPending = pendingOrder(ports.storage.certificates.order(ordered.host), account) !== null
     const turn = isNew && !isPending ? ports.weeklyLimit.take(ordered.host) : null
     if (turn?.trouble) return { validity: null, trouble: turn.trouble }
     try {
       const key = await accountKey(account)
-      const validity = await withTimeout(isWildcard(ordered.host) ? dnsOrderMs : orderMs, signal, (bounded) =>
-        fetchInto(ports, ordered.host, { account, key, isNew }, bounded),
+      const validity = await withTimeout(
+        isWildcard(ordered.host) ? dnsOrderTimeoutMs : orderTimeoutMs,
+        signal,
+        (bounded) => fetchInto(ports, ordered.host, { account, key, isNew }, bounded),
       )
       return { validity, trouble: null }
     } catch (error) {
       signal.throwIfAborted()
-      const trouble = troubleOf(error)
+      const trouble = toTrouble(error)
       if (isNew && trouble.code === 'acme_rate_limited') ports.weeklyLimit.refused(ordered.host, trouble)
       return { validity: null, trouble }
     } finally {
@@ -66,11 +68,14 @@ export function createOrders(ports: Orderer) {
 }
 
 /** Authorities take an order of a host that they have a certificate of for a renewal. */
-function isNewTo({ settings, weeklyLimit }: Orderer, { host, formerDirectoryUrl }: OrderedHost): boolean {
+function countsAsNew(
+  { settings, weeklyLimit }: OrderPorts,
+  { host, formerDirectoryUrl }: OrderedHost,
+): boolean {
   return formerDirectoryUrl !== settings.acmeDirectory && !weeklyLimit.hasIssued(host)
 }
 
-async function openAccountKey({ storage }: Orderer, account: CertificateAccount): Promise<AccountJwk> {
+async function openAccountKey({ storage }: OrderPorts, account: CertificateAccount): Promise<AccountJwk> {
   const kept = storage.certificates.accountKey(account)
   if (kept) return kept as AccountJwk
   const { createAccountKey } = await import('../../edge/acme/account-key.ts')
@@ -80,7 +85,7 @@ async function openAccountKey({ storage }: Orderer, account: CertificateAccount)
 }
 
 async function fetchInto(
-  orderer: Orderer,
+  orderer: OrderPorts,
   name: string,
   { account, key, isNew }: { account: CertificateAccount; key: AccountJwk; isNew: boolean },
   signal: AbortSignal,
@@ -109,7 +114,7 @@ async function fetchInto(
 }
 
 /** Throws `acme_rejected` for a wildcard without a zone: no other challenge proves it. */
-function challengesOf({ dns, edge }: Orderer, name: string, signal: AbortSignal): Challenges {
+function challengesOf({ dns, edge }: OrderPorts, name: string, signal: AbortSignal): Challenges {
   if (isWildcard(name)) {
     if (dns) return dns.challengesOf(name, signal)
     throw new AcmeFailure('acme_rejected', `${name} needs --acme-dns: a wildcard is proved by DNS alone`)
@@ -130,10 +135,10 @@ function pendingOrder(
   { directoryUrl, email }: CertificateAccount,
 ) {
   if (order?.directoryUrl !== directoryUrl || order.email !== email) return null
-  return Date.now() - Date.parse(order.at) < orderLifeMs ? order : null
+  return Date.now() - Date.parse(order.at) < orderLifetimeMs ? order : null
 }
 
-const switchedOff: CertificateTrouble = {
+const certificatesDisabled: CertificateTrouble = {
   code: 'acme_off',
   message: 'no CA is asked: --acme-email is not set',
   hint: 'start berthd with --acme-email YOU@EXAMPLE.COM',
@@ -141,7 +146,7 @@ const switchedOff: CertificateTrouble = {
 }
 
 /** Rethrows errors that neither the CA nor the connection caused. */
-function troubleOf(error: unknown): CertificateTrouble {
+function toTrouble(error: unknown): CertificateTrouble {
   if (error instanceof AcmeFailure) {
     const { code, message, hint = null, retryAt } = error
     return { code, message, hint, retryAt }

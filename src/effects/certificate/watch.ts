@@ -10,8 +10,8 @@ type Watcher = Pick<CertificatePorts, 'logger' | 'routedHosts' | 'settings' | 's
 
 const dayMs = 24 * 60 * 60_000
 /** Days before the end at which a renewal that fails becomes a warning of the log. */
-const warnings = [21, 7, 1]
-const longestSleepMs = 60 * 60_000
+const warningDays = [21, 7, 1]
+const maxSleepMs = 60 * 60_000
 
 export async function keepWatch(
   ports: Watcher,
@@ -19,20 +19,20 @@ export async function keepWatch(
   signal: AbortSignal,
 ): Promise<WatchOutput> {
   for (;;) {
-    const news = newsOf(ports, input, Date.now())
+    const news = findNews(ports, input, Date.now())
     if (news) return { at: isoNow(), ...news }
-    await sleepOrChange(ports, input, signal)
+    await waitForChange(ports, input, signal)
   }
 }
 
-function newsOf(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOutput, 'at'> | null {
+function findNews(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOutput, 'at'> | null {
   const { serviceId, validity, until } = input
   if (!ports.routedHosts(serviceId).includes(input.host)) return { news: 'unrouted', warnedDays: null }
   if (validity) {
     const isThere = ports.storage.certificates.find(input.host) !== null
     if (!isThere) return { news: 'lost', warnedDays: null }
     if (!input.isExpired && Date.parse(validity.notAfter) <= nowMs) return expire(ports, input)
-    if (isOfAnother(ports, input)) return { news: 'due', warnedDays: null }
+    if (isFromOtherCa(ports, input)) return { news: 'due', warnedDays: null }
   }
   if (Date.parse(until) <= nowMs) return { news: 'due', warnedDays: null }
   const days = warningAt(input, nowMs)
@@ -40,7 +40,7 @@ function newsOf(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOut
 }
 
 /** Whether the server now uses a different CA. */
-function isOfAnother({ settings }: Watcher, { mayReplace, validity }: WatchInput): boolean {
+function isFromOtherCa({ settings }: Watcher, { mayReplace, validity }: WatchInput): boolean {
   return mayReplace && settings.acmeEmail !== null && validity?.directoryUrl !== settings.acmeDirectory
 }
 
@@ -51,7 +51,7 @@ function warningAt(
 ): number | null {
   if (!validity || mayReplace || isExpired) return null
   const leftMs = Date.parse(validity.notAfter) - nowMs
-  const days = warnings.filter((mark) => leftMs <= mark * dayMs).at(-1)
+  const days = warningDays.filter((mark) => leftMs <= mark * dayMs).at(-1)
   return days === undefined || (warnedDays !== null && warnedDays <= days) ? null : days
 }
 
@@ -69,10 +69,10 @@ function warn(ports: Watcher, { host: name, validity, id }: WatchInput, days: nu
   return { news: 'warned', warnedDays: days } as const
 }
 
-async function sleepOrChange(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<void> {
+async function waitForChange(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<void> {
   const nowMs = Date.now()
-  const instants = [Date.parse(input.until), ...(input.validity ? marksOf(input.validity.notAfter) : [])]
-  const next = Math.min(...instants.filter((instant) => instant > nowMs), nowMs + longestSleepMs)
+  const instants = [Date.parse(input.until), ...(input.validity ? warningTimes(input.validity.notAfter) : [])]
+  const next = Math.min(...instants.filter((instant) => instant > nowMs), nowMs + maxSleepMs)
   let unsubscribe = () => {}
   const listen = (nudge: () => void) => {
     unsubscribe = ports.storage.changes.subscribe((change) => {
@@ -87,7 +87,7 @@ async function sleepOrChange(ports: Watcher, input: WatchInput, signal: AbortSig
   await waitForWake(listen, next - nowMs + 1, signal).finally(() => unsubscribe())
 }
 
-function marksOf(notAfter: string): number[] {
+function warningTimes(notAfter: string): number[] {
   const endMs = Date.parse(notAfter)
-  return [endMs, ...warnings.map((days) => endMs - days * dayMs)]
+  return [endMs, ...warningDays.map((days) => endMs - days * dayMs)]
 }

@@ -112,7 +112,7 @@ function toUsage({ ledger, directoryUrl, newPerWeek }: Ledger, domain: string, o
   const { remaining, nextMs } = allowance([...issued, ...open], newPerWeek, nowMs)
   const pause = ledger.pauses(directoryUrl, nowMs).find((one) => one.domain === domain)
   const counted = issued.filter((at) => at > nowMs - weekMs).length
-  const full = nextMs > nowMs ? { until: nextMs, reason: fullReason(domain, newPerWeek, counted) } : null
+  const full = nextMs > nowMs ? { until: nextMs, reason: exhaustedReason(domain, newPerWeek, counted) } : null
   const paused = pause ? { until: Date.parse(pause.until), reason: pause.reason } : null
   const wait = [full, paused].filter((one) => one !== null).sort((a, b) => b.until - a.until)[0]
   return {
@@ -153,7 +153,7 @@ function seed(ledger: IssuedCertificates, { certificates }: Counted['storage'], 
   if (entries.length > 0) ledger.record(entries)
 }
 
-function fullReason(domain: string, limit: number | null, issued: number): string {
+function exhaustedReason(domain: string, limit: number | null, issued: number): string {
   const unit = issued === 1 ? 'certificate' : 'certificates'
   return `${issued} new ${unit} of ${domain} in 7 days: the limit is ${limit} a week`
 }

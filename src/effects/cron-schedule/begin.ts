@@ -22,13 +22,13 @@ interface BeginInput extends DueRun {
  * Without a limit, a schedule that is faster than its runs would queue runs that are useless by the time
  * they start.
  */
-const queuedAtMost = 100
+const maxQueued = 100
 
 export function beginRun(ports: CronSchedulePorts, clock: Clock) {
   return async (input: BeginInput): Promise<BegunRun> => {
     const isBegun = ports.storage.actors.record(input.runId) !== null
     const skipped = isBegun ? null : await beginOrSkip(ports, input, new Date(clock.now()))
-    if (skipped) tell(ports, input, skipped)
+    if (skipped) logSkip(ports, input, skipped)
     return { at: isoNow(), skipped }
   }
 }
@@ -41,7 +41,7 @@ async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
   const live = service.live_deploy_id ? storage.actors.record(service.live_deploy_id) : null
   if (!live) return 'its service was not live'
   if (isTooLate(service, input.instant, now)) return 'the server was down until the next run was due'
-  const obstacle = await obstacleOf(ports, service, input.instant)
+  const obstacle = await findObstacle(ports, service, input.instant)
   if (obstacle) return obstacle
   try {
     const run = {
@@ -70,25 +70,25 @@ function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Dat
 }
 
 /** Applies the overlap policy of the service to runs that have not ended. */
-async function obstacleOf(
+async function findObstacle(
   ports: CronSchedulePorts,
   { id, overlap }: ServiceRow,
   instant: string,
 ): Promise<string | null> {
   const others = [...ownRuns(ports.storage.actors, id)]
   if (overlap === 'replace') return null
-  if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs have not ended`
+  if (overlap === 'queue') return others.length < maxQueued ? null : `${others.length} runs have not ended`
   const running = others.at(-1)
   if (!running) return null
   await logOnce(ports, running.id, `the run due at ${instant} was skipped: this run has not ended`)
-  return `${running.id}${whoseIs(running)} had not ended`
+  return `${running.id}${scheduledTimeText(running)} had not ended`
 }
 
-function whoseIs({ scheduled_for }: JobRunRecord): string {
+function scheduledTimeText({ scheduled_for }: JobRunRecord): string {
   return scheduled_for ? ` of ${scheduled_for}` : ''
 }
 
-function tell(
+function logSkip(
   { storage, logger }: CronSchedulePorts,
   { serviceId, instant }: BeginInput,
   reason: string,

@@ -17,7 +17,7 @@ interface InstantInput {
 type Parts = Pick<CronSchedulePorts, 'storage'>
 
 /** The clock may be set between two polls. */
-const lookEveryMs = 30_000
+const pollIntervalMs = 30_000
 
 export function awaitInstant(ports: Parts, clock: Clock) {
   return (input: InstantInput, signal: AbortSignal): Promise<NextStep> => {
@@ -25,12 +25,12 @@ export function awaitInstant(ports: Parts, clock: Clock) {
     const used = new Set(input.used.map(Date.parse))
     let since = Date.parse(input.since)
     let from = since
-    return lookAgain(ports, clock, input, signal, (now) => {
+    return pollUntil(ports, clock, input, signal, (now) => {
       // While the clock is set back, the time that it shows now counts; once corrected, the earlier one does.
       from = now < since ? Math.min(from, now) : since
       const first = nextUnused(plan, from, used)
-      if (first === null) return { waitMs: lookEveryMs }
-      if (first > now) return { waitMs: Math.min(first - now, lookEveryMs) }
+      if (first === null) return { waitMs: pollIntervalMs }
+      if (first > now) return { waitMs: Math.min(first - now, pollIntervalMs) }
       const latest = latestUpTo(plan, now) ?? first
       if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(ports, plan, first, latest) } }
       // Scheduled times before the latest one are skipped.
@@ -42,11 +42,11 @@ export function awaitInstant(ports: Parts, clock: Clock) {
 
 export function awaitResume(ports: Parts, clock: Clock) {
   return (input: Pick<InstantInput, 'serviceId' | 'plan'>, signal: AbortSignal): Promise<PlanChange> =>
-    lookAgain<PlanChange>(ports, clock, input, signal, () => ({ waitMs: lookEveryMs }))
+    pollUntil<PlanChange>(ports, clock, input, signal, () => ({ waitMs: pollIntervalMs }))
 }
 
 /** Until there is a step, or the service has another plan. Looks at once when its service changes. */
-async function lookAgain<Step>(
+async function pollUntil<Step>(
   { storage }: Parts,
   clock: Clock,
   { serviceId, plan }: Pick<InstantInput, 'serviceId' | 'plan'>,

@@ -42,16 +42,16 @@ export function limitsOf(
 }
 
 /** What of the limits the host cannot give; null when it gives all. */
-export function noticeOf({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
+export function findCappedLimit({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
   if (cpuLimit <= cpus) return null
   return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is capped at ${cpus}`
 }
 
 /** What `timeout` ends with in coreutils and in busybox. */
-const endedLate = [124, 143]
+const timeoutExitCodes = [124, 143]
 
 /** Whether it answers; else why not, without the password. */
-export async function askDatastore(
+export async function checkDatastore(
   ports: Pick<DatastorePorts, 'datastores'>,
   { name, kind, credentials }: Datastore,
   signal: AbortSignal,
@@ -59,11 +59,11 @@ export async function askDatastore(
   const healthCommand = kind.healthCommand(credentials)
   const outcome = await ports.datastores.run(name, healthCommand, { signal, timeoutMs: 10_000 })
   if (kind.isHealthy(outcome)) return null
-  if (endedLate.includes(outcome.exitCode)) return 'it accepts connections and sends nothing'
-  const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
-  return masked(words, credentials) || `it ended with exit code ${outcome.exitCode}`
+  if (timeoutExitCodes.includes(outcome.exitCode)) return 'it accepts connections and sends nothing'
+  const output = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
+  return maskPassword(output, credentials) || `it ended with exit code ${outcome.exitCode}`
 }
 
-export function masked(text: string, { password }: Credentials): string {
+export function maskPassword(text: string, { password }: Credentials): string {
   return text.replaceAll(password, '***')
 }

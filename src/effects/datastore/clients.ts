@@ -12,7 +12,7 @@ export interface Clients {
 
 export interface ClientStart {
   /** Arguments of the client. */
-  words: readonly string[]
+  args: readonly string[]
   terminal: InteractiveOptions['terminal']
 }
 
@@ -61,10 +61,10 @@ function createClient(
     else pending.push(call)
   }
   return {
-    async start({ words, terminal }, events) {
+    async start({ args, terminal }, events) {
       try {
         const { name, kind, credentials } = findDatastore(ports, datastoreId)
-        const started = await ports.datastores.open(name, kind.client(credentials, words), {
+        const started = await ports.datastores.open(name, kind.client(credentials, args), {
           terminal,
           ...events,
         })

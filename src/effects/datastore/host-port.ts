@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { Failure } from '../../errors.ts'
 import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
 
-export const portsTried = 8
+export const maxPortAttempts = 8
 
 /**
  * Assigns a port that is free now, that no other datastore has (running or not), and that Docker has not
@@ -17,7 +17,7 @@ export async function choosePort(
 ): Promise<number> {
   const others = datastores.list().filter((one) => one.id !== id && one.port !== null)
   const taken = new Set([...refused, ...others.map(({ port }) => port!)])
-  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, portsTried, taken)
+  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, maxPortAttempts, taken)
   const port = await datastores.movePort(id, candidates)
   if (port === null) throw noPort(settings)
   return port

@@ -6,25 +6,25 @@ import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { inspectImage } from '../../docker/images/images.ts'
 import { pullImage } from '../../docker/images/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { checkFreeDisk, whileRoomInDocker } from '../disk/disk.ts'
+import { checkFreeDisk, guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import type { DatastoreImages, DatastorePorts } from './ports.ts'
 
-const pullMs = 15 * 60_000
+const pullTimeoutMs = 15 * 60_000
 /** A user waits for the response, so an unavailable engine is reported soon and retried. */
-const engineMs = 5_000
+const engineTimeoutMs = 5_000
 
 export function obtainImage(ports: DatastorePorts) {
   return async ({ kind, version }: { kind: DatastoreKind; version: string }, signal: AbortSignal) => {
-    await engineWithin(ports, signal)
+    await waitForEngineBriefly(ports, signal)
     const { reference, host: registry } = parseImageReference(imageOf(ports, kind, version))
     if (await inspectImage(ports.engine, reference)) return { at: isoNow() }
     await checkFreeDisk(ports.settings, 'a pull')
     const credentials = ports.storage.registries.get(registry)
     const onLine = (line: string) => ports.logger.debug({ image: reference, line }, 'pulling')
     ports.logger.info({ image: reference }, 'pulling the image of a datastore')
-    await withTimeout(pullMs, signal, (patient) =>
-      whileRoomInDocker(ports, 'a pull', patient, (bound) =>
+    await withTimeout(pullTimeoutMs, signal, (patient) =>
+      guardDockerDisk(ports, 'a pull', patient, (bound) =>
         pullImage(ports.engine, { reference, credentials, onLine, signal: bound }),
       ),
     )
@@ -42,9 +42,9 @@ export function imageOf(
 }
 
 /** The network, when the engine answers soon. Throws `docker_unavailable`. */
-export async function engineWithin(ports: DatastorePorts, signal: AbortSignal) {
+export async function waitForEngineBriefly(ports: DatastorePorts, signal: AbortSignal) {
   try {
-    return await withTimeout(engineMs, signal, ports.engineReady)
+    return await withTimeout(engineTimeoutMs, signal, ports.engineReady)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error

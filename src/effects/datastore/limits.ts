@@ -4,13 +4,13 @@ import type { DatastoreLimits } from '../../../machines/datastore/datastore-cont
 import type { Limits } from '../../docker/containers/spec.ts'
 import { Failure } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
-import { type Datastore, findDatastore, limitsOf, masked, noticeOf } from './access.ts'
-import { engineWithin } from './image.ts'
+import { type Datastore, findCappedLimit, findDatastore, limitsOf, maskPassword } from './access.ts'
+import { waitForEngineBriefly } from './image.ts'
 import type { DatastorePorts } from './ports.ts'
 
 export function applyLimits(ports: DatastorePorts) {
   return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
-    await engineWithin(ports, signal)
+    await waitForEngineBriefly(ports, signal)
     return { at: isoNow(), notice: await setContainerLimits(ports, id, signal) }
   }
 }
@@ -26,15 +26,15 @@ export async function setContainerLimits(
 ): Promise<string | null> {
   for (;;) {
     const datastore = findDatastore(ports, id)
-    const { memory_limit_mb, cpu_limit, limits: asked } = datastore.record
+    const { memory_limit_mb, cpu_limit, limits: requested } = datastore.record
     const limits = limitsOf(ports, { memoryMb: memory_limit_mb, cpus: cpu_limit })
-    await give(ports, datastore, limits, signal)
-    const isNewest = findDatastore(ports, id).record.limits.revision === asked.revision
-    if (isNewest) return noticeOf(limits, await ports.engine.info())
+    await updateContainer(ports, datastore, limits, signal)
+    const isNewest = findDatastore(ports, id).record.limits.revision === requested.revision
+    if (isNewest) return findCappedLimit(limits, await ports.engine.info())
   }
 }
 
-async function give(
+async function updateContainer(
   ports: DatastorePorts,
   { name, kind, credentials }: Datastore,
   limits: Limits,
@@ -44,9 +44,9 @@ async function give(
   const command = kind.limitCommand(credentials, limits.memoryLimitMb)
   if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
   const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal })
-  const words = masked(`${stdout}${stderr}`.trim(), credentials)
+  const output = maskPassword(`${stdout}${stderr}`.trim(), credentials)
   // A server that is still starting reads its limit then, or gets it afterwards.
-  const isBegun = !/LOADING|Connection refused/i.test(words)
-  if (!isBegun || (exitCode === 0 && words === 'OK')) return
-  throw new Failure('docker_error', words || 'it does not respond')
+  const hasStarted = !/LOADING|Connection refused/i.test(output)
+  if (!hasStarted || (exitCode === 0 && output === 'OK')) return
+  throw new Failure('docker_error', output || 'it does not respond')
 }

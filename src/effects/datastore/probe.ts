@@ -5,15 +5,15 @@ import { explainExit } from '../../docker/containers/exit-explanation.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
-import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
+import { checkDatastore, type Datastore, findDatastore, maskPassword } from './access.ts'
 import { setContainerLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 
 /** Includes the time to replay the log after a crash. */
-const answerMs = 10 * 60_000
+const startTimeoutMs = 10 * 60_000
 const firstPauseMs = 100
-const longestPauseMs = 1000
-const lastLines = 20
+const maxPauseMs = 1000
+const tailLines = 20
 
 /** From now on Docker itself starts it again, also after a reboot and without us. */
 export function awaitAnswer(ports: DatastorePorts) {
@@ -21,10 +21,10 @@ export function awaitAnswer(ports: DatastorePorts) {
     const datastore = findDatastore(ports, id)
     let reason = 'it has just started'
     try {
-      await withTimeout(answerMs, signal, async (bound) => {
-        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-          await requireUp(ports, datastore, bound)
-          const refusal = await tryAsking(ports, datastore, bound)
+      await withTimeout(startTimeoutMs, signal, async (bound) => {
+        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
+          await requireRunning(ports, datastore, bound)
+          const refusal = await tryCheck(ports, datastore, bound)
           if (refusal === null) return
           reason = refusal
           await sleep(pauseMs, bound)
@@ -33,16 +33,23 @@ export function awaitAnswer(ports: DatastorePorts) {
     } catch (error) {
       signal.throwIfAborted()
       if (codeOf(error) !== 'timeout') throw error
-      throw new Failure('datastore_failed', `it does not respond within ${duration(answerMs)}: ${reason}`)
+      throw new Failure(
+        'datastore_failed',
+        `it does not respond within ${duration(startTimeoutMs)}: ${reason}`,
+      )
     }
-    await tellLimits(ports, datastore, signal)
+    await applyLatestLimits(ports, datastore, signal)
     await ports.instances.setRestart(datastore.name, 'unless-stopped')
     return { at: isoNow() }
   }
 }
 
 /** The limits may have changed during the start. A refusal was reported to the client that set them. */
-async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datastore, signal: AbortSignal) {
+async function applyLatestLimits(
+  ports: DatastorePorts,
+  { record: { id, name } }: Datastore,
+  signal: AbortSignal,
+) {
   try {
     await setContainerLimits(ports, id, signal)
   } catch (error) {
@@ -55,13 +62,13 @@ async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datas
 /**
  * If the container ends during the check, the exec fails. The next inspection shows how the container ended.
  */
-async function tryAsking(
+async function tryCheck(
   ports: DatastorePorts,
   datastore: Datastore,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    return await askDatastore(ports, datastore, signal)
+    return await checkDatastore(ports, datastore, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'docker_error') throw error
@@ -69,7 +76,11 @@ async function tryAsking(
   }
 }
 
-async function requireUp(ports: DatastorePorts, datastore: Datastore, signal: AbortSignal): Promise<void> {
+async function requireRunning(
+  ports: DatastorePorts,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<void> {
   const state = await ports.instances.inspect(datastore.name)
   if (state?.state === 'running') return
   throw new Failure('datastore_failed', await explainLoss(ports, datastore, signal))
@@ -85,8 +96,8 @@ export async function explainLoss(
   if (state === null) return 'its container no longer exists'
   if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
   if (state.state === 'running') return 'it does not respond'
-  const words = await lastOutputLine(ports, datastore, state.startedAt)
-  return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
+  const lastLine = await lastOutputLine(ports, datastore, state.startedAt)
+  return `it ${explainExit(state, { command: null })}${lastLine === null ? '' : `: ${lastLine}`}`
 }
 
 /** From the output since the last start: the newest line with a serious error, or else the last line. */
@@ -95,8 +106,8 @@ async function lastOutputLine(
   { name, credentials }: Datastore,
   startedAt: string | null,
 ) {
-  const written = await ports.instances.tail(name, lastLines, startedAt).catch(() => [])
-  const lines = written.map(({ line }) => line.trim()).filter((line) => line !== '')
-  const words = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)
-  return words === undefined ? null : masked(words, credentials).slice(0, 300)
+  const output = await ports.instances.tail(name, tailLines, startedAt).catch(() => [])
+  const lines = output.map(({ line }) => line.trim()).filter((line) => line !== '')
+  const line = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)
+  return line === undefined ? null : maskPassword(line, credentials).slice(0, 300)
 }

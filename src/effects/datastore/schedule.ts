@@ -10,13 +10,13 @@ import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 
 /** The clock may be set between two polls. */
-const lookEveryMs = 30_000
+const pollIntervalMs = 30_000
 
 export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
   return async ({ schedule, since }: { schedule: string; since: string }, signal: AbortSignal) => {
     const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
     for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
-      await sleep(Math.min(left, lookEveryMs), signal)
+      await sleep(Math.min(left, pollIntervalMs), signal)
     }
     // The next time is computed from now, and never from before the one that is due.
     const at = new Date(Math.max(Date.now(), dueAt)).toISOString()

@@ -9,10 +9,10 @@ import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
-import { takeAddress } from '../isolation/isolation.ts'
-import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
-import { choosePort, noPort, portsTried } from './host-port.ts'
-import { engineWithin, imageOf } from './image.ts'
+import { allocateAddress } from '../isolation/isolation.ts'
+import { type Datastore, findCappedLimit, findDatastore, limitsOf } from './access.ts'
+import { choosePort, maxPortAttempts, noPort } from './host-port.ts'
+import { imageOf, waitForEngineBriefly } from './image.ts'
 import type { DatastorePorts } from './ports.ts'
 
 interface StartInput {
@@ -27,19 +27,19 @@ interface StartInput {
 
 export const stopSeconds = 60
 /** A killed engine's proxy may hold the port for a moment after the engine is back. */
-const lingeringMs = 5_000
-const lookAgainMs = 250
+const portReleaseTimeoutMs = 5_000
+const pollIntervalMs = 250
 
 export function startDatastore(ports: DatastorePorts) {
   return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
-    const network = await engineWithin(ports, signal)
+    const network = await waitForEngineBriefly(ports, signal)
     const datastore = findDatastore(ports, id)
     // What is on the disk already is started, however full that is.
     if (isNew) await checkFreeDisk(ports.settings, 'a datastore')
-    if (isAfresh) await removeHalfMade(ports, datastore)
+    if (isAfresh) await removeIncomplete(ports, datastore)
     const volume = volumeOf(ports, datastore)
     await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
-    const address = await takeAddress(ports, id, 0, network)
+    const address = await allocateAddress(ports, id, 0, network)
     const limits = limitsOf(ports, {
       memoryMb: datastore.record.memory_limit_mb,
       cpus: datastore.record.cpu_limit,
@@ -61,7 +61,7 @@ export function startDatastore(ports: DatastorePorts) {
     const hostPort = await startOnFreePort(ports, datastore, specOf, signal)
     // One that was there already has the limits of then.
     await ports.datastores.limit(datastore.name, limits)
-    return { at: isoNow(), hostPort, notice: noticeOf(limits, await ports.engine.info()) }
+    return { at: isoNow(), hostPort, notice: findCappedLimit(limits, await ports.engine.info()) }
   }
 }
 
@@ -76,20 +76,20 @@ async function startOnFreePort(
   const refused = new Set<number>()
   const own = datastores.port(id)
   let port = own ?? (await choosePort(ports, id, refused))
-  const begun = performance.now()
+  const startedAt = performance.now()
   for (;;) {
     signal.throwIfAborted()
     try {
       await ports.datastores.ensure(specOf(port), signal)
       return port
     } catch (error) {
-      if (codeOf(error) !== 'docker_error' || !isPortTaken(messageOf(error))) throw error
-      if (port === own && performance.now() - begun < lingeringMs) {
-        await sleep(lookAgainMs, signal)
+      if (codeOf(error) !== 'docker_error' || !isPortInUse(messageOf(error))) throw error
+      if (port === own && performance.now() - startedAt < portReleaseTimeoutMs) {
+        await sleep(pollIntervalMs, signal)
         continue
       }
       refused.add(port)
-      if (refused.size >= portsTried) throw noPort(ports.settings)
+      if (refused.size >= maxPortAttempts) throw noPort(ports.settings)
       const next = await choosePort(ports, id, refused)
       ports.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
       port = next
@@ -97,12 +97,12 @@ async function startOnFreePort(
   }
 }
 
-function isPortTaken(reason: string): boolean {
+function isPortInUse(reason: string): boolean {
   return /port is already allocated|address already in use/.test(reason)
 }
 
 /** A server that was killed during its initialization would treat incomplete files as complete. */
-async function removeHalfMade(ports: DatastorePorts, datastore: Datastore): Promise<void> {
+async function removeIncomplete(ports: DatastorePorts, datastore: Datastore): Promise<void> {
   await ports.instances.remove(datastore.name)
   await removeVolume(ports.engine, ports.owner, volumeOf(ports, datastore), datastore.record.id)
 }
@@ -118,7 +118,7 @@ function volumeLabels({ record: { id, name } }: Datastore): Record<string, strin
 /** Ends it in order, so that it need not recover. Not there, or stopped already, is fine. */
 export function stopDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
-    await engineWithin(ports, signal)
+    await waitForEngineBriefly(ports, signal)
     await ports.instances.stop(findDatastore(ports, id).name, stopSeconds)
     return { at: isoNow() }
   }

@@ -7,18 +7,18 @@ import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import { tryConnection } from '../try-connection.ts'
-import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
+import { checkDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
 import { setContainerLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 import { explainLoss } from './probe.ts'
 
 /** Events wake the loop; this interval catches missed events. */
-const roundMs = 3000
-const connectMs = 2000
+const roundIntervalMs = 3000
+const connectTimeoutMs = 2000
 /** Rounds between two questions: each starts a process in the container. */
-const roundsPerQuestion = 10
+const roundsPerHealthCheck = 10
 /** Failed probes in a row. */
-const mostMisses = 3
+const maxMisses = 3
 
 export function keepDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
@@ -32,12 +32,16 @@ export function keepDatastore(ports: DatastorePorts) {
         signal.throwIfAborted()
         const datastore = findDatastore(ports, id)
         const loss = await findLoss(ports, datastore, caughtUp, signal)
-        if (loss !== null) return lost(beganAt, loss)
-        const isQuestioned = round % roundsPerQuestion === 0 || misses > 0
-        const silence = await findSilence(ports, datastore, isQuestioned, signal)
+        if (loss !== null) return toLossOutput(beganAt, loss)
+        const isQuestioned = round % roundsPerHealthCheck === 0 || misses > 0
+        const silence = await findConnectionFailure(ports, datastore, isQuestioned, signal)
         misses = silence === null ? 0 : misses + 1
-        if (misses >= mostMisses) return lost(beganAt, `it does not respond: ${silence}`)
-        await waitForWake((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
+        if (misses >= maxMisses) return toLossOutput(beganAt, `it does not respond: ${silence}`)
+        await waitForWake(
+          (listener) => (wake = listener),
+          misses > 0 ? connectTimeoutMs / 2 : roundIntervalMs,
+          signal,
+        )
       }
     } finally {
       unsubscribe()
@@ -45,7 +49,7 @@ export function keepDatastore(ports: DatastorePorts) {
   }
 }
 
-function lost(beganAt: number, message: string) {
+function toLossOutput(beganAt: number, message: string) {
   return { at: isoNow(), code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
@@ -53,14 +57,14 @@ function lost(beganAt: number, message: string) {
 async function findLoss(
   ports: DatastorePorts,
   datastore: Datastore,
-  caughtUp: CaughtUp,
+  caughtUp: LimitsProgress,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
     const state = await ports.instances.inspect(datastore.name)
     if (state?.state !== 'running') return await explainLoss(ports, datastore, signal)
     if (state.restart !== 'unless-stopped') await ports.instances.setRestart(datastore.name, 'unless-stopped')
-    await keepLimits(ports, datastore, state, caughtUp, signal)
+    await reconcileLimits(ports, datastore, state, caughtUp, signal)
     return null
   } catch (error) {
     signal.throwIfAborted()
@@ -70,7 +74,7 @@ async function findLoss(
 }
 
 /** The newest limits that were applied here because Docker was unavailable when they were set. */
-interface CaughtUp {
+interface LimitsProgress {
   revision: number
 }
 
@@ -78,18 +82,18 @@ interface CaughtUp {
  * Applies settings that changed while the container did not exist or Docker was unavailable. A refusal has
  * been reported already.
  */
-async function keepLimits(
+async function reconcileLimits(
   ports: DatastorePorts,
   { record }: Datastore,
-  state: Given,
-  caughtUp: CaughtUp,
+  state: ActualLimits,
+  caughtUp: LimitsProgress,
   signal: AbortSignal,
 ): Promise<void> {
   const { revision, settled, trouble } = record.limits
-  const wasAway = trouble?.code === 'docker_unavailable'
-  if (settled < revision || (trouble !== null && !wasAway)) return
+  const wasUnavailable = trouble?.code === 'docker_unavailable'
+  if (settled < revision || (trouble !== null && !wasUnavailable)) return
   // Of Redis, the container's limits are only half of it.
-  const isMissed = wasAway && caughtUp.revision !== revision
+  const isMissed = wasUnavailable && caughtUp.revision !== revision
   if (!isMissed && !(await differs(ports, record, state))) return
   await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
@@ -98,9 +102,13 @@ async function keepLimits(
   caughtUp.revision = revision
 }
 
-type Given = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
+type ActualLimits = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
 
-async function differs(ports: DatastorePorts, record: DatastoreRecord, state: Given): Promise<boolean> {
+async function differs(
+  ports: DatastorePorts,
+  record: DatastoreRecord,
+  state: ActualLimits,
+): Promise<boolean> {
   const wanted = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
   if (state.cpuLimit === wanted.cpuLimit) return false
@@ -108,18 +116,22 @@ async function differs(ports: DatastorePorts, record: DatastoreRecord, state: Gi
   return state.cpuLimit !== Math.min(wanted.cpuLimit, (await ports.engine.info()).cpus)
 }
 
-async function findSilence(
+async function findConnectionFailure(
   ports: DatastorePorts,
   datastore: Datastore,
   isQuestioned: boolean,
   signal: AbortSignal,
 ): Promise<string | null> {
   const address = ports.storage.addresses.get(datastore.record.id, 0)
-  const target = { address: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
+  const target = {
+    address: address!,
+    port: datastorePorts[datastore.record.kind],
+    timeoutMs: connectTimeoutMs,
+  }
   const refusal = await tryConnection(target, new Error('it accepts no connections'), signal)
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
-    const refusal = await askDatastore(ports, datastore, signal)
+    const refusal = await checkDatastore(ports, datastore, signal)
     return refusal !== null && datastore.kind.isLoading(refusal) ? null : refusal
   } catch (error) {
     signal.throwIfAborted()

@@ -13,7 +13,7 @@ export function openDeployLog(ports: ActorLogPorts, deployId: string): DeployLog
  * Whether the current phase started under an earlier daemon. Its steps are then repeated, and the log
  * mentions it.
  */
-export function isRepeated(ports: Pick<DeployPorts, 'storage' | 'startedAt'>, deployId: string): boolean {
+export function isRetry(ports: Pick<DeployPorts, 'storage' | 'startedAt'>, deployId: string): boolean {
   const last = ports.storage.actors.history(deployId).at(-1)
   return last !== undefined && last.at < ports.startedAt
 }

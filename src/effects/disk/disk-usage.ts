@@ -62,26 +62,26 @@ export function createDiskUsage(ports: Parts): () => DiskUsage | null {
 async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<DataUsage> {
   const sizeOf = async (...names: string[]) => {
     let bytes = 0
-    for (const name of names) bytes += await usedBytes(join(dataDir, name))
+    for (const name of names) bytes += await directoryBytes(join(dataDir, name))
     return bytes
   }
   return {
     storeBytes: await sizeOf('store'),
     logsBytes: await sizeOf('logs', 'runtime-logs', 'access-logs'),
-    backupsBytes: await usedBytes(backupDir),
+    backupsBytes: await directoryBytes(backupDir),
     uploadsBytes: await sizeOf('archives', 'restores'),
     checkoutsBytes: await sizeOf('work'),
   }
 }
 
 /** Counts blocks instead of lengths, as `du` does. Files that disappear during the scan are not counted. */
-async function usedBytes(path: string): Promise<number> {
+async function directoryBytes(path: string): Promise<number> {
   const found = await stat(path).catch(() => null)
   if (found === null) return 0
   let bytes = found.blocks * 512
   if (!found.isDirectory()) return bytes
   for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
-    if (entry.isDirectory() || entry.isFile()) bytes += await usedBytes(join(path, entry.name))
+    if (entry.isDirectory() || entry.isFile()) bytes += await directoryBytes(join(path, entry.name))
   }
   return bytes
 }

@@ -6,13 +6,13 @@ import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 
-export interface Writing {
+export interface WriteOperation {
   /** As shown in the message: `a build`. */
   what: string
   directories: string[]
 }
 
-interface Operation extends Writing {
+interface Operation extends WriteOperation {
   /** Null after it was canceled; the operation is then still cleaning up. */
   cancel: ((reason: Failure) => void) | null
 }
@@ -24,9 +24,9 @@ interface Space {
   freeMb: number
 }
 
-const lookEveryMs = 1000
+const checkIntervalMs = 1000
 /** What a canceled operation leaves is removed by its actor, a moment after it ended. */
-const helpMs = 5000
+const recoveryMs = 5000
 const mebibyte = 1024 * 1024
 
 export class DiskWatch {
@@ -34,8 +34,8 @@ export class DiskWatch {
   /** In the order of their beginning. */
   readonly #operations = new Set<Operation>()
   /** By file system: the earliest time to cancel another operation. */
-  readonly #patience = new Map<string, number>()
-  #isLooking = false
+  readonly #nextCancelAt = new Map<string, number>()
+  #isChecking = false
 
   constructor(minFreeMb: number) {
     this.#minFreeMb = minFreeMb
@@ -46,7 +46,7 @@ export class DiskWatch {
    * little space left in one of the directories. One that does not exist here is not watched.
    */
   async guard<T>(
-    { what, directories }: Writing,
+    { what, directories }: WriteOperation,
     outer: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
@@ -54,24 +54,24 @@ export class DiskWatch {
     const watch = (end: (reason: unknown) => void) => {
       const operation: Operation = { what, directories, cancel: end }
       this.#operations.add(operation)
-      void this.#lookWhileNeeded()
+      void this.#checkWhileActive()
       return () => void this.#operations.delete(operation)
     }
     return withLinkedSignal(outer, watch, work)
   }
 
   /** The next check starts after the last one has ended: a file system may be slow. */
-  async #lookWhileNeeded(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async #checkWhileActive(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
     while (this.#operations.size > 0) {
-      await sleep(lookEveryMs, undefined, { ref: false })
-      await this.#look()
+      await sleep(checkIntervalMs, undefined, { ref: false })
+      await this.#check()
     }
-    this.#isLooking = false
+    this.#isChecking = false
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const operations = [...this.#operations]
     const directories = new Set(operations.flatMap((operation) => operation.directories))
     const found = await Promise.all([...directories].map(spaceOf))
@@ -91,17 +91,21 @@ export class DiskWatch {
     const { id, freeMb } = writers[0]!.space
     const isUrgent = freeMb < this.#minFreeMb / 2
     const isEnding = writers.some(({ operation }) => operation.cancel === null)
-    if (!isUrgent && (isEnding || performance.now() < (this.#patience.get(id) ?? 0))) return
+    if (!isUrgent && (isEnding || performance.now() < (this.#nextCancelAt.get(id) ?? 0))) return
     const running = writers.filter(({ operation }) => operation.cancel !== null)
     for (const { operation, space } of isUrgent ? running : running.slice(-1)) {
-      operation.cancel?.(tooFull(operation, space, this.#minFreeMb))
+      operation.cancel?.(diskFullFailure(operation, space, this.#minFreeMb))
       operation.cancel = null
-      this.#patience.set(id, performance.now() + helpMs)
+      this.#nextCancelAt.set(id, performance.now() + recoveryMs)
     }
   }
 }
 
-function tooFull({ what }: Writing, { directory, freeMb }: Space, minFreeDiskMb: number): Failure {
+function diskFullFailure(
+  { what }: WriteOperation,
+  { directory, freeMb }: Space,
+  minFreeDiskMb: number,
+): Failure {
   return new Failure(
     'insufficient_storage',
     `canceled: ${directory} has ${freeMb} MiB free, ${what} needs ${minFreeDiskMb} MiB (--min-free-disk)`,

@@ -26,7 +26,7 @@ export async function checkFreeDisk(
 }
 
 /** What may still be written to the data directory before the threshold; less than 0 when it is passed. */
-export async function roomBytes({ dataDir, minFreeDiskMb }: FreeDiskSettings): Promise<number> {
+export async function availableBytes({ dataDir, minFreeDiskMb }: FreeDiskSettings): Promise<number> {
   return (await freeBytes(dataDir)) - minFreeDiskMb * mebibyte
 }
 
@@ -36,7 +36,7 @@ export async function freeBytes(path: string): Promise<number> {
 }
 
 /** Ends the work with `insufficient_storage` when that directory has too little space left. */
-export function whileRoomIn<T>(
+export function guardDirectory<T>(
   ports: { diskWatch: DiskWatch },
   { what, directory }: { what: string; directory: string },
   signal: AbortSignal,
@@ -46,7 +46,7 @@ export function whileRoomIn<T>(
 }
 
 /** The same for what the engine writes. Throws `docker_unavailable`. */
-export async function whileRoomInDocker<T>(
+export async function guardDockerDisk<T>(
   ports: Pick<EnginePorts, 'engine'> & { diskWatch: DiskWatch },
   what: string,
   signal: AbortSignal,

@@ -8,13 +8,13 @@ import type { CleanupPorts } from '../waiting.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** The clock may be changed during the wait. */
-const lookEveryMs = 30_000
+const pollIntervalMs = 30_000
 /** A deletion waits no longer than this for the size. */
 const measureMs = 10_000
 
 export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortSignal) {
   for (let left = wakeAt - Date.now(); left > 0; left = wakeAt - Date.now()) {
-    await sleep(Math.min(left, lookEveryMs), signal)
+    await sleep(Math.min(left, pollIntervalMs), signal)
   }
   return { at: isoNow() }
 }

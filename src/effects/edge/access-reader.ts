@@ -14,7 +14,7 @@ export interface AccessReader {
   close(): Promise<void>
 }
 
-const pauseMs = 200
+const retryPauseMs = 200
 
 export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessReader {
   const closing = new AbortController()
@@ -34,7 +34,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
         if (codeOf(error) !== 'edge_unavailable') logger.warn({ err: error }, 'requests could not be read')
       }
       if (!isWanted()) return
-      await sleep(pauseMs, signal).catch(() => undefined)
+      await sleep(retryPauseMs, signal).catch(() => undefined)
     }
   }
 

@@ -6,35 +6,35 @@ import { sleep } from '../../async/sleep.ts'
 import { openEdgeFiles } from '../../edge/files.ts'
 import { Failure } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
-import { EdgeKeeper, type EdgeParts } from './keeper.ts'
 import { removeEdgeContainers, stopHostProcesses } from './launcher.ts'
 import type { EdgePorts } from './ports.ts'
+import { type EdgeParts, EdgeReconciler } from './reconciler.ts'
 
 export function edgeEffects(ports: EdgePorts, parts: EdgeParts | null): Effects<typeof machine> {
-  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(ports) }
+  if (!parts) return { ...disabledEdgeEffects, sleepUntil, stopEdge: () => stopAll(ports) }
   const { files, rounds, opened } = parts
-  const keeper = new EdgeKeeper(ports, parts)
+  const reconciler = new EdgeReconciler(ports, parts)
   return {
     async startEdge({ mode }, signal) {
       await opened
       await rounds.render()
       if (mode === 'host') await removeEdgeContainers(ports).catch(() => undefined)
       else await stopHostProcesses(files)
-      return { generation: await keeper.start(signal), at: isoNow() }
+      return { generation: await reconciler.start(signal), at: isoNow() }
     },
 
     async keepRoutes({ id }, signal) {
       await opened
       const over = new AbortController()
-      void keeper.compare(id, AbortSignal.any([signal, over.signal]))
-      await keeper.keep(id, signal).finally(() => over.abort())
+      void reconciler.compare(id, AbortSignal.any([signal, over.signal]))
+      await reconciler.reconcile(id, signal).finally(() => over.abort())
       return { at: isoNow() }
     },
 
     async upgradeEdge(request, signal) {
       await opened
       await rounds.render()
-      return { ...(await keeper.upgrade(request, signal)), at: isoNow() }
+      return { ...(await reconciler.upgrade(request, signal)), at: isoNow() }
     },
 
     stopEdge: () => stopAll(ports),
@@ -46,7 +46,7 @@ const edgeOff = async () => {
   throw new Failure('edge_off', 'there is no edge: --edge is off')
 }
 
-const withoutEdge = {
+const disabledEdgeEffects = {
   startEdge: edgeOff,
   keepRoutes: async () => ({ at: isoNow() }),
   upgradeEdge: edgeOff,

@@ -26,11 +26,11 @@ export interface GenerationParts {
 }
 
 /** As long as HAProxy lets connections live after a reload (`hard-stop-after`). */
-const drainMs = 60 * 60 * 1000
+const hardStopMs = 60 * 60 * 1000
 /** How long to wait for a generation that was starting when the daemon ended. */
-const patienceMs = 10_000
-const hangMs = 5_000
-const idleMs = 2_000
+const startTimeoutMs = 10_000
+const responseTimeoutMs = 5_000
+const minIdleMs = 2_000
 
 /** Follows the generation that accepts connections. Throws `edge_unavailable` if none does. */
 export async function followAccepting({ files, rounds }: GenerationParts): Promise<EdgeFiles> {
@@ -56,7 +56,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
   }
   if (newest.generation > accepting.generation && retiredAt(newest) === null) {
     // An upgrade was interrupted. Its process may soon accept connections.
-    await servesWithin(newest, patienceMs, signal, async () => isAccepting(newest))
+    await servesWithin(newest, startTimeoutMs, signal, async () => isAccepting(newest))
     if (!(await serves(newest))) await launcher.remove(newest)
   }
   return followAccepting(parts)
@@ -93,7 +93,7 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
  * Retires what should not accept connections any more, and removes what has none. Returns false when another
  * generation than `current` has become the newest that accepts connections.
  */
-export async function tendGenerations(
+export async function retireOldGenerations(
   parts: GenerationParts,
   current: EdgeFiles,
   idle: IdleSince,
@@ -101,7 +101,7 @@ export async function tendGenerations(
   const others = listGenerations(parts.files).filter(({ generation }) => generation !== current.generation)
   for (const one of others) {
     if (one.generation > current.generation && (await isAccepting(one))) return false
-    if (await isOver(parts, one, idle)) {
+    if (await hasEnded(parts, one, idle)) {
       await parts.launcher.remove(one)
       parts.logger.info({ generation: one.generation }, 'a retired edge has ended')
     }
@@ -113,20 +113,21 @@ export async function tendGenerations(
 /** Since when a generation has no connection, by its number. */
 export type IdleSince = Map<number, number>
 
-async function isOver(parts: GenerationParts, files: EdgeFiles, idle: IdleSince): Promise<boolean> {
+async function hasEnded(parts: GenerationParts, files: EdgeFiles, idle: IdleSince): Promise<boolean> {
   const { generation } = files
-  if (!(await servesWithin(files, hangMs, AbortSignal.timeout(2 * hangMs)).catch(() => false))) return true
+  const bound = AbortSignal.timeout(2 * responseTimeoutMs)
+  if (!(await servesWithin(files, responseTimeoutMs, bound).catch(() => false))) return true
   const since = retiredAt(files)
   if (since === null || (await isAccepting(files))) await retire(parts, files)
-  if (since !== null && Date.now() - since > drainMs) return true
+  if (since !== null && Date.now() - since > hardStopMs) return true
   if (await hasConnections(files)) idle.delete(generation)
   else if (!idle.has(generation)) idle.set(generation, Date.now())
   // Its last access lines are still to be read.
-  return Date.now() - (idle.get(generation) ?? Date.now()) > idleMs
+  return Date.now() - (idle.get(generation) ?? Date.now()) > minIdleMs
 }
 
 async function retire({ launcher }: GenerationParts, files: EdgeFiles): Promise<void> {
-  await launcher.keepEnded(files)
+  await launcher.disableRestart(files)
   await closeListeners(files)
 }
 

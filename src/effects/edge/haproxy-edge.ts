@@ -71,14 +71,14 @@ interface Parts extends RouteParts {
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
   /** Why it is unavailable, for a message. */
-  trouble: () => string
+  unavailableReason: () => string
 }
 
 /** How long a cleanup waits for an unavailable edge. */
-const patienceMs = 3_000
-const longestWaitMs = 60_000
+const bestEffortMs = 3_000
+const maxWaitMs = 60_000
 /** Something else may send commands to HAProxy too: its state is read this often. */
-const trustMs = 60_000
+const compareIntervalMs = 60_000
 
 type LastRound =
   /** No round has finished, or the last one failed: the next round reads the whole state of HAProxy. */
@@ -99,7 +99,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   readonly #waiting = new Set<() => void>()
   #wake: () => void = () => undefined
   /** Each request for a change has a number; what a round began with is applied by its end. */
-  #asked = 0
+  #requested = 0
   #applied = 0
   #last: LastRound = { mode: 'unknown' }
   #current: EdgeFiles
@@ -110,16 +110,16 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     this.#current = parts.files
     this.#services = new ServiceRoutes(parts)
     parts.storage.changes.subscribe(({ kind, id }) => {
-      if (kind === 'service') this.#ask(id)
+      if (kind === 'service') this.#requestRound(id)
     })
   }
 
-  async apply(serviceId: string, signal: AbortSignal, withinMs = longestWaitMs): Promise<void> {
-    await this.#untilApplied(this.#ask(serviceId), signal, withinMs)
+  async apply(serviceId: string, signal: AbortSignal, withinMs = maxWaitMs): Promise<void> {
+    await this.#waitUntilApplied(this.#requestRound(serviceId), signal, withinMs)
   }
 
   async applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void> {
-    await this.apply(serviceId, signal, patienceMs).catch((error: unknown) => {
+    await this.apply(serviceId, signal, bestEffortMs).catch((error: unknown) => {
       if (codeOf(error) !== 'edge_unavailable') throw error
     })
   }
@@ -127,7 +127,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   async openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null> {
     const { storage, driver } = this.#parts
     const pool = storage.upstreams.poolOf(serviceId)
-    const slots = storage.upstreams.list(serviceId).filter(isOf(deployId, index))
+    const slots = storage.upstreams.list(serviceId).filter(isUpstreamOf(deployId, index))
     if (pool === null || slots.length === 0) return 0
     const open = await driver.countOpen(poolName(pool)).catch(() => null)
     return open && slots.reduce((sum, { slot }) => sum + (open.get(slotName(slot)) ?? 0), 0)
@@ -143,16 +143,16 @@ export class HaproxyEdge implements Edge, EdgeRounds {
 
   async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {
     this.#challenges.set(token, answer)
-    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+    await this.#waitUntilApplied(this.#requestRound(), signal, maxWaitMs)
   }
 
   dropChallenge(token: string): void {
     this.#challenges.delete(token)
-    this.#ask()
+    this.#requestRound()
   }
 
   async changeCertificates(signal: AbortSignal): Promise<void> {
-    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+    await this.#waitUntilApplied(this.#requestRound(), signal, maxWaitMs)
   }
 
   async render(): Promise<void> {
@@ -167,12 +167,13 @@ export class HaproxyEdge implements Edge, EdgeRounds {
 
   async round(): Promise<RoundOutcome> {
     const { driver } = this.#parts
-    const turn = this.#asked
+    const turn = this.#requested
     const about = { files: this.#current, retired: this.#retired }
     const process = `${about.files.generation}:${await driver.identify()}`
     const last = this.#last
     const now = Date.now()
-    const isTrusted = last.mode === 'applied' && last.process === process && now - last.comparedAt <= trustMs
+    const isTrusted =
+      last.mode === 'applied' && last.process === process && now - last.comparedAt <= compareIntervalMs
     if (isTrusted && turn === this.#applied) return { ...last.outcome, ...about, process }
     if (!isTrusted) driver.invalidate()
     this.#last = { mode: 'unknown' }
@@ -192,7 +193,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     const listen = (settle: () => void) => {
       this.#wake = settle
     }
-    if (this.#asked === this.#applied) await waitForWake(listen, withinMs, signal)
+    if (this.#requested === this.#applied) await waitForWake(listen, withinMs, signal)
   }
 
   async *readAccess(files: EdgeFiles, after: AccessMark | null, signal: AbortSignal) {
@@ -217,11 +218,11 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     return toRoutes(this.#services.all(), around)
   }
 
-  #ask(serviceId?: string): number {
+  #requestRound(serviceId?: string): number {
     if (serviceId !== undefined) this.#services.touch(serviceId)
-    this.#asked += 1
+    this.#requested += 1
     this.#wake()
-    return this.#asked
+    return this.#requested
   }
 
   #settle(turn: number): void {
@@ -230,11 +231,11 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     this.#waiting.clear()
   }
 
-  async #untilApplied(turn: number, signal: AbortSignal, withinMs: number): Promise<void> {
+  async #waitUntilApplied(turn: number, signal: AbortSignal, withinMs: number): Promise<void> {
     const until = Date.now() + withinMs
     while (this.#applied < turn) {
       if (Date.now() >= until) {
-        throw new Failure('edge_unavailable', `the edge is unavailable: ${this.#parts.trouble()}`)
+        throw new Failure('edge_unavailable', `the edge is unavailable: ${this.#parts.unavailableReason()}`)
       }
       let listener = () => {}
       const listen = (settle: () => void) => {
@@ -247,6 +248,6 @@ export class HaproxyEdge implements Edge, EdgeRounds {
 }
 
 /** Rows of a deploy, from an index on. */
-export function isOf(deployId: string, fromIndex = 0) {
+export function isUpstreamOf(deployId: string, fromIndex = 0) {
   return (row: { deploy_id: string; index: number }) => row.deploy_id === deployId && row.index >= fromIndex
 }

@@ -22,7 +22,7 @@ export interface Launcher {
    */
   start(files: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
   /** Keeps a boot from starting it. */
-  keepEnded(files: EdgeFiles): Promise<void>
+  disableRestart(files: EdgeFiles): Promise<void>
   /** Ends it and removes its files. A missing one is fine. */
   remove(files: EdgeFiles): Promise<void>
   /** The image that it runs from; null for a process of the host. */
@@ -36,9 +36,9 @@ export interface LauncherParts {
   image: (signal: AbortSignal) => Promise<string>
 }
 
-const startMs = 20_000
+const startTimeoutMs = 20_000
 /** If a port is in use, HAProxy exits at once. A single restart may have another cause. */
-const mostRestarts = 2
+const maxRestarts = 2
 
 export const hostLauncher: Launcher = {
   async start(files, former, _image, signal) {
@@ -49,7 +49,7 @@ export const hostLauncher: Launcher = {
       throw error
     }
   },
-  keepEnded: async () => undefined,
+  disableRestart: async () => undefined,
   async remove(files) {
     await openHostProcess(files).stop()
     removeFiles(files)
@@ -72,7 +72,7 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
         arguments: [
           '-W',
           '-S',
-          `${files.masterSocket},mode,600${ownerText()}`,
+          `${files.masterSocket},mode,600${socketOwnerOption()}`,
           ...(former ? ['-x', former.adminSocket] : []),
           '-f',
           files.configuration,
@@ -83,14 +83,14 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
       try {
         const end = await ensureEdgeContainer(engine, owner, spec, signal)
         if (end) ports.logger.error(end, 'the container of the edge had ended and was recreated')
-        await requireServing(ports, files, signal)
+        await waitUntilServing(ports, files, signal)
       } catch (error) {
         // A hanging container would count as running. After an abort the next start checks it.
         if (!signal.aborted) await remove().then(() => former && removeFiles(files))
         throw error
       }
     },
-    keepEnded: ({ generation }) => keepEdgeEnded(engine, owner, generation),
+    disableRestart: ({ generation }) => keepEdgeEnded(engine, owner, generation),
     async remove(files) {
       await removeEdgeContainer(engine, owner, files.generation)
       removeFiles(files)
@@ -99,13 +99,13 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
   }
 }
 
-async function requireServing(ports: EdgePorts, files: EdgeFiles, signal: AbortSignal): Promise<void> {
+async function waitUntilServing(ports: EdgePorts, files: EdgeFiles, signal: AbortSignal): Promise<void> {
   const { engine, owner } = ports
   // The container may have restarted earlier. Treat an unreadable state as healthy.
   const restarts = () => edgeRestarts(engine, owner, files.generation)
   const before = await restarts()
-  const isFailing = async () => (await restarts().catch(() => before)) - before >= mostRestarts
-  if (await servesWithin(files, startMs, signal, isFailing)) return
+  const isFailing = async () => (await restarts().catch(() => before)) - before >= maxRestarts
+  if (await servesWithin(files, startTimeoutMs, signal, isFailing)) return
   const output = await edgeOutput(engine, owner, files.generation).catch(() => '')
   throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'no reason given'}`)
 }
@@ -129,7 +129,7 @@ export function socketOwner(): { uid: number; gid: number } | null {
   return uid === 0 ? null : { uid, gid }
 }
 
-function ownerText(): string {
+function socketOwnerOption(): string {
   const owner = socketOwner()
   return owner ? `,uid,${owner.uid},gid,${owner.gid}` : ''
 }

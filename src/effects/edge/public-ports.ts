@@ -23,14 +23,14 @@ export interface PublicPortParts {
   proof: Proof
 }
 
-interface Look {
+interface PortAnswer {
   target: PortTarget
   answers: PortOwner[]
 }
 
 /** Two programs that share a port evenly: all go to one of them once in 128 looks. */
-const tries = { loopback: 8, others: 2 }
-const mostOthers = 8
+const connectionsPerPort = { loopback: 8, others: 2 }
+const maxInterfaces = 8
 const confirmAfterMs = 1_000
 const recentMs = 10_000
 const intervalMs = 60_000
@@ -77,16 +77,16 @@ export async function watchPorts(
 
 /** A restart or a full queue looks like a problem for a moment, so only a persistent one is reported. */
 async function checkTwice(parts: PublicPortParts, signal: AbortSignal): Promise<PortProblem | null> {
-  if (toProblem(await look(targetsOf(parts), parts.proof, signal)) === null) return null
+  if (toProblem(await findAnswers(targetsOf(parts), parts.proof, signal)) === null) return null
   await sleep(confirmAfterMs, signal)
-  return toProblem(await look(targetsOf(parts), parts.proof, signal))
+  return toProblem(await findAnswers(targetsOf(parts), parts.proof, signal))
 }
 
-function look(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise<Look[]> {
+function findAnswers(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise<PortAnswer[]> {
   return Promise.all(
     targets.map(async (target) => {
       const answers: PortOwner[] = []
-      const count = isLoopback(target) ? tries.loopback : tries.others
+      const count = isLoopback(target) ? connectionsPerPort.loopback : connectionsPerPort.others
       while (answers.length < count) {
         const answer = await findPortOwner(target, proof, signal)
         answers.push(answer)
@@ -99,8 +99,8 @@ function look(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise
 }
 
 /** Pure. Silence at an address that is not loopback may be a packet filter of the operator. */
-export function toProblem(looks: readonly Look[]): PortProblem | null {
-  const foreign = looks.filter(({ answers }) => answers.includes('another program'))
+export function toProblem(answers: readonly PortAnswer[]): PortProblem | null {
+  const foreign = answers.filter(({ answers }) => answers.includes('another program'))
   if (foreign.length > 0) {
     const places = foreign.map(({ target, answers }) => {
       const count = answers.filter((one) => one === 'another program').length
@@ -108,21 +108,24 @@ export function toProblem(looks: readonly Look[]): PortProblem | null {
     })
     return { code: 'port_shared', message: `another program answers ${places.join(', ')}` }
   }
-  const silent = looks.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
+  const silent = answers.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
   if (silent.length === 0) return null
   const places = silent.map(({ target }) => `port ${target.port} at ${target.address}`)
   return { code: 'port_unreachable', message: `no answer from ${places.join(', ')}` }
 }
 
 function targetsOf({ httpPort, httpsPort, hasIpv6 }: PublicPortParts): PortTarget[] {
-  return addressesToAsk(networkInterfaces(), hasIpv6).flatMap((address) => [
+  return addressesToCheck(networkInterfaces(), hasIpv6).flatMap((address) => [
     { address, port: httpPort, isTls: false },
     { address, port: httpsPort, isTls: true },
   ])
 }
 
 /** Loopback, and some addresses of the host itself: a program may have the port at one of them only. */
-export function addressesToAsk(interfaces: ReturnType<typeof networkInterfaces>, hasIpv6: boolean): string[] {
+export function addressesToCheck(
+  interfaces: ReturnType<typeof networkInterfaces>,
+  hasIpv6: boolean,
+): string[] {
   const all = Object.entries(interfaces).flatMap(([name, list]) =>
     (list ?? []).map((one) => ({ name, ...one })),
   )
@@ -132,7 +135,7 @@ export function addressesToAsk(interfaces: ReturnType<typeof networkInterfaces>,
     return !/^(fe80:|169\.254\.)/i.test(address)
   })
   const loopback = ['127.0.0.1', ...(hasLoopback6 ? ['::1'] : [])]
-  return [...loopback, ...others.slice(0, mostOthers).map(({ address }) => address)]
+  return [...loopback, ...others.slice(0, maxInterfaces).map(({ address }) => address)]
 }
 
 function isLoopback({ address }: PortTarget): boolean {

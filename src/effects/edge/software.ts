@@ -24,7 +24,7 @@ export interface SoftwareParts {
   image: string
 }
 
-const pullMs = 10 * 60_000
+const pullTimeoutMs = 10 * 60_000
 
 /** Returns what runs. Throws `edge_unavailable`, and the errors of engine calls. */
 export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
@@ -78,6 +78,6 @@ export async function wantedImage({ ports, image }: SoftwareParts, signal: Abort
   if ((await readEdgeImage(engine, image)) !== null) return image
   const pull = (bound: AbortSignal) =>
     pullImage(engine, { reference: image, credentials: null, signal: bound, onLine: () => undefined })
-  await withTimeout(pullMs, signal, pull)
+  await withTimeout(pullTimeoutMs, signal, pull)
   return image
 }

@@ -6,7 +6,7 @@ import type { Driver } from '../../edge/driver.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
-import { inAscii } from '../deploy/check/probes.ts'
+import { percentEncode } from '../deploy/check/probes.ts'
 
 export interface Verification {
   pool: number
@@ -16,7 +16,7 @@ export interface Verification {
   healthPath: string | null
 }
 
-const attemptMs = 5_000
+const attemptTimeoutMs = 5_000
 const attempts = 5
 const pauseMs = 200
 
@@ -30,11 +30,11 @@ export async function verifyUpstream(
   let answer = 'no answer'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
-    const found = await ask(files, wanted, signal)
+    const found = await sendRequest(files, wanted, signal)
     if (found === null) return
     answer = found
     // Without a path to check there may be pages that take long: it is reached when it works on one.
-    if (found === silence && wanted.healthPath === null && (await isBusy(driver, wanted))) return
+    if (found === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted))) return
     await sleep(pauseMs, signal)
   }
   const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
@@ -44,46 +44,49 @@ export async function verifyUpstream(
   )
 }
 
-const silence = 'no answer in time'
+const timeoutText = 'no answer in time'
 
 /**
  * Null if the instance responded, otherwise what happened. Rejects with the signal, because a late response
  * must not admit an instance whose verification was aborted.
  */
-function ask(
+function sendRequest(
   files: EdgeFiles,
   { host, healthPath, slot }: Verification,
   signal: AbortSignal,
 ): Promise<string | null> {
   return new Promise<string | null>((resolve, reject) => {
-    const asking = request(
+    const outgoing = request(
       {
         socketPath: files.verifySocket,
-        path: inAscii(healthPath ?? '/'),
+        path: percentEncode(healthPath ?? '/'),
         headers: { host, 'x-berth-upstream': slotName(slot), 'user-agent': 'Berth' },
-        timeout: attemptMs,
+        timeout: attemptTimeoutMs,
         agent: false,
       },
       ({ statusCode = 0, headers }) => {
-        asking.destroy()
+        outgoing.destroy()
         const isReached = headers['x-berth-upstream'] === slotName(slot) && !headers['x-berth-answer']
         const isFine = healthPath === null || (statusCode >= 200 && statusCode < 400)
         resolve(isReached && isFine ? null : String(statusCode))
       },
     )
-    asking.once('timeout', () => asking.destroy(new Error(silence)))
+    outgoing.once('timeout', () => outgoing.destroy(new Error(timeoutText)))
     const giveUp = () => {
       reject(signal.reason)
-      asking.destroy()
+      outgoing.destroy()
     }
     signal.addEventListener('abort', giveUp)
-    asking.once('close', () => signal.removeEventListener('abort', giveUp))
-    asking.once('error', (error) => resolve(error.message))
-    asking.end()
+    outgoing.once('close', () => signal.removeEventListener('abort', giveUp))
+    outgoing.once('error', (error) => resolve(error.message))
+    outgoing.end()
   })
 }
 
-async function isBusy(driver: Pick<Driver, 'countOpen'>, { pool, slot }: Verification): Promise<boolean> {
+async function hasOpenRequests(
+  driver: Pick<Driver, 'countOpen'>,
+  { pool, slot }: Verification,
+): Promise<boolean> {
   const open = await driver.countOpen(poolName(pool)).catch(() => null)
   return (open?.get(slotName(slot)) ?? 0) > 0
 }

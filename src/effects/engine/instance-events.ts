@@ -4,7 +4,7 @@ import type { ContainerEvent } from '../../docker/engine/events.ts'
 
 type Listener = (event: ContainerEvent) => void
 
-const everything = '*'
+const allInstances = '*'
 
 export interface InstanceEvents {
   subscribe(deployId: string, listener: Listener): () => void
@@ -30,9 +30,9 @@ export function createInstanceEvents(): InstanceEvents {
   return {
     subscribe,
     subscribeService: subscribe,
-    subscribeAll: (listener) => subscribe(everything, listener),
+    subscribeAll: (listener) => subscribe(allInstances, listener),
     publish(event) {
-      for (const id of [event.deployId, event.serviceId, everything]) {
+      for (const id of [event.deployId, event.serviceId, allInstances]) {
         for (const listener of listeners.get(id) ?? []) listener(event)
       }
     },

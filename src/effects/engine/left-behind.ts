@@ -30,28 +30,31 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts,
   settings: { dataDir: string; backupDir: string }
 }
 
-type Look = (ports: Parts, actor: { id: string; service_id: string | null }) => Promise<LeftBehind[]>
+type LeftoverLister = (
+  ports: Parts,
+  actor: { id: string; service_id: string | null },
+) => Promise<LeftBehind[]>
 
 /** Throws `docker_unavailable`: an actor is not discarded unless its objects can be listed. */
 export async function listLeftBehind(
   ports: Parts,
   actor: { kind: string; id: string; service_id: string | null },
 ): Promise<LeftBehind[]> {
-  return (await looks[actor.kind]?.(ports, actor)) ?? []
+  return (await leftoverListers[actor.kind]?.(ports, actor)) ?? []
 }
 
-const looks: Record<string, Look> = {
-  backup: async (ports, { id }) => filesThere([...backupFilesOf(ports, id)]),
-  certificate: async (ports, { id }) => filesThere(certificateFilesOf(ports, id)),
-  datastore: ofDatastore,
+const leftoverListers: Record<string, LeftoverLister> = {
+  backup: async (ports, { id }) => existingFiles([...backupFilesOf(ports, id)]),
+  certificate: async (ports, { id }) => existingFiles(certificateFilesOf(ports, id)),
+  datastore: listDatastoreObjects,
   deploy: async (ports, { id }) => [
     ...(await containersOf(ports, { deployId: id }, [undefined, preDeployKind, toolKind])),
     ...(await listOwnImages(ports))
       .filter(({ deployId }) => deployId === id)
       .map(({ name }) => ({ type: 'image' as const, name })),
-    ...filesThere([join(ports.settings.dataDir, 'work', id)]),
+    ...existingFiles([join(ports.settings.dataDir, 'work', id)]),
   ],
-  'disk-removal': async (ports, { id }) => volumesThere(ports, [ports.storage.actors.record(id)?.disk]),
+  'disk-removal': async (ports, { id }) => existingVolumes(ports, [ports.storage.actors.record(id)?.disk]),
   edge: async (ports) => {
     const generations = await listEdgeContainers(ports.engine, ports.owner)
     return generations.map((one) => ({ type: 'container', name: edgeName(ports.owner, one) }))
@@ -59,15 +62,15 @@ const looks: Record<string, Look> = {
   'job-run': (ports, { id }) => containersOf(ports, { deployId: id }, [jobKind]),
   restore: async (ports, { id }) => [
     ...(await containersOf(ports, { deployId: id }, [toolKind])),
-    ...filesThere([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
+    ...existingFiles([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
   'service-removal': async (ports, { id }) => [
     ...(await containersOf(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
-    ...(await volumesThere(ports, [volumeName(ports.owner, id)])),
+    ...(await existingVolumes(ports, [volumeName(ports.owner, id)])),
   ],
 }
 
-async function ofDatastore(ports: Parts, { id }: { id: string }): Promise<LeftBehind[]> {
+async function listDatastoreObjects(ports: Parts, { id }: { id: string }): Promise<LeftBehind[]> {
   const { actors, datastores } = ports.storage
   const name = actors.record(id)?.name
   const volume = datastores.volume(id)
@@ -75,7 +78,7 @@ async function ofDatastore(ports: Parts, { id }: { id: string }): Promise<LeftBe
   const isThere = container !== null && (await ports.instances.inspect(container)) !== null
   return [
     ...(isThere ? [{ type: 'container' as const, name: container }] : []),
-    ...(await volumesThere(ports, [volume === null ? null : datastoreName(ports.owner, volume)])),
+    ...(await existingVolumes(ports, [volume === null ? null : datastoreName(ports.owner, volume)])),
   ]
 }
 
@@ -88,7 +91,7 @@ async function containersOf(
   return (await Promise.all(lists)).flat().map(({ name }) => ({ type: 'container', name }))
 }
 
-async function volumesThere({ engine }: Parts, names: unknown[]): Promise<LeftBehind[]> {
+async function existingVolumes({ engine }: Parts, names: unknown[]): Promise<LeftBehind[]> {
   const found: LeftBehind[] = []
   for (const name of names) {
     if (typeof name === 'string' && (await hasVolume(engine, name))) found.push({ type: 'volume', name })
@@ -96,7 +99,7 @@ async function volumesThere({ engine }: Parts, names: unknown[]): Promise<LeftBe
   return found
 }
 
-function filesThere(paths: string[]): LeftBehind[] {
+function existingFiles(paths: string[]): LeftBehind[] {
   return paths.filter((path) => existsSync(path)).map((name) => ({ type: 'file', name }))
 }
 

@@ -25,24 +25,24 @@ export interface PrefixClaim {
   watchMs?: number
 }
 
-const standardWatchMs = 10_000
-const lookEveryMs = 500
+const defaultWatchMs = 10_000
+const pollIntervalMs = 500
 
 /** Resolves when the prefix is ours. Throws `foreign_objects` when it is another data directory's. */
 export async function claimPrefix(claim: PrefixClaim): Promise<void> {
   const { engine, owner, storage, takeOver } = claim
   const isKnown = (serverId: string) => storage.predecessors.serverIds().includes(serverId)
   const former = (await listForeignObjects(engine, owner)).filter(({ serverId }) => serverId === takeOver)
-  if (takeOver !== '' && former.some((object) => isInTheWay(object) || !isKnown(takeOver)))
+  if (takeOver !== '' && former.some((object) => isConflicting(object) || !isKnown(takeOver)))
     await takeOverFrom(claim, former)
   const foreign = await listForeignObjects(engine, owner)
-  const refused = foreign.filter((object) => isInTheWay(object) || !isKnown(object.serverId))
+  const refused = foreign.filter((object) => isConflicting(object) || !isKnown(object.serverId))
   if (refused.length > 0) throw foreignObjects(owner, refused)
-  if (foreign.length > 0) tellLeft(claim.logger, foreign)
+  if (foreign.length > 0) logForeignObjects(claim.logger, foreign)
 }
 
 /** All other objects can coexist with ours. */
-function isInTheWay({ kind, isEdge }: ForeignObject): boolean {
+function isConflicting({ kind, isEdge }: ForeignObject): boolean {
   return kind === 'network' || isEdge
 }
 
@@ -94,9 +94,9 @@ function isHeld(directory: string): boolean {
 /** Throws when an object of that data directory is started or created. */
 async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: ForeignObject[]) {
   const known = new Set(former.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
-  const until = performance.now() + (watchMs ?? standardWatchMs)
+  const until = performance.now() + (watchMs ?? defaultWatchMs)
   do {
-    await sleep(lookEveryMs)
+    await sleep(pollIntervalMs)
     const found = await listForeignObjects(engine, owner)
     const containers = found.filter(({ serverId, kind }) => serverId === takeOver && kind === 'container')
     const moved = containers.filter(({ id, isRunning }) => isRunning || !known.has(id))
@@ -124,7 +124,7 @@ function foreignObjects({ prefix }: Owner, foreign: ForeignObject[]): Failure {
 }
 
 /** At every start, as long as objects remain: only the operator can remove them. */
-function tellLeft(logger: Logger, foreign: ForeignObject[]): void {
+function logForeignObjects(logger: Logger, foreign: ForeignObject[]): void {
   const named = (kind: ForeignObject['kind']) =>
     foreign.filter((object) => object.kind === kind).map(({ name }) => name)
   logger.warn({ containers: named('container'), volumes: named('volume') }, left)

@@ -42,7 +42,7 @@ export class InstanceFeed {
   }
 
   /** Announces what differs from what was seen: an engine that restarts forgets its events. */
-  async lookAtAll(): Promise<void> {
+  async refresh(): Promise<void> {
     const found = await this.#parts.instances.list({})
     const names = new Set(found.map(({ name }) => name))
     for (const [name, { serviceId }] of this.#seen) if (!names.has(name)) this.#due.set(name, serviceId)

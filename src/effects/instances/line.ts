@@ -14,10 +14,10 @@ export interface InstanceEvent {
   restarts_in_ms: number | null
 }
 
-const nothing = { exit_code: null, out_of_memory: false, restarts: false, restarts_in_ms: null }
+const noDetails = { exit_code: null, out_of_memory: false, restarts: false, restarts_in_ms: null }
 
-export const started: InstanceEvent = { type: 'started', ...nothing }
-export const removed: InstanceEvent = { type: 'removed', ...nothing }
+export const started: InstanceEvent = { type: 'started', ...noDetails }
+export const removed: InstanceEvent = { type: 'removed', ...noDetails }
 
 /** `instance 2 exited with code 137 (out of memory); it restarts in 2s` */
 export function lineOf(index: number, event: InstanceEvent): string {
@@ -25,16 +25,16 @@ export function lineOf(index: number, event: InstanceEvent): string {
   if (event.type === 'started') return `${subject} started`
   if (event.type === 'removed') return `${subject} was removed from Docker`
   const verb = event.type === 'stopped' ? 'was stopped, and exited' : 'exited'
-  return `${subject} ${verb} with code ${event.exit_code ?? 'unknown'}${causeOf(event)}${futureOf(event)}`
+  return `${subject} ${verb} with code ${event.exit_code ?? 'unknown'}${exitText(event)}${restartText(event)}`
 }
 
-function causeOf({ exit_code, out_of_memory }: InstanceEvent): string {
+function exitText({ exit_code, out_of_memory }: InstanceEvent): string {
   if (out_of_memory) return ' (out of memory)'
   const signal = Object.entries(constants.signals).find(([, number]) => number === (exit_code ?? 0) - 128)
   return signal ? ` (${signal[0]})` : ''
 }
 
-function futureOf({ restarts, restarts_in_ms }: InstanceEvent): string {
+function restartText({ restarts, restarts_in_ms }: InstanceEvent): string {
   if (!restarts) return ''
   return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${duration(restarts_in_ms)}`
 }

@@ -32,21 +32,21 @@ interface Life {
   /** Before its last start; null when it is not known. */
   delayMs: number | null
   /** The kernel remembers a kill of an earlier run too. */
-  isKernelHeard: boolean
+  isKernelLogUsed: boolean
   /** Lines are written in the order of the events. */
   tail: Promise<void>
-  waiting: number
+  pending: number
 }
 
-const unknownLife = { startedNano: null, oomNano: 0, delayMs: null, isKernelHeard: false }
+const newLife = { startedNano: null, oomNano: 0, delayMs: null, isKernelLogUsed: false }
 
 /** Docker may report a kill for memory only after the exit. */
-const oomDoubtMs = 1000
-const lookEveryMs = 100
+const oomWaitMs = 1000
+const pollIntervalMs = 100
 /** How long the last output of an instance may take from Docker to the log. */
-const outputMs = 250
+const outputDelayMs = 250
 /** Of one instance: more events than these are not written down. */
-const maxWaiting = 20
+const maxPendingEvents = 20
 
 export class InstanceReports {
   readonly #parts: Parts
@@ -54,17 +54,17 @@ export class InstanceReports {
   readonly #closing = new AbortController()
   readonly #lives = new Map<string, Life>()
   readonly #unsubscribe: () => void
-  readonly #budget = createLineBudget((serviceId, count) => this.#write(serviceId, omitted(count)))
+  readonly #budget = createLineBudget((serviceId, count) => this.#write(serviceId, omittedText(count)))
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#feed = new InstanceFeed(parts)
-    this.#unsubscribe = parts.instanceEvents.subscribeAll((event) => this.#hear(event))
+    this.#unsubscribe = parts.instanceEvents.subscribeAll((event) => this.#handleEvent(event))
   }
 
   /** Events before this instant may be missing, because the engine or this daemon was down. */
-  lookAtAll(): void {
-    this.#feed.lookAtAll().catch((error: unknown) => {
+  refresh(): void {
+    this.#feed.refresh().catch((error: unknown) => {
       this.#parts.logger.warn({ reason: messageOf(error) }, 'the state of instances is not known')
     })
   }
@@ -76,7 +76,7 @@ export class InstanceReports {
     this.#feed.close()
   }
 
-  #hear(event: ContainerEvent): void {
+  #handleEvent(event: ContainerEvent): void {
     const { action, name, kind, serviceId, timeNano } = event
     if (kind !== instanceKind || serviceId === '') return
     const life = this.#lifeOf(event)
@@ -85,18 +85,18 @@ export class InstanceReports {
     const { startedNano } = life
     if (action === 'start') life.startedNano = timeNano
     if (action !== 'start' && action !== 'die' && action !== 'destroy') return
-    if (life.waiting >= maxWaiting) return
+    if (life.pending >= maxPendingEvents) return
     const isAsked = this.#parts.instances.isAskedToEnd(name)
-    life.waiting += 1
+    life.pending += 1
     life.tail = life.tail
-      .then(() => this.#tell(event, { ...life, startedNano }, life, isAsked))
+      .then(() => this.#report(event, { ...life, startedNano }, life, isAsked))
       .catch((error: unknown) => {
         if (this.#closing.signal.aborted) return
         this.#parts.logger.warn({ instance: name, reason: messageOf(error) }, 'an event is not in the log')
       })
       .finally(() => {
-        life.waiting -= 1
-        if (life.waiting === 0 && action === 'destroy') this.#lives.delete(name)
+        life.pending -= 1
+        if (life.pending === 0 && action === 'destroy') this.#lives.delete(name)
       })
   }
 
@@ -104,25 +104,30 @@ export class InstanceReports {
   #lifeOf({ action, name }: ContainerEvent): Life {
     const known = this.#lives.get(name)
     if (known && action !== 'create') return known
-    const life: Life = known ?? { ...unknownLife, tail: Promise.resolve(), waiting: 0 }
-    if (action === 'create') Object.assign(life, unknownLife, { delayMs: 0 })
+    const life: Life = known ?? { ...newLife, tail: Promise.resolve(), pending: 0 }
+    if (action === 'create') Object.assign(life, newLife, { delayMs: 0 })
     this.#lives.set(name, life)
     return life
   }
 
   /** `before` is what was known when the event came. */
-  async #tell(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<void> {
+  async #report(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<void> {
     if (event.action === 'start') {
       if (this.#isOfLiveDeploy(event)) this.#writeEvent(event, started)
     } else if (event.action === 'destroy') {
       if (!isAsked && this.#isOfLiveDeploy(event)) this.#writeEvent(event, removed)
     } else {
-      const exit = await this.#exitOf(event, before, life, isAsked)
+      const exit = await this.#describeExit(event, before, life, isAsked)
       if (!isAsked || this.#isOfLiveDeploy(event)) this.#writeEvent(event, exit)
     }
   }
 
-  async #exitOf(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<InstanceEvent> {
+  async #describeExit(
+    event: ContainerEvent,
+    before: Life,
+    life: Life,
+    isAsked: boolean,
+  ): Promise<InstanceEvent> {
     const state = await this.#parts.instances.inspect(event.name).catch(() => null)
     const runMs = before.startedNano === null ? null : (event.timeNano - before.startedNano) / 1e6
     // Docker starts a container of this policy again unless a command stopped it: then Berth does.
@@ -132,32 +137,32 @@ export class InstanceReports {
     const outOfMemory = event.exitCode === killedExitCode && (await this.#wasForMemory(before, life, state))
     // What it wrote comes before the line about its end.
     if (state && isEnded(state)) await this.#parts.logCollector.drained(event.name)
-    else await sleep(outputMs, this.#closing.signal)
+    else await sleep(outputDelayMs, this.#closing.signal)
     return {
       type: isAsked ? 'stopped' : 'exited',
       exit_code: event.exitCode,
       out_of_memory: outOfMemory,
-      restarts: byDocker || (!isAsked && this.#isKept(event)),
+      restarts: byDocker || (!isAsked && this.#willRestart(event)),
       restarts_in_ms: byDocker ? life.delayMs : null,
     }
   }
 
-  #isKept({ serviceId, deployId }: ContainerEvent): boolean {
+  #willRestart({ serviceId, deployId }: ContainerEvent): boolean {
     const service = this.#parts.storage.services.get(serviceId)
     return service?.live_deploy_id === deployId && !service.suspended && !service.deleting
   }
 
   async #wasForMemory(before: Life, life: Life, state: InstanceState | null): Promise<boolean> {
     const { signal } = this.#closing
-    for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+    for (let waitedMs = 0; ; waitedMs += pollIntervalMs) {
       if (life.oomNano > 0 && life.oomNano >= (before.startedNano ?? 0)) return true
       if (state?.oomKilled) return true
-      if (!life.isKernelHeard && state && (await wasKilledForMemory(state.containerId))) {
-        life.isKernelHeard = true
+      if (!life.isKernelLogUsed && state && (await wasKilledForMemory(state.containerId))) {
+        life.isKernelLogUsed = true
         return true
       }
-      if (waitedMs >= oomDoubtMs) return false
-      await sleep(lookEveryMs, signal)
+      if (waitedMs >= oomWaitMs) return false
+      await sleep(pollIntervalMs, signal)
     }
   }
 
@@ -185,7 +190,7 @@ export class InstanceReports {
   }
 }
 
-function omitted(count: number): string {
+function omittedText(count: number): string {
   return count === 1
     ? '1 more start or exit of an instance is not shown'
     : `${count} more starts and exits of instances are not shown`

@@ -25,9 +25,9 @@ export interface IsolationOptions {
   logger: Logger
 }
 
-const lookEveryMs = 5000
+const checkIntervalMs = 5000
 /** Changes that are committed together are applied together. */
-const gatherMs = 50
+const debounceMs = 50
 
 export class Isolation {
   readonly #options: IsolationOptions
@@ -40,14 +40,14 @@ export class Isolation {
   #applied: string | null = null
   #reason: string | null = 'the Docker engine has not responded yet'
   readonly #rounds = new SharedRounds(() => this.#applyOnce())
-  #gathering: NodeJS.Timeout | null = null
+  #applyTimer: NodeJS.Timeout | null = null
 
   constructor(options: IsolationOptions) {
     this.#options = options
     this.#accessOf = createAccess(options.storage)
     this.#unsubscribe = options.storage.changes.subscribe(({ kind }) => {
       // What a deploy or a run changes is applied when it takes its addresses.
-      if (kind === 'service') this.#gather()
+      if (kind === 'service') this.#scheduleApply()
     })
     this.#watching = this.#watch()
   }
@@ -75,16 +75,16 @@ export class Isolation {
   async close(): Promise<void> {
     this.#closing.abort()
     this.#unsubscribe()
-    if (this.#gathering) clearTimeout(this.#gathering)
+    if (this.#applyTimer) clearTimeout(this.#applyTimer)
     await this.#watching
     await this.#rounds.settled()
   }
 
-  #gather(): void {
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = null
+  #scheduleApply(): void {
+    this.#applyTimer ??= setTimeout(() => {
+      this.#applyTimer = null
       void this.apply()
-    }, gatherMs).unref()
+    }, debounceMs).unref()
   }
 
   async #applyOnce(): Promise<void> {
@@ -107,12 +107,12 @@ export class Isolation {
     if (reason === this.#reason) return
     this.#reason = reason
     const { logger } = this.#options
-    if (reason === null) logger.info({ shared: this.#shared() }, inForce)
-    else logger.warn({ reason }, notIsolated)
+    if (reason === null) logger.info({ shared: this.#sharedNames() }, isolatedText)
+    else logger.warn({ reason }, notIsolatedText)
   }
 
   /** Names of shared services, for an operator who wants to restrict what an older version left open. */
-  #shared(): string[] {
+  #sharedNames(): string[] {
     const { services, datastores } = this.#options.storage
     const found = [
       ...services.list().filter(isSharedService),
@@ -124,7 +124,7 @@ export class Isolation {
   async #watch(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
-      await sleep(lookEveryMs, signal, { ref: false }).catch(() => undefined)
+      await sleep(checkIntervalMs, signal, { ref: false }).catch(() => undefined)
       if (this.#bridge === null || signal.aborted) continue
       if (this.#applied !== null && !(await this.#options.firewall.isInForce())) {
         this.#applied = null
@@ -135,8 +135,9 @@ export class Isolation {
   }
 }
 
-const inForce = 'services are isolated from each other; every service may connect to those that are shared'
-const notIsolated =
+const isolatedText =
+  'services are isolated from each other; every service may connect to those that are shared'
+const notIsolatedText =
   'services are NOT isolated from each other, and reach metadata addresses and ports of this host'
 
 export interface AddressPorts {
@@ -145,7 +146,7 @@ export interface AddressPorts {
 }
 
 /** The fixed address of a container that is about to start. What it may reach is in force before it does. */
-export async function takeAddress(
+export async function allocateAddress(
   { storage, isolation }: AddressPorts,
   actorId: string,
   index: number,

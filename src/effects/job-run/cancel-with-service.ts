@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { JobRunPorts } from './ports.ts'
 
 /** The work's signal ends with the outer one, or with `withdrawn` as soon as the service runs nothing. */
-export function whileWanted<T>(
+export function cancelWithService<T>(
   { storage }: Pick<JobRunPorts, 'storage'>,
   serviceId: string,
   outer: AbortSignal,

@@ -8,7 +8,7 @@ import { retryUntilCleanedUp } from '../waiting.ts'
 import type { JobRunPorts } from './ports.ts'
 
 /** Of each service; the older ones are forgotten with their logs. */
-const runsKept = 1000
+const maxRetainedRuns = 1000
 
 export function clearRun(ports: JobRunPorts) {
   return async ({ id, serviceId, outcome }: RunSlot & { outcome: string }, signal: AbortSignal) => {
@@ -17,7 +17,7 @@ export function clearRun(ports: JobRunPorts) {
     ports.jobSlots.release(id)
     await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
     await ports.storage.addresses.release(id)
-    for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, runsKept)) {
+    for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, maxRetainedRuns)) {
       await ports.storage.logs.remove(old)
     }
     return { at: isoNow() }

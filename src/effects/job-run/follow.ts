@@ -11,26 +11,26 @@ import { jobName } from '../../docker/engine/names.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
-import { retryWhileEngineAway } from '../waiting.ts'
-import { whileWanted } from './cancel-with-service.ts'
+import { retryWhileEngineUnavailable } from '../waiting.ts'
+import { cancelWithService } from './cancel-with-service.ts'
 import { copyOutput } from './output.ts'
 import type { JobRunPorts } from './ports.ts'
 
 export function followRun(ports: JobRunPorts) {
   return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>
-    whileWanted(ports, input.serviceId, outer, async (wanted) => {
-      ports.jobSlots.hold(input)
+    cancelWithService(ports, input.serviceId, outer, async (wanted) => {
+      ports.jobSlots.reserve(input)
       const { name: service } = ports.storage.services.get(input.serviceId)!
       const name = jobName(ports.owner, service, input.id)
-      const leftMs = await timeLeft(ports, input, name, wanted)
+      const leftMs = await remainingMs(ports, input, name, wanted)
       const readToEnd = async (signal: AbortSignal) => {
-        await retryWhileEngineAway(ports, signal, () => copyOutput(ports, input.id, name, signal))
-        return retryWhileEngineAway(ports, signal, () => ports.instances.inspectExit(name, signal))
+        await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
+        return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
       }
-      const goesOn = async () => (await timeLeft(ports, input, name, wanted)) !== null
-      const exit = await inTime(input, leftMs, wanted, readToEnd, goesOn)
+      const isRunning = async () => (await remainingMs(ports, input, name, wanted)) !== null
+      const exit = await withinLimit(input, leftMs, wanted, readToEnd, isRunning)
       if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
-      const trouble = await troubleOf(ports, input, exit, wanted)
+      const trouble = await describeFailure(ports, input, exit, wanted)
       const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
       const { exitCode, startedAt, finishedAt } = exit
       return { at: isoNow(), exitCode, startedAt, finishedAt, trouble, code }
@@ -38,31 +38,31 @@ export function followRun(ports: JobRunPorts) {
 }
 
 /** What has ended has all the time it needs to be read. */
-async function timeLeft(
+async function remainingMs(
   ports: JobRunPorts,
   { endsAt, timeoutSeconds }: RunFollow,
   name: string,
   signal: AbortSignal,
 ) {
-  const found = await retryWhileEngineAway(ports, signal, () => ports.instances.inspect(name))
+  const found = await retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspect(name))
   if (found === null || isEnded(found)) return null
   // Setting the clock back does not extend the limit.
   return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
 }
 
-async function inTime<T>(
+async function withinLimit<T>(
   { timeoutSeconds }: RunFollow,
   leftMs: number | null,
   outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
-  goesOn: () => Promise<boolean>,
+  isRunning: () => Promise<boolean>,
 ): Promise<T> {
   if (leftMs === null) return work(outer)
   try {
     return await withTimeout(leftMs, outer, work)
   } catch (error) {
     if (outer.aborted || codeOf(error) !== 'timeout') throw error
-    if (!(await goesOn())) return work(outer)
+    if (!(await isRunning())) return work(outer)
     throw new Failure(
       'timeout',
       `took longer than its limit of ${duration(timeoutSeconds * 1000)} (timeout_seconds)`,
@@ -71,7 +71,7 @@ async function inTime<T>(
 }
 
 /** The error message of a failed run; null if it did not fail. */
-async function troubleOf(
+async function describeFailure(
   ports: JobRunPorts,
   { command }: RunFollow,
   exit: InstanceState,
@@ -79,9 +79,9 @@ async function troubleOf(
 ) {
   if (exit.exitCode === 0) return null
   const { engine } = ports
-  if (await retryWhileEngineAway(ports, signal, () => hadNoShell(ports, exit))) return noShell
+  if (await retryWhileEngineUnavailable(ports, signal, () => hadNoShell(ports, exit))) return noShell
   const words = explainExit(exit, { command })
-  const isRestarted = await retryWhileEngineAway(ports, signal, () => wasEngineRestarted(engine, exit))
+  const isRestarted = await retryWhileEngineUnavailable(ports, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
     ? `${words}: the Docker engine was restarted`
     : words

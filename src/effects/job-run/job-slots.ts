@@ -8,9 +8,9 @@ export interface JobSlots {
    * run waits, `onWait` gets the number of runs that have a slot, or null if it waits for another run
    * of its service.
    */
-  take(run: SlotRun, signal: AbortSignal, onWait: (running: number | null) => void): Promise<void>
+  acquire(run: SlotRun, signal: AbortSignal, onWait: (running: number | null) => void): Promise<void>
   /** For a run that continues after a restart: it has a slot regardless of the limit. */
-  hold(run: SlotRun): void
+  reserve(run: SlotRun): void
   /** Releases the slot, if the run has one. */
   release(id: string): void
 }
@@ -33,7 +33,7 @@ export function createJobSlots(count: number): JobSlots {
     !isOwn || ![...holders.values()].some((holder) => holder.isOwn && holder.serviceId === serviceId)
   const mayBegin = (run: SlotRun) => holders.size < count && isAlone(run)
 
-  function giveOut(): void {
+  function assignFreeSlots(): void {
     for (;;) {
       const next = nextOf([...waiting].filter(mayBegin), [...holders.values()])
       if (!next) return
@@ -44,10 +44,10 @@ export function createJobSlots(count: number): JobSlots {
   }
 
   return {
-    async take(run, signal, onWait) {
+    async acquire(run, signal, onWait) {
       signal.throwIfAborted()
       if (holders.has(run.id)) return
-      if (mayBegin(run)) return this.hold(run)
+      if (mayBegin(run)) return this.reserve(run)
       onWait(holders.size < count ? null : holders.size)
       await new Promise<void>((resolve, reject) => {
         const onAbort = () => {
@@ -63,9 +63,9 @@ export function createJobSlots(count: number): JobSlots {
         signal.addEventListener('abort', onAbort)
       })
     },
-    hold: ({ id, serviceId, isOwn }) => void holders.set(id, { id, serviceId, isOwn }),
+    reserve: ({ id, serviceId, isOwn }) => void holders.set(id, { id, serviceId, isOwn }),
     release(id) {
-      if (holders.delete(id)) giveOut()
+      if (holders.delete(id)) assignFreeSlots()
     },
   }
 }

@@ -11,8 +11,8 @@ export async function logOnce(
   line: string,
   about?: ActorLine,
 ): Promise<void> {
-  if ((await lastSaid(ports, id)) === line) return
-  openActorLog(ports, 'job', id).say(line, about)
+  if ((await lastLogged(ports, id)) === line) return
+  openActorLog(ports, 'job', id).info(line, about)
   await ports.storage.logs.flush(id)
 }
 
@@ -25,7 +25,7 @@ export async function linesBeforeCommand(
   return new Set((await logs.tail(id, 100)).map(({ line }) => line))
 }
 
-async function lastSaid(
+async function lastLogged(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<string | null> {

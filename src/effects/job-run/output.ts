@@ -7,7 +7,7 @@ import { openActorLog } from '../logs/actor-log.ts'
 import { openCollectedLog } from '../logs/collected-log.ts'
 import type { JobRunPorts } from './ports.ts'
 
-const tryAgainMs = 500
+const retryPauseMs = 500
 
 /** Copies until the run has ended. Failed reads are retried, a last time after the end. */
 export async function copyOutput(
@@ -21,25 +21,25 @@ export async function copyOutput(
   await logs.flush(id)
   const log = await openCollectedLog(logs, id)
   const writer = { deployId: id, index: 0 }
-  const place = log.place(writer)
-  for (let isLast = false, isTold = false; ; isTold = true) {
+  const cursor = log.cursor(writer)
+  for (let isLast = false, isReported = false; ; isReported = true) {
     try {
-      const lines = ports.instances.follow(name, place, signal)
-      for await (const line of lines) await log.keep(writer, line, signal)
+      const lines = ports.instances.follow(name, cursor, signal)
+      for await (const line of lines) await log.append(writer, line, signal)
       break
     } catch (error) {
       if (codeOf(error) !== 'docker_error') throw error
-      if (!isTold) openActorLog(ports, 'job', id).say(`its output cannot be read: ${messageOf(error)}`)
+      if (!isReported) openActorLog(ports, 'job', id).info(`its output cannot be read: ${messageOf(error)}`)
       if (isLast) break
-      await sleep(tryAgainMs, signal)
-      isLast = !(await goesOn(ports, name))
+      await sleep(retryPauseMs, signal)
+      isLast = !(await isStillRunning(ports, name))
     }
   }
   signal.throwIfAborted()
   await logs.flush(id)
 }
 
-async function goesOn({ instances }: JobRunPorts, name: string): Promise<boolean> {
+async function isStillRunning({ instances }: JobRunPorts, name: string): Promise<boolean> {
   const found = await instances.inspect(name)
   return found !== null && !isEnded(found)
 }

@@ -11,11 +11,11 @@ export function* ownRuns(actors: Actors, serviceId: string, before?: string): It
   for (const { id } of actors.active('job-run', serviceId)) {
     if (before !== undefined && id >= before) return
     const record = actors.record<'job-run'>(id)
-    if (record && record.overlap !== null && mayRun(record)) yield record
+    if (record && record.overlap !== null && isUnfinished(record)) yield record
   }
 }
 
 /** A run whose command has ended only waits for its cleanup. */
-function mayRun({ status }: JobRunRecord): boolean {
+function isUnfinished({ status }: JobRunRecord): boolean {
   return status !== 'succeeded' && status !== 'failed'
 }

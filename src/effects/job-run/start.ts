@@ -10,17 +10,19 @@ import { requireRelease } from '../deploy/release.ts'
 import { withDefaults } from '../deploy/start/environment.ts'
 import { ensureDisk, instanceSpec } from '../deploy/start/instances.ts'
 import { isoNow } from '../iso-now.ts'
-import { takeAddress } from '../isolation/isolation.ts'
-import { retryWhileEngineAway } from '../waiting.ts'
-import { whileWanted } from './cancel-with-service.ts'
+import { allocateAddress } from '../isolation/isolation.ts'
+import { retryWhileEngineUnavailable } from '../waiting.ts'
+import { cancelWithService } from './cancel-with-service.ts'
 import { logOnce } from './log-once.ts'
 import type { JobRunPorts } from './ports.ts'
 
 export function startRun(ports: JobRunPorts) {
   return (input: RunStart, outer: AbortSignal) =>
-    whileWanted(ports, input.serviceId, outer, async (signal) => {
-      ports.jobSlots.hold(input)
-      const { startedAt } = await retryWhileEngineAway(ports, signal, () => begin(ports, input, signal))
+    cancelWithService(ports, input.serviceId, outer, async (signal) => {
+      ports.jobSlots.reserve(input)
+      const { startedAt } = await retryWhileEngineUnavailable(ports, signal, () =>
+        begin(ports, input, signal),
+      )
       return { at: isoNow(), startedAt: startedAt ?? isoNow() }
     })
 }
@@ -58,7 +60,7 @@ async function specOf(
   signal: AbortSignal,
 ): Promise<InstanceSpec> {
   const network = await ports.engineReady(signal)
-  const address = await takeAddress(ports, id, 0, network)
+  const address = await allocateAddress(ports, id, 0, network)
   const release = requireRelease(ports, deployId)
   const place = { id, image, index: 0, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(ports, service, release, place)

@@ -12,12 +12,12 @@ import type { JobRunPorts } from './ports.ts'
 
 const graceSeconds = 10
 /** The limit for removing the container. Canceling a run with a lot of output does not wait for all of it. */
-const wholeMs = 11_500
-const leastForWordsMs = 1500
+const removalTimeoutMs = 11_500
+const minReadMs = 1500
 
 export function stopRun(ports: JobRunPorts) {
   return async (input: RunSlot, signal: AbortSignal): Promise<EndedRun> => {
-    ports.jobSlots.hold(input)
+    ports.jobSlots.reserve(input)
     const beganAt = performance.now()
     let ended: InstanceState | null = null
     await retryUntilCleanedUp(ports, input.id, signal, async () => {
@@ -26,8 +26,8 @@ export function stopRun(ports: JobRunPorts) {
         ended = await ports.instances.inspect(name)
         // A container that never ran has no output.
         if (!ended || ended.state === 'created') continue
-        const leftMs = wholeMs - (performance.now() - beganAt)
-        await readLastWords(ports, input.id, name, Math.max(leastForWordsMs, leftMs), signal)
+        const leftMs = removalTimeoutMs - (performance.now() - beganAt)
+        await readRemainingOutput(ports, input.id, name, Math.max(minReadMs, leftMs), signal)
       }
     })
     const { exitCode = null, startedAt = null, finishedAt = null } = (ended as InstanceState | null) ?? {}
@@ -35,7 +35,7 @@ export function stopRun(ports: JobRunPorts) {
   }
 }
 
-async function readLastWords(
+async function readRemainingOutput(
   ports: JobRunPorts,
   id: string,
   name: string,
@@ -47,6 +47,6 @@ async function readLastWords(
   } catch (error) {
     outer.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error
-    openActorLog(ports, 'job', id).say('it wrote more, which took too long to read')
+    openActorLog(ports, 'job', id).info('it wrote more, which took too long to read')
   }
 }

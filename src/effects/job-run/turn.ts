@@ -7,7 +7,7 @@ import { requireRelease } from '../deploy/release.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
-import { whileWanted } from './cancel-with-service.ts'
+import { cancelWithService } from './cancel-with-service.ts'
 import { linesBeforeCommand } from './log-once.ts'
 import { ownRuns } from './overlapping-runs.ts'
 import type { JobRunPorts } from './ports.ts'
@@ -16,17 +16,17 @@ type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
 
 export function awaitTurn(ports: JobRunPorts) {
   return (input: TurnInput, outer: AbortSignal) =>
-    whileWanted(ports, input.serviceId, outer, async (signal) => {
+    cancelWithService(ports, input.serviceId, outer, async (signal) => {
       const log = openActorLog(ports, 'job', input.id)
       // Also, so that runs which continue after a restart of the daemon get their slots back first.
-      await waitForEngine(ports, signal, log.say)
-      const isTold = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
-      await ports.jobSlots.take(input, signal, (running) => {
+      await waitForEngine(ports, signal, log.info)
+      const hasLogged = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
+      await ports.jobSlots.acquire(input, signal, (running) => {
         if (running !== null) {
-          log.say(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
-        } else if (!isTold) log.say('waiting for another run of this service to end')
+          log.info(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
+        } else if (!hasLogged) log.info('waiting for another run of this service to end')
       })
-      return { at: isoNow(), ...whatIsLive(ports, input) }
+      return { at: isoNow(), ...findLiveVersion(ports, input) }
     })
 }
 
@@ -46,16 +46,16 @@ async function waitForOthers(
   if (overlap === 'replace') {
     for (const other of before()) await replace(ports, other.id, id)
   }
-  const said = await linesBeforeCommand(ports, id)
+  const logged = await linesBeforeCommand(ports, id)
   await untilCommitted(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true
-    const words = `waiting for ${ahead.id} of this service to end`
-    if (!said.has(words)) log.say(words)
-    said.add(words)
+    const line = `waiting for ${ahead.id} of this service to end`
+    if (!logged.has(line)) log.info(line)
+    logged.add(line)
     return null
   })
-  return said.size > 0
+  return logged.size > 0
 }
 
 async function replace(ports: JobRunPorts, otherId: string, id: string): Promise<void> {
@@ -63,7 +63,7 @@ async function replace(ports: JobRunPorts, otherId: string, id: string): Promise
 }
 
 /** Frozen from here on: what goes live later is not its business. */
-function whatIsLive(ports: JobRunPorts, { serviceId, command }: TurnInput) {
+function findLiveVersion(ports: JobRunPorts, { serviceId, command }: TurnInput) {
   const { services, actors } = ports.storage
   const deployId = services.get(serviceId)?.live_deploy_id
   const image = deployId ? actors.record(deployId)?.image : null

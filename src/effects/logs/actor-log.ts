@@ -14,7 +14,7 @@ export interface ActorLine extends LogAbout {
 }
 
 export interface ActorLog {
-  say(line: string, about?: ActorLine): void
+  info(line: string, about?: ActorLine): void
   write(stream: LogStream, line: string): void
   /** A line of a build. */
   build(stream: LogStream, line: string, step: BuildStep | null): void
@@ -28,20 +28,20 @@ export type ActorLogPorts = Pick<SharedPorts, 'logger' | 'storage'>
 export function openActorLog(ports: ActorLogPorts, noun: 'deploy' | 'job', id: string): ActorLog {
   const { logs } = ports.storage
   return {
-    say: (line, about) => logs.append(id, 'system', line, undefined, about),
+    info: (line, about) => logs.append(id, 'system', line, undefined, about),
     write: (stream, line) => logs.append(id, stream, line),
     build: (stream, line, step) => logs.append(id, stream, line, undefined, step ? { step } : undefined),
     async close(lastLine) {
       if (logs.isEnded(id)) return
       logs.append(id, 'system', lastLine, undefined, { mark: 'outcome' })
       await logs.end(id)
-      tellOutcome(ports, noun, id, lastLine)
+      logOutcome(ports, noun, id, lastLine)
     },
   }
 }
 
 /** Logs the outcome for readers of the daemon's own log, because requests alone do not show their results. */
-function tellOutcome(
+function logOutcome(
   { storage, logger }: ActorLogPorts,
   noun: 'deploy' | 'job',
   id: string,

@@ -13,9 +13,9 @@ export interface LogWriter {
 }
 
 export interface CollectedLog {
-  place(writer: LogWriter): LogCursor
+  cursor(writer: LogWriter): LogCursor
   /** Stores a line. Resolves at once, but waits while the disk takes no more. */
-  keep(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
+  append(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
   /** Forgets the places of all others: their containers are gone. */
   retain(writers: LogWriter[]): void
   /** Writes the note, unless it is unchanged. */
@@ -29,49 +29,49 @@ interface Note {
 
 /** So many lines are read again at the start, at most. */
 const linesBetweenNotes = 4000
-const waitingLimitBytes = 1024 * 1024
+const maxPendingBytes = 1024 * 1024
 const fullDiskPauseMs = 500
 const wholeMilliseconds = '2000-01-01T00:00:00.000'.length
 
 /** Opens the log of a service and finds out how far the containers were read. */
 export async function openCollectedLog(logs: Logs, serviceId: string): Promise<CollectedLog> {
-  const places = await readPlaces(logs, serviceId)
+  const cursors = await readCursors(logs, serviceId)
   let unsavedLines = 0
 
-  function place(writer: LogWriter): LogCursor {
-    const found = places.get(keyOf(writer)) ?? createLogCursor()
-    places.set(keyOf(writer), found)
+  function cursor(writer: LogWriter): LogCursor {
+    const found = cursors.get(keyOf(writer)) ?? createLogCursor()
+    cursors.set(keyOf(writer), found)
     return found
   }
 
   async function save(): Promise<void> {
     if (unsavedLines === 0) return
     unsavedLines = 0
-    const known = [...places].map(([key, { times }]) => [key, times()])
+    const known = [...cursors].map(([key, { times }]) => [key, times()])
     // Lines that are not written yet come after the note, and count twice: in the note and as lines.
     const note: Note = { upTo: logs.head(serviceId), places: Object.fromEntries(known) }
     await logs.writeNote(serviceId, JSON.stringify(note))
   }
 
   return {
-    place,
-    async keep(writer, line, signal) {
+    cursor,
+    async append(writer, line, signal) {
       const { ts, ...said } = toLogLine(line)
       logs.append(serviceId, said.stream, said.line, ts, aboutOf(writer, line))
       unsavedLines += 1
       if (unsavedLines >= linesBetweenNotes) await save()
-      if (logs.waitingBytes(serviceId) > waitingLimitBytes) await untilWritten(logs, serviceId, signal)
+      if (logs.waitingBytes(serviceId) > maxPendingBytes) await waitForRoom(logs, serviceId, signal)
     },
     retain(writers) {
       const kept = new Set(writers.map(keyOf))
-      for (const key of places.keys()) if (!kept.has(key)) places.delete(key)
+      for (const key of cursors.keys()) if (!kept.has(key)) cursors.delete(key)
     },
     save,
   }
 }
 
 /** The places as the note has them, brought up to what was stored since. */
-async function readPlaces(logs: Logs, serviceId: string): Promise<Map<string, LogCursor>> {
+async function readCursors(logs: Logs, serviceId: string): Promise<Map<string, LogCursor>> {
   const head = logs.head(serviceId)
   const note = parseNote(await logs.readNote(serviceId)) ?? {
     upTo: Math.max(0, head - linesBetweenNotes),
@@ -119,10 +119,10 @@ function parseNote(text: string | null): Note | null {
 }
 
 /** Without this wait, a fast reader would fill the memory. Docker keeps what has not been read. */
-async function untilWritten(logs: Logs, serviceId: string, signal: AbortSignal): Promise<void> {
+async function waitForRoom(logs: Logs, serviceId: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     await logs.flush(serviceId)
-    if (logs.waitingBytes(serviceId) <= waitingLimitBytes || signal.aborted) return
+    if (logs.waitingBytes(serviceId) <= maxPendingBytes || signal.aborted) return
     await sleep(fullDiskPauseMs, signal).catch(() => {})
   }
 }

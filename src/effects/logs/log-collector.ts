@@ -21,8 +21,8 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'> {
 
 /** The log of one container. A container without a reading was never read. */
 type Reading = { instance: InstanceSummary } & (
-  | /** Lines are being read until the run ends or `leaving` aborts. `done` never rejects. */
-  { mode: 'open'; done: Promise<void>; leaving: AbortController }
+  | /** Lines are being read until the run ends or `controller` aborts. `done` never rejects. */
+  { mode: 'open'; done: Promise<void>; controller: AbortController }
   /** The run that began at `startedAt` was read to its end. */
   | { mode: 'ended'; startedAt: string }
   /** Reading failed or was aborted. It continues at the next look. */
@@ -31,11 +31,11 @@ type Reading = { instance: InstanceSummary } & (
 type OpenReading = Extract<Reading, { mode: 'open' }>
 
 /** A start of an instance wakes the loop; this interval catches missed events. */
-const lookAgainMs = 10_000
-const drainMs = 5_000
+const pollIntervalMs = 10_000
+const drainTimeoutMs = 5_000
 /** An engine that hangs does not keep the daemon from stopping. */
-const stopMs = 2_000
-const saveAfterMs = 10 * 60_000
+const stopTimeoutMs = 2_000
+const saveIntervalMs = 10 * 60_000
 
 const interrupted = { mode: 'interrupted' } as const
 
@@ -47,9 +47,9 @@ export class LogCollector {
   readonly #readings = new Map<string, Reading>()
   /** By service. */
   readonly #logs = new Map<string, Promise<CollectedLog>>()
-  #seenBefore: InstanceSummary[] = []
+  #lastListed: InstanceSummary[] = []
   #wake = () => {}
-  #looking: Promise<void> | null = null
+  #loop: Promise<void> | null = null
   #savedAt = Date.now()
 
   constructor(ports: Parts) {
@@ -61,7 +61,7 @@ export class LogCollector {
 
   /** Reads until `stop`. Needs an engine whose objects belong to this server. */
   start(): void {
-    this.#looking ??= this.#lookOn()
+    this.#loop ??= this.#run()
   }
 
   /** Resolves when what a stopped container wrote is stored; after 5 s in any case. */
@@ -69,7 +69,7 @@ export class LogCollector {
     // A container whose output cannot be read must still be removed in the end.
     await settleWithin(
       this.#readToEnd(name).catch(() => undefined),
-      drainMs,
+      drainTimeoutMs,
       undefined,
     )
   }
@@ -85,29 +85,29 @@ export class LogCollector {
     this.#unsubscribe()
     this.#stopping.abort()
     const open = this.#openReadings()
-    for (const { leaving } of open) leaving.abort()
-    await settleWithin(Promise.all([this.#looking, ...open.map(({ done }) => done)]), stopMs, undefined)
+    for (const { controller } of open) controller.abort()
+    await settleWithin(Promise.all([this.#loop, ...open.map(({ done }) => done)]), stopTimeoutMs, undefined)
     await this.#saveAll().catch((error: unknown) => this.#warn('how far logs were read is not noted', error))
   }
 
-  async #lookOn(): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const waited = waitForWake((listener) => (this.#wake = listener), lookAgainMs, signal)
+      const waited = waitForWake((listener) => (this.#wake = listener), pollIntervalMs, signal)
       const woken = waited.catch(() => undefined)
-      await this.#look().catch((error: unknown) => this.#warn('the logs to read are not known', error))
+      await this.#poll().catch((error: unknown) => this.#warn('the logs to read are not known', error))
       await woken
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { engine, owner } = this.#ports
     const instances = (await summarizeInstances(engine, owner, this.#stopping.signal)).filter(
       ({ serviceId }) => serviceId !== '',
     )
     for (const instance of instances) if (await this.#isUnread(instance)) this.#read(instance)
-    await this.#forgetGone(instances)
-    if (Date.now() - this.#savedAt > saveAfterMs) await this.#saveAll()
+    await this.#forgetRemoved(instances)
+    if (Date.now() - this.#savedAt > saveIntervalMs) await this.#saveAll()
   }
 
   /** An instance that is down may have run and ended since it was read: compare when its run began. */
@@ -122,9 +122,9 @@ export class LogCollector {
   #read(instance: InstanceSummary): OpenReading {
     const known = this.#readings.get(instance.containerId)
     if (known?.mode === 'open') return known
-    const leaving = new AbortController()
-    if (this.#stopping.signal.aborted) leaving.abort()
-    const done = this.#follow(instance, leaving.signal)
+    const controller = new AbortController()
+    if (this.#stopping.signal.aborted) controller.abort()
+    const done = this.#follow(instance, controller.signal)
       .catch((error: unknown) => {
         this.#warn(`what ${instance.name} writes cannot be read`, error)
         return null
@@ -133,7 +133,7 @@ export class LogCollector {
         const end = startedAt === null ? interrupted : ({ mode: 'ended', startedAt } as const)
         this.#readings.set(instance.containerId, { instance, ...end })
       })
-    const reading: OpenReading = { instance, mode: 'open', done, leaving }
+    const reading: OpenReading = { instance, mode: 'open', done, controller }
     this.#readings.set(instance.containerId, reading)
     return reading
   }
@@ -141,9 +141,9 @@ export class LogCollector {
   /** Returns when the run began that was read to its end; null when its end is not known. */
   async #follow(instance: InstanceSummary, signal: AbortSignal): Promise<string | null> {
     const log = await this.#logOf(instance.serviceId)
-    const place = log.place(instance)
-    for await (const line of this.#ports.instances.follow(instance.containerId, place, signal)) {
-      await log.keep(instance, line, signal)
+    const cursor = log.cursor(instance)
+    for await (const line of this.#ports.instances.follow(instance.containerId, cursor, signal)) {
+      await log.append(instance, line, signal)
     }
     return signal.aborted ? null : this.#runOf(instance)
   }
@@ -184,15 +184,15 @@ export class LogCollector {
    * Forgets a container after it was missing twice: a container that was created during the listing is on the
    * next list.
    */
-  async #forgetGone(instances: InstanceSummary[]): Promise<void> {
+  async #forgetRemoved(instances: InstanceSummary[]): Promise<void> {
     const open = this.#openReadings().map(({ instance }) => instance)
-    const kept = [...instances, ...this.#seenBefore, ...open]
-    this.#seenBefore = instances
-    const ids = new Set(kept.map(({ containerId }) => containerId))
+    const present = [...instances, ...this.#lastListed, ...open]
+    this.#lastListed = instances
+    const ids = new Set(present.map(({ containerId }) => containerId))
     for (const id of this.#readings.keys()) if (!ids.has(id)) this.#readings.delete(id)
     for (const [serviceId, opening] of this.#logs) {
       const log = await opening
-      log.retain(kept.filter((instance) => instance.serviceId === serviceId))
+      log.retain(present.filter((instance) => instance.serviceId === serviceId))
     }
   }
 

@@ -2,13 +2,13 @@
 // transaction. The existing databases are the only record of the progress.
 import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'
-import { readPieces, tellProgress } from '../backup/file.ts'
-import { complaintOf, runTool } from '../backup/tool.ts'
+import { createProgressReporter, readChunks } from '../backup/file.ts'
+import { findToolError, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
 import type { RestorePorts } from './ports.ts'
 import { formatOfFile } from './sql-file.ts'
 import { loadSql } from './sql-load.ts'
-import { ask, type Restorer } from './work.ts'
+import { type Restorer, runCommand } from './work.ts'
 
 const switchAttempts = 40
 const switchPauseMs = 250
@@ -30,9 +30,14 @@ export const postgresRestorer: Restorer = {
       argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
       env: { PGPASSWORD: password },
     }
-    const input = readPieces(work.path, tellProgress(ports, work.id, work.sizeBytes), signal)
-    const outcome = await runTool(ports, datastore, { id: work.id, command, isBeside: true, input }, signal)
-    const complaint = complaintOf(outcome, datastore)
+    const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
+    const outcome = await runTool(
+      ports,
+      datastore,
+      { id: work.id, command, sharesNetwork: true, input },
+      signal,
+    )
+    const complaint = findToolError(outcome, datastore)
     if (complaint !== null) throw new Failure('restore_failed', complaint)
   },
 
@@ -48,7 +53,7 @@ export const postgresRestorer: Restorer = {
       if (!databases.has(name)) return
       try {
         const closing = `alter database "${serving}" allow_connections false`
-        return await sql(ports, datastore, [closing, leave(serving), swap], signal)
+        return await sql(ports, datastore, [closing, terminateConnections(serving), swap], signal)
       } catch (error) {
         signal.throwIfAborted()
         // A client was about to connect, or a vacuum was running.
@@ -74,11 +79,11 @@ async function drop(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await sql(ports, datastore, [leave(name), `drop database if exists "${name}"`], signal)
+  await sql(ports, datastore, [terminateConnections(name), `drop database if exists "${name}"`], signal)
 }
 
 /** Ends all connections to the database. */
-function leave(database: string): string {
+function terminateConnections(database: string): string {
   return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
 }
 
@@ -120,6 +125,6 @@ function query(
     '-d',
     'template1',
   ]
-  const words = statements.flatMap((statement) => ['-c', statement])
-  return ask(ports, datastore, { argv: [...argv, ...words], env: { PGPASSWORD: password } }, signal)
+  const commands = statements.flatMap((statement) => ['-c', statement])
+  return runCommand(ports, datastore, { argv: [...argv, ...commands], env: { PGPASSWORD: password } }, signal)
 }

@@ -4,14 +4,14 @@
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
-import { readPieces, tellProgress } from '../backup/file.ts'
-import { complaintOf, runTool } from '../backup/tool.ts'
+import { createProgressReporter, readChunks } from '../backup/file.ts'
+import { findToolError, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
 import type { RestorePorts } from './ports.ts'
-import { ask, isPassing, type Restorer, type RestoreWork } from './work.ts'
+import { isTransient, type Restorer, type RestoreWork, runCommand } from './work.ts'
 
 const sourcePort = 16_379
-const lookEveryMs = 100
+const pollIntervalMs = 100
 
 /** Loads the given file, serves it to one replica, and ends with its container. */
 const sourceScript = `cat > /tmp/dump.rdb
@@ -28,7 +28,7 @@ repl-diskless-sync-delay 0
 END`
 
 /** In the data themselves, so that it comes with all of them, or not. */
-const markOf = ({ id }: { id: string }) => `berth:restored:${id}`
+const markerKey = ({ id }: { id: string }) => `berth:restored:${id}`
 
 export const redisRestorer: Restorer = {
   async load(ports, datastore, work, signal) {
@@ -46,18 +46,18 @@ export const redisRestorer: Restorer = {
   async switchOver(ports, datastore, work, signal) {
     if (await hasSwitched(ports, datastore, work, signal)) return
     await withSource(ports, datastore, work, signal, async (requireSource) => {
-      await say(ports, datastore, sourcePort, ['set', markOf(work), '1'], signal)
-      await say(ports, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
+      await runRedisCommand(ports, datastore, sourcePort, ['set', markerKey(work), '1'], signal)
+      await runRedisCommand(ports, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
       while (!(await isCaughtUp(ports, datastore, signal))) {
         requireSource()
-        await sleep(lookEveryMs, signal)
+        await sleep(pollIntervalMs, signal)
       }
-      await say(ports, datastore, null, ['replicaof', 'no', 'one'], signal)
+      await runRedisCommand(ports, datastore, null, ['replicaof', 'no', 'one'], signal)
     })
   },
 
   async tidy(ports, datastore, work, signal) {
-    await say(ports, datastore, null, ['del', markOf(work)], signal)
+    await runRedisCommand(ports, datastore, null, ['del', markerKey(work)], signal)
   },
 
   async undo(ports, datastore, _work, signal) {
@@ -91,7 +91,9 @@ async function hasSwitched(
   signal: AbortSignal,
 ) {
   const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
-  return !isReplica && (await say(ports, datastore, null, ['exists', markOf(work)], signal)) === '1'
+  return (
+    !isReplica && (await runRedisCommand(ports, datastore, null, ['exists', markerKey(work)], signal)) === '1'
+  )
 }
 
 /** Runs a function while the second server serves the data; `requireSource` checks that server. */
@@ -100,17 +102,22 @@ async function withSource(
   datastore: Datastore,
   work: RestoreWork,
   signal: AbortSignal,
-  act: (requireSource: () => void) => Promise<void>,
+  load: (requireSource: () => void) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController()
   const either = AbortSignal.any([signal, ending.signal])
   const { password } = datastore.credentials
   const command = { argv: ['sh', '-c', sourceScript], env: { REDISCLI_AUTH: password } }
-  const input = readPieces(work.path, tellProgress(ports, work.id, work.sizeBytes), signal)
+  const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
   let early: string | null = null
-  const running = runTool(ports, datastore, { id: work.id, command, isBeside: true, input }, either).then(
+  const running = runTool(
+    ports,
+    datastore,
+    { id: work.id, command, sharesNetwork: true, input },
+    either,
+  ).then(
     (outcome) => {
-      early = complaintOf(outcome, datastore) ?? 'it ended by itself'
+      early = findToolError(outcome, datastore) ?? 'it ended by itself'
     },
     (error: unknown) => {
       if (!either.aborted) early = error instanceof Error ? error.message : String(error)
@@ -120,15 +127,15 @@ async function withSource(
     if (early !== null) throw new Failure('restore_failed', `the data cannot be loaded: ${early}`)
   }
   try {
-    await untilLoaded(ports, datastore, requireSource, signal)
-    await act(requireSource)
+    await waitUntilLoaded(ports, datastore, requireSource, signal)
+    await load(requireSource)
   } finally {
     ending.abort(new Failure('canceled', 'it is needed no more'))
     await running
   }
 }
 
-async function untilLoaded(
+async function waitUntilLoaded(
   ports: RestorePorts,
   datastore: Datastore,
   requireSource: () => void,
@@ -136,12 +143,14 @@ async function untilLoaded(
 ) {
   for (;;) {
     requireSource()
-    const answer = await say(ports, datastore, sourcePort, ['ping'], signal).catch((error: unknown) => {
-      if (isPassing(error)) throw error
-      return ''
-    })
+    const answer = await runRedisCommand(ports, datastore, sourcePort, ['ping'], signal).catch(
+      (error: unknown) => {
+        if (isTransient(error)) throw error
+        return ''
+      },
+    )
     if (answer === 'PONG') return
-    await sleep(lookEveryMs, signal)
+    await sleep(pollIntervalMs, signal)
   }
 }
 
@@ -152,7 +161,7 @@ function info(
   section: string,
   signal: AbortSignal,
 ) {
-  return say(ports, datastore, port, ['info', section], signal)
+  return runRedisCommand(ports, datastore, port, ['info', section], signal)
 }
 
 function numberIn(text: string, field: string): number {
@@ -160,17 +169,17 @@ function numberIn(text: string, field: string): number {
 }
 
 /** Throws `restore_failed` for an answer that is an error. */
-function say(
+function runRedisCommand(
   ports: RestorePorts,
   datastore: Datastore,
   port: number | null,
-  words: string[],
+  args: string[],
   signal: AbortSignal,
 ): Promise<string> {
-  const place = ['-h', '127.0.0.1', ...(port === null ? [] : ['-p', String(port)])]
+  const connection = ['-h', '127.0.0.1', ...(port === null ? [] : ['-p', String(port)])]
   const command = {
-    argv: ['redis-cli', '-e', ...place, ...words],
+    argv: ['redis-cli', '-e', ...connection, ...args],
     env: { REDISCLI_AUTH: datastore.credentials.password },
   }
-  return ask(ports, datastore, command, signal)
+  return runCommand(ports, datastore, command, signal)
 }

@@ -5,17 +5,17 @@ import type { machine, RestoreSlot } from '../../../machines/restore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { proveFile, untilServing } from '../backup/dump.ts'
+import { verifyFile, waitUntilServing } from '../backup/dump.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
-import { whileRoomInDocker } from '../disk/disk.ts'
+import { guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
-import { retryUntilCleanedUp, retryWhileEngineAway } from '../waiting.ts'
+import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import type { RestorePorts } from './ports.ts'
 import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
 import { formatOfFile } from './sql-file.ts'
-import { proveSql } from './sql-load.ts'
-import { isGone, isPassing, type Restorer, untilReached, workOf } from './work.ts'
+import { checkSql } from './sql-load.ts'
+import { isGone, isTransient, type Restorer, retryUntilDone, workOf } from './work.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
 const attempts = 5
@@ -28,20 +28,20 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
       const datastore = findDatastore(ports, input.datastoreId)
       const { path } = workOf(ports, input)
       if (datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive')
-        await proveSql(ports, workOf(ports, input), signal)
+        await checkSql(ports, workOf(ports, input), signal)
       else
-        await retryWhileEngineAway(ports, signal, () =>
-          proveFile(ports, datastore, { id: input.id, path }, signal),
+        await retryWhileEngineUnavailable(ports, signal, () =>
+          verifyFile(ports, datastore, { id: input.id, path }, signal),
         )
       return { at: isoNow() }
     },
 
     async loadData(input, signal) {
       const load = (datastore: Datastore) =>
-        whileRoomInDocker(ports, 'a restore', signal, (bound) =>
+        guardDockerDisk(ports, 'a restore', signal, (bound) =>
           restorerOf(datastore).load(ports, datastore, workOf(ports, input), bound),
         )
-      await severalTimes(ports, input, signal, load, isPassing)
+      await withRetries(ports, input, signal, load, isTransient)
       return { at: isoNow() }
     },
 
@@ -49,21 +49,21 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
       const switchOver = (datastore: Datastore) =>
         restorerOf(datastore).switchOver(ports, datastore, workOf(ports, input), signal)
       // Whatever stopped it in the middle, the next attempt sees how far it got.
-      await severalTimes(ports, input, signal, switchOver, () => !isGone(ports, input.datastoreId))
+      await withRetries(ports, input, signal, switchOver, () => !isGone(ports, input.datastoreId))
       return { at: isoNow() }
     },
 
-    tidyRestore: ending(ports, (datastore, input, signal) =>
+    tidyRestore: finalStep(ports, (datastore, input, signal) =>
       restorerOf(datastore).tidy(ports, datastore, input, signal),
     ),
-    undoRestore: ending(ports, (datastore, input, signal) =>
+    undoRestore: finalStep(ports, (datastore, input, signal) =>
       restorerOf(datastore).undo(ports, datastore, input, signal),
     ),
   }
 }
 
 /** A datastore or engine that becomes unavailable in the middle may be back in time. */
-async function severalTimes(
+async function withRetries(
   ports: RestorePorts,
   input: RestoreSlot,
   signal: AbortSignal,
@@ -72,8 +72,8 @@ async function severalTimes(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await retryWhileEngineAway(ports, signal, async () =>
-        work(await untilServing(ports, input.datastoreId, signal)),
+      return await retryWhileEngineUnavailable(ports, signal, async () =>
+        work(await waitUntilServing(ports, input.datastoreId, signal)),
       )
     } catch (error) {
       signal.throwIfAborted()
@@ -90,13 +90,13 @@ function asRestoreFailure(error: unknown): unknown {
 }
 
 /** What comes at the end, and has to: only a datastore that is deleted needs none of it. */
-function ending(
+function finalStep(
   ports: RestorePorts,
   work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,
 ) {
   return async (input: RestoreSlot, signal: AbortSignal) => {
     await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
-    await untilReached(ports, input, signal, (datastore) => work(datastore, input, signal))
+    await retryUntilDone(ports, input, signal, (datastore) => work(datastore, input, signal))
     if (input.backupId === null) await ports.storage.restoreFiles.remove(input.id)
     return { at: isoNow() }
   }

@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type DumpFormat, formatOf, headBytes } from '../../domain/dump-format.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { readPieces } from '../backup/file.ts'
+import { readChunks } from '../backup/file.ts'
 import { unsupported } from './sql-marks.ts'
 import { openSqlThread } from './sql-thread.ts'
 
 const gibibyte = 1024 ** 3
 /** Text compresses up to about 20 times. A much higher ratio is an attempt to fill the disk. */
-const largestRatio = 100
+const maxCompressionRatio = 100
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 export interface SqlFile {
@@ -46,7 +46,7 @@ export async function* readSql(
   const isPacked = (await formatOfFile(path)) === 'gzip'
   const lexer = openSqlThread(signal)
   try {
-    const packed = readPieces(path, tell, signal)
+    const packed = readChunks(path, tell, signal)
     for await (const piece of startOfSql(isPacked ? unpack(packed, sizeBytes) : packed)) {
       signal.throwIfAborted()
       const sql = await lexer.push(piece)
@@ -59,7 +59,7 @@ export async function* readSql(
 }
 
 async function* unpack(packed: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
-  const limitBytes = Math.max(gibibyte, sizeBytes * largestRatio)
+  const limitBytes = Math.max(gibibyte, sizeBytes * maxCompressionRatio)
   const gunzip = createGunzip()
   pipeline(packed, gunzip, () => undefined)
   let unpackedBytes = 0
@@ -83,14 +83,14 @@ async function* startOfSql(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
     else {
       head = Buffer.concat([head, piece])
       if (head.length < headBytes) continue
-      yield sqlOf(head)
+      yield requireSqlHead(head)
       head = null
     }
   }
-  if (head !== null) yield sqlOf(head)
+  if (head !== null) yield requireSqlHead(head)
 }
 
-function sqlOf(head: Buffer): Buffer {
+function requireSqlHead(head: Buffer): Buffer {
   if (knownFormat(head) !== 'sql') throw unsupported('a gzip file has to hold plain SQL: unpack it first')
   return head.subarray(0, byteOrderMark.length).equals(byteOrderMark)
     ? head.subarray(byteOrderMark.length)

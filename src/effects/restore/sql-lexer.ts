@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts'
 import { CopyData } from './sql-copy.ts'
 import { BlockComment, countLines, DollarQuote } from './sql-delimiters.ts'
 import { DumpMarks, PsqlCommand, unsupported } from './sql-marks.ts'
-import { SqlOutflow } from './sql-outflow.ts'
+import { SqlOutput } from './sql-output.ts'
 import { mayBeDropped, verdictOf } from './sql-statement.ts'
 import { isBlank, SqlWords } from './sql-words.ts'
 
@@ -30,7 +30,7 @@ export class SqlLexer {
   /** The last token is a string with escapes: a string right after it would have them too. */
   private followsEscapes = false
   private isLineStart = true
-  private readonly outflow = new SqlOutflow()
+  private readonly outflow = new SqlOutput()
   private piece: Buffer = Buffer.alloc(0)
 
   /** Returns what is passed to psql. Throws `unsupported_dump` with the line. */
@@ -160,7 +160,7 @@ export class SqlLexer {
   }
 
   private beginComment(mode: 'line comment' | 'block comment'): void {
-    this.words.takeBack()
+    this.words.undo()
     this.mode = mode
     this.comment = new BlockComment()
     this.previous = 0

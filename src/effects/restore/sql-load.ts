@@ -3,9 +3,9 @@
 // proves that it had all.
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../../errors.ts'
-import { tellProgress } from '../backup/file.ts'
-import { complaintOf, runTool } from '../backup/tool.ts'
-import { type Datastore, masked } from '../datastore/access.ts'
+import { createProgressReporter } from '../backup/file.ts'
+import { findToolError, runTool } from '../backup/tool.ts'
+import { type Datastore, maskPassword } from '../datastore/access.ts'
 import type { RestorePorts } from './ports.ts'
 import { readSql } from './sql-file.ts'
 import type { RestoreWork } from './work.ts'
@@ -19,13 +19,13 @@ then exec psql "$@" -c '\\restrict '"$BERTH_KEY" -f -
 else exec psql "$@" -f -
 fi`
 const options = ['-XAtq', '--single-transaction', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1']
-const wordsLimit = 300
+const maxMessageChars = 300
 
 /** Reads all of it. Throws `unsupported_dump` with the line. */
-export async function proveSql(ports: RestorePorts, work: RestoreWork, signal: AbortSignal): Promise<void> {
+export async function checkSql(ports: RestorePorts, work: RestoreWork, signal: AbortSignal): Promise<void> {
   try {
-    const tell = tellProgress(ports, work.id, work.sizeBytes)
-    for await (const _ of readSql(work, tell, signal));
+    const onChunk = createProgressReporter(ports, work.id, work.sizeBytes)
+    for await (const _ of readSql(work, onChunk, signal));
   } finally {
     ports.progress.clear(work.id)
   }
@@ -47,15 +47,15 @@ export async function loadSql(
   const output = async (piece: Uint8Array) => {
     last = Buffer.concat([last, piece]).subarray(-proof.length)
   }
-  const input = withProof(readSql(work, tellProgress(ports, work.id, work.sizeBytes), signal), key)
-  const run = { id: work.id, command: { argv, env }, isBeside: true, input, output }
+  const input = withProof(readSql(work, createProgressReporter(ports, work.id, work.sizeBytes), signal), key)
+  const run = { id: work.id, command: { argv, env }, sharesNetwork: true, input, output }
   const outcome = await runTool(ports, datastore, run, signal)
   const stopped = /^psql:<stdin>:(\d+): (?:ERROR|FATAL|PANIC): +(.*)$/m.exec(outcome.stderr)
   if (outcome.exitCode !== 0 && stopped) {
-    const words = masked(`line ${stopped[1]}: ${stopped[2]}`, datastore.credentials)
-    throw new Failure('restore_failed', words.slice(0, wordsLimit))
+    const message = maskPassword(`line ${stopped[1]}: ${stopped[2]}`, datastore.credentials)
+    throw new Failure('restore_failed', message.slice(0, maxMessageChars))
   }
-  const complaint = complaintOf(outcome, datastore)
+  const complaint = findToolError(outcome, datastore)
   if (complaint !== null) throw new Failure('restore_failed', complaint)
   if (!last.equals(proof)) throw new Failure('docker_unavailable', 'psql did not get all of the file')
 }

@@ -16,8 +16,8 @@ const start = `
 `
 
 /** A null piece is the end of the file. */
-type Question = Uint8Array | null
-type Answer = { sql: Uint8Array } | { failure: { code: string; message: string } }
+type Request = Uint8Array | null
+type Response = { sql: Uint8Array } | { failure: { code: string; message: string } }
 
 export interface SqlThread {
   /** Returns the text for psql. Throws `unsupported_dump` with the line. */
@@ -31,20 +31,20 @@ export interface SqlThread {
 export function openSqlThread(signal: AbortSignal): SqlThread {
   const worker = new Worker(start, { eval: true, workerData: { purpose, url, loader } })
   let ended: unknown = null
-  let settle: (answer: Answer | null) => void = () => undefined
+  let settle: (answer: Response | null) => void = () => undefined
   const end = (reason: unknown) => {
     ended ??= signal.aborted ? signal.reason : reason
     settle(null)
   }
-  worker.on('message', (answer: Answer) => settle(answer))
+  worker.on('message', (answer: Response) => settle(answer))
   worker.on('error', end).on('exit', () => end(new Error('the thread of the lexer has ended')))
   const close = async () => {
     signal.removeEventListener('abort', close)
     await worker.terminate()
   }
   signal.addEventListener('abort', close)
-  const ask = async (question: Question): Promise<Uint8Array> => {
-    const answered = new Promise<Answer | null>((resolve) => {
+  const ask = async (question: Request): Promise<Uint8Array> => {
+    const answered = new Promise<Response | null>((resolve) => {
       settle = resolve
     })
     if (ended !== null) throw ended
@@ -66,7 +66,7 @@ function failureOf({ code, message }: { code: string; message: string }): Error 
   return code === 'internal_error' ? new Error(message) : new Failure(code, message)
 }
 
-function piecesOf(lexer: SqlLexer, question: Question) {
+function piecesOf(lexer: SqlLexer, question: Request) {
   if (question) return lexer.push(Buffer.from(question.buffer))
   lexer.end()
   return []
@@ -74,13 +74,13 @@ function piecesOf(lexer: SqlLexer, question: Question) {
 
 function runThread(): void {
   const lexer = new SqlLexer()
-  parentPort!.on('message', (question: Question) => {
+  parentPort!.on('message', (question: Request) => {
     try {
       const sql = joined(piecesOf(lexer, question))
-      parentPort!.postMessage({ sql } satisfies Answer, [sql.buffer])
+      parentPort!.postMessage({ sql } satisfies Response, [sql.buffer])
     } catch (error) {
       const failure = { code: codeOf(error), message: messageOf(error) }
-      parentPort!.postMessage({ failure } satisfies Answer)
+      parentPort!.postMessage({ failure } satisfies Response)
     }
   })
 }

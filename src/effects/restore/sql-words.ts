@@ -52,7 +52,7 @@ export class SqlWords {
   }
 
   /** The first character of a comment was added as a word; the comment counts as white space. */
-  takeBack(): void {
+  undo(): void {
     if (this.depth === 0 && !this.isTooLong) this.text = this.text.slice(0, -1)
     this.add(space)
   }

@@ -5,8 +5,8 @@ import { sleep } from '../../async/sleep.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import { backupPath } from '../../domain/backup-names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { untilServing } from '../backup/dump.ts'
-import { type Datastore, masked } from '../datastore/access.ts'
+import { waitUntilServing } from '../backup/dump.ts'
+import { type Datastore, maskPassword } from '../datastore/access.ts'
 import type { RestorePorts } from './ports.ts'
 
 /** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
@@ -29,9 +29,9 @@ export interface RestoreWork {
   sizeBytes: number
 }
 
-const askMs = 10 * 60_000
+const commandTimeoutMs = 10 * 60_000
 const firstPauseMs = 250
-const longestPauseMs = 30_000
+const maxPauseMs = 30_000
 
 /** Throws `not_found` for the file of a backup that is gone. */
 export function workOf({ storage, settings }: RestorePorts, { id, backupId }: RestoreSlot): RestoreWork {
@@ -45,35 +45,39 @@ export function workOf({ storage, settings }: RestorePorts, { id, backupId }: Re
 }
 
 /** What a command inside prints. Throws `restore_failed` with its complaint. */
-export async function ask(
+export async function runCommand(
   ports: RestorePorts,
   { name, credentials }: Datastore,
   command: Command,
   signal: AbortSignal,
 ): Promise<string> {
-  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal, timeoutMs: askMs })
-  const words = masked(stderr.trim(), credentials)
-  if (exitCode !== 0) throw new Failure('restore_failed', words.split('\n').at(-1) || `exit code ${exitCode}`)
+  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, {
+    signal,
+    timeoutMs: commandTimeoutMs,
+  })
+  const errorOutput = maskPassword(stderr.trim(), credentials)
+  if (exitCode !== 0)
+    throw new Failure('restore_failed', errorOutput.split('\n').at(-1) || `exit code ${exitCode}`)
   return stdout.trim()
 }
 
 /** Repeats what may be repeated until it is done, for as long as there is a datastore to do it to. */
-export async function untilReached(
+export async function retryUntilDone(
   ports: RestorePorts,
   { id, datastoreId }: RestoreSlot,
   signal: AbortSignal,
   work: (datastore: Datastore) => Promise<void>,
 ): Promise<void> {
-  let told: string | null = null
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+  let logged: string | null = null
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     try {
-      return await work(await untilServing(ports, datastoreId, signal))
+      return await work(await waitUntilServing(ports, datastoreId, signal))
     } catch (error) {
       signal.throwIfAborted()
       if (isGone(ports, datastoreId)) return
       const reason = messageOf(error)
-      if (reason !== told) ports.logger.warn({ restore: id, reason }, 'a restore is not over yet')
-      told = reason
+      if (reason !== logged) ports.logger.warn({ restore: id, reason }, 'a restore is not over yet')
+      logged = reason
       await sleep(pauseMs, signal)
     }
   }
@@ -87,6 +91,6 @@ export function isGone({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: 
 }
 
 /** Whether the datastore was unavailable, so that a retry may succeed. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return ['docker_error', 'docker_unavailable'].includes(codeOf(error) ?? '')
 }

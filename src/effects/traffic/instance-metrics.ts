@@ -75,7 +75,7 @@ export class InstanceMetrics {
     try {
       const found = await this.#parts.sample()
       this.#addCpu(found)
-      this.#latest = { at, byService: this.#sumUp(found) }
+      this.#latest = { at, byService: this.#sum(found) }
       this.#forgetRemoved()
     } catch (error) {
       this.#parts.logger.debug({ reason: messageOf(error) }, 'the usage of instances cannot be read')
@@ -97,7 +97,7 @@ export class InstanceMetrics {
     this.#cpuOfContainers = now
   }
 
-  #sumUp(found: readonly InstanceSample[]): Map<string, ServiceUsage> {
+  #sum(found: readonly InstanceSample[]): Map<string, ServiceUsage> {
     const sums = new Map<string, ServiceUsage>()
     for (const { serviceId, deployId, usage } of found) {
       const sum = sums.get(serviceId) ?? { running: 0, memoryBytes: 0 }

@@ -108,7 +108,7 @@ class ShellSession {
     const { socket, client } = this.parts
     const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }
     void client.start(
-      { words, terminal: size },
+      { args: words, terminal: size },
       {
         wrote: (stream, bytes) => this.sendOutput(channels[stream], bytes),
         ended: (code) => {

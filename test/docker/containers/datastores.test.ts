@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type DatastoreSpec, openDatastores } from '../../../src/docker/containers/datastores.ts'
 import { claimVolume } from '../../../src/docker/containers/volumes.ts'
-import { askDatastore, type Datastore } from '../../../src/effects/datastore/access.ts'
+import { checkDatastore, type Datastore } from '../../../src/effects/datastore/access.ts'
 import { freePorts } from '../../../src/effects/datastore/host-port.ts'
 import { kinds } from '../../../src/effects/datastore/kind.ts'
 import { datastoreImages } from '../../support/datastore-images.ts'
@@ -39,7 +39,7 @@ async function start(t: TestContext) {
   }
   const made = await datastores.ensure(spec)
   const datastore = { name, kind: kinds.redis, credentials } as Datastore
-  const ask = () => askDatastore({ datastores }, datastore, signal)
+  const ask = () => checkDatastore({ datastores }, datastore, signal)
   await until('it to answer', async () => (await ask().catch(() => 'no')) === null)
   const { env = {} } = kinds.redis.healthCommand(credentials)
   const command = (...words: string[]) => datastores.run(name, { argv: ['redis-cli', ...words], env })

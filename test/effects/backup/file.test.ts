@@ -12,7 +12,13 @@ import {
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backupPath } from '../../../src/domain/backup-names.ts'
-import { createDraft, findFile, keepFile, readPieces, removeFile } from '../../../src/effects/backup/file.ts'
+import {
+  createDraft,
+  findFile,
+  publishDraft,
+  readChunks,
+  removeFile,
+} from '../../../src/effects/backup/file.ts'
 import { openBackupPorts } from '../../support/backup-ports.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { smallDisk } from '../../support/small-disk.ts'
@@ -48,7 +54,7 @@ test('it has its name only when it was kept, and is for its owner alone', async 
   assert.equal(await write('one', ' two'), 7)
   assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump.part'])
   assert.equal(await findFile(settings, place), `${path}.part`)
-  await keepFile(settings, place)
+  await publishDraft(settings, place)
 
   assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump'])
   assert.equal(readFileSync(path, 'utf8'), 'one two')
@@ -69,8 +75,8 @@ test('a crash right after it got its name is made good by doing the same again',
   renameSync(`${path}.part`, path)
 
   assert.equal(await findFile(settings, place), path)
-  await keepFile(settings, place)
-  await keepFile(settings, place)
+  await publishDraft(settings, place)
+  await publishDraft(settings, place)
 
   assert.equal(names().length, 1)
 })
@@ -81,7 +87,7 @@ test('what is gone is said to be gone, by whoever looks for it', async (t) => {
   await removeFile(settings, place)
 
   await assert.rejects(findFile(settings, place), { code: 'backup_failed', message: `${path} is gone` })
-  await assert.rejects(keepFile(settings, place), { code: 'backup_failed' })
+  await assert.rejects(publishDraft(settings, place), { code: 'backup_failed' })
 })
 
 test('removed, neither the half nor the whole is left, and the folder goes with the last one', async (t) => {
@@ -141,9 +147,9 @@ test('it is read in pieces that are all of it, until somebody gives up', async (
     told += piece.length
   }
 
-  for await (const piece of readPieces(path, tell, ending.signal)) read.push(piece)
+  for await (const piece of readChunks(path, tell, ending.signal)) read.push(piece)
 
   assert.deepEqual([told, Buffer.concat(read).subarray(-3).toString()], [200_003, 'end'])
   ending.abort(new Error('enough'))
-  await assert.rejects(readPieces(path, tell, ending.signal).next(), /enough/)
+  await assert.rejects(readChunks(path, tell, ending.signal).next(), /enough/)
 })

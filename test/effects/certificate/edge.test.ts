@@ -39,7 +39,7 @@ async function startEdge(storage: Storage) {
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     publicPorts: { check: async () => null },
-    trouble: () => 'it is away',
+    unavailableReason: () => 'it is away',
   })
   const haproxy = openHostProcess(files)
   const over = new AbortController()

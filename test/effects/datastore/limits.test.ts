@@ -2,7 +2,7 @@
 // refusal does not contain the password.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noticeOf } from '../../../src/effects/datastore/access.ts'
+import { findCappedLimit } from '../../../src/effects/datastore/access.ts'
 import { setContainerLimits } from '../../../src/effects/datastore/limits.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password, up } from '../../support/datastore-ports.ts'
@@ -28,8 +28,8 @@ test('what was set is given, or the default; more CPUs than there are is said', 
 })
 
 test('a host with one CPU is told as such', () => {
-  assert.equal(noticeOf(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is capped at 1')
-  assert.equal(noticeOf(limits(64, 1), { cpus: 1 }), null)
+  assert.equal(findCappedLimit(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is capped at 1')
+  assert.equal(findCappedLimit(limits(64, 1), { cpus: 1 }), null)
 })
 
 test('limits that are set while others are given are given after them, by whoever is at it', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { datastoreProperties } from '../../../src/domain/env-references.ts'
-import { askDatastore, findDatastore, masked } from '../../../src/effects/datastore/access.ts'
+import { checkDatastore, findDatastore, maskPassword } from '../../../src/effects/datastore/access.ts'
 import { lookUpDatastore } from '../../../src/effects/datastore/lookup.ts'
 import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
 
@@ -63,7 +63,7 @@ test('nothing stands for a stranger, an id, a deleted one, or what no datastore 
 
 test('a password is taken out of words as often as it is in them', () => {
   const credentials = { username: 'ada', password: 'a.b$&', database: null }
-  assert.equal(masked('a.b$& and axb$& and a.b$&', credentials), '*** and axb$& and ***')
+  assert.equal(maskPassword('a.b$& and axb$& and a.b$&', credentials), '*** and axb$& and ***')
 })
 
 for (const [what, outcome, told] of [
@@ -76,7 +76,7 @@ for (const [what, outcome, told] of [
   test(`a server that gives no answer is told by ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
-    assert.equal(await askDatastore(ports, findDatastore(ports, id), signal), told)
+    assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), told)
   })
 }
 
@@ -84,7 +84,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   test(`the password of a ${kind} is in the environment of the question, not its arguments`, async (t) => {
     const { ports, seen } = await openDatastorePorts(t, { kind })
 
-    assert.equal(await askDatastore(ports, findDatastore(ports, id), signal), null)
+    assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), null)
 
     const [{ argv, env } = { argv: [], env: {} }] = seen.commands
     assert.ok(!argv.join(' ').includes(password), argv.join(' '))

@@ -1,7 +1,7 @@
 // The newest two hundred deploys of a service stay on record, and older ones that something refers to.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { deploysKept, forgetOldDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
+import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
 import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../support/supervision.ts'
 
@@ -32,7 +32,7 @@ async function openShop(t: TestContext) {
   const freeze = (id: string) =>
     storage.releases.freeze(id, () => ({ settings: serviceRow(), env: [], resolved: null }))
   const fill = async () => {
-    for (let count = 0; count < deploysKept; count++) await add('deploy')
+    for (let count = 0; count < maxRetainedDeploys; count++) await add('deploy')
   }
   return { storage, add, addBuilt, freeze, fill, imageOf }
 }
@@ -45,13 +45,13 @@ test('older deploys are forgotten with record, history, release and log; the new
 
   await forgetOldDeploys(storage, owner)
 
-  equal(storage.actors.ids('deploy', 'svc-1').length, deploysKept)
+  equal(storage.actors.ids('deploy', 'svc-1').length, maxRetainedDeploys)
   for (const id of old) {
     deepEqual([storage.actors.record(id), storage.actors.history(id)], [null, []])
     equal(storage.releases.has(id), false)
   }
   const logs = await storage.logs.ids()
-  equal(logs.length, deploysKept)
+  equal(logs.length, maxRetainedDeploys)
   deepEqual(
     logs.filter((id) => old.includes(id)),
     [],

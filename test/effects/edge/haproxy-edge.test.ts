@@ -28,7 +28,7 @@ async function openEdge(t: TestContext) {
     surroundings: { dashboardHost: null },
     certificates: () => new Map(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
-    trouble: () => 'no answer',
+    unavailableReason: () => 'no answer',
   })
   /** What the driver was asked in one round. */
   const round = async () => {

@@ -5,7 +5,7 @@ import type { NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
 import type { PortOwner } from '../../../src/edge/port-check.ts'
 import {
-  addressesToAsk,
+  addressesToCheck,
   openPublicPorts,
   toProblem,
   watchPorts,
@@ -117,8 +117,8 @@ test('loopback and the host’s own addresses are asked, those of containers and
     'br-0a1b': one('172.18.0.1'),
     link: one('169.254.3.4'),
   }
-  assert.deepEqual(addressesToAsk(interfaces, true), ['127.0.0.1', '::1', '192.0.2.1', '2001:db8::1'])
-  assert.deepEqual(addressesToAsk(interfaces, false), ['127.0.0.1', '192.0.2.1'])
+  assert.deepEqual(addressesToCheck(interfaces, true), ['127.0.0.1', '::1', '192.0.2.1', '2001:db8::1'])
+  assert.deepEqual(addressesToCheck(interfaces, false), ['127.0.0.1', '192.0.2.1'])
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`eth${at}`, one(`192.0.2.${at}`)]))
-  assert.equal(addressesToAsk(many, false).length, 9)
+  assert.equal(addressesToCheck(many, false).length, 9)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployIndex } from '../../../src/docker/engine/names.ts'
-import { Isolation, takeAddress } from '../../../src/effects/isolation/isolation.ts'
+import { allocateAddress, Isolation } from '../../../src/effects/isolation/isolation.ts'
 import type { Firewall } from '../../../src/firewall/firewall.ts'
 import type { RuleSet } from '../../../src/firewall/rules.ts'
 import type { EnvVar } from '../../../storage/env.ts'
@@ -35,7 +35,7 @@ async function open(t: TestContext) {
   const ports = { storage, isolation }
   const addDatastore = (id: string, name: string) =>
     storage.commit(() => storage.datastores.insert(id, name, 'secret'))
-  const take = (id: string, index = 0) => takeAddress(ports, id, index, network)
+  const take = (id: string, index = 0) => allocateAddress(ports, id, index, network)
   return { storage, applied, kernel, isolation, addDatastore, take }
 }
 

@@ -13,7 +13,7 @@ const noWait = () => assert.fail('there was no place')
 function openHouse(slots: JobSlots) {
   const begun: string[] = []
   const ask = (id: string, serviceId: string, signal = nobody) =>
-    slots.take({ id, serviceId, isOwn: false }, signal, unheard).then(() => void begun.push(id))
+    slots.acquire({ id, serviceId, isOwn: false }, signal, unheard).then(() => void begun.push(id))
   return { begun, ask }
 }
 
@@ -21,7 +21,7 @@ test('as many as there are places run at once, and the next one is told how many
   const slots = createJobSlots(2)
   const told: (number | null)[] = []
   const take = (id: string) =>
-    slots.take({ id, serviceId: id, isOwn: false }, nobody, (count) => void told.push(count))
+    slots.acquire({ id, serviceId: id, isOwn: false }, nobody, (count) => void told.push(count))
   await Promise.all([take('a'), take('b')])
   let isBegun = false
   const third = take('c').then(() => {
@@ -68,7 +68,7 @@ test("of a service's own command one at a time has a place; other commands do no
   const told: (number | null)[] = []
   const ask = (id: string, serviceId: string, isOwn: boolean) =>
     slots
-      .take({ id, serviceId, isOwn }, nobody, (running) => void told.push(running))
+      .acquire({ id, serviceId, isOwn }, nobody, (running) => void told.push(running))
       .then(() => void begun.push(id))
   await ask('own-2', 'a', true)
   const older = ask('own-1', 'a', true)
@@ -86,12 +86,12 @@ test("of a service's own command one at a time has a place; other commands do no
 test('a run that has a place has it again when it asks, and gives back one', async () => {
   const slots = createJobSlots(1)
   const own = { id: 'a', serviceId: 'a', isOwn: false }
-  await slots.take(own, nobody, noWait)
-  await slots.take(own, nobody, noWait)
-  slots.hold(own)
+  await slots.acquire(own, nobody, noWait)
+  await slots.acquire(own, nobody, noWait)
+  slots.reserve(own)
   slots.release('a')
   slots.release('a')
-  await slots.take({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
+  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
   const { begun, ask } = openHouse(slots)
   void ask('c', 'c')
   await turn()
@@ -100,7 +100,7 @@ test('a run that has a place has it again when it asks, and gives back one', asy
 
 test('runs that go on have places though there are not so many, and new ones wait', async () => {
   const slots = createJobSlots(1)
-  for (const id of ['a', 'b']) slots.hold({ id, serviceId: id, isOwn: false })
+  for (const id of ['a', 'b']) slots.reserve({ id, serviceId: id, isOwn: false })
   const { begun, ask } = openHouse(slots)
   const waiting = ask('c', 'c')
   slots.release('a')
@@ -112,7 +112,7 @@ test('runs that go on have places though there are not so many, and new ones wai
 
 test('what is given back by nobody gives no place', async () => {
   const slots = createJobSlots(1)
-  await slots.take({ id: 'a', serviceId: 'a', isOwn: false }, nobody, noWait)
+  await slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, nobody, noWait)
   const { begun, ask } = openHouse(slots)
   void ask('b', 'b')
   slots.release('stranger')
@@ -139,8 +139,8 @@ test('who is aborted while waiting leaves, and the next one has the place', asyn
 test('who is aborted already does not even wait, and takes nothing', async () => {
   const slots = createJobSlots(1)
   const aborted = AbortSignal.abort(new Error('canceled'))
-  await assert.rejects(slots.take({ id: 'a', serviceId: 'a', isOwn: false }, aborted, noWait), /canceled/)
-  await slots.take({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
+  await assert.rejects(slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, aborted, noWait), /canceled/)
+  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
 })
 
 test('an abort after the place was given leaves it to whoever gives it back', async () => {
@@ -179,10 +179,10 @@ test('whatever comes and goes, no place is given beyond the count, and all come 
       } else {
         const number = signals.push(new AbortController()) - 1
         const run = { id: `job-${number}`, serviceId: `svc-${which}`, isOwn: false }
-        if (what === 'hold') slots.hold(run)
+        if (what === 'hold') slots.reserve(run)
         if (what === 'hold') running.add(run.id)
         else {
-          const taken = slots.take(run, signals[number]!.signal, unheard)
+          const taken = slots.acquire(run, signals[number]!.signal, unheard)
           taken.then(() => running.add(run.id)).catch(unheard)
         }
       }
@@ -193,7 +193,7 @@ test('whatever comes and goes, no place is given beyond the count, and all come 
     await turn()
     for (const id of running) slots.release(id)
     for (let free = 0; free < count; free++) {
-      await slots.take({ id: `free-${free}`, serviceId: 'svc-9', isOwn: false }, nobody, noWait)
+      await slots.acquire({ id: `free-${free}`, serviceId: 'svc-9', isOwn: false }, nobody, noWait)
     }
   })
   await fc.assert(property, { numRuns: 200 })

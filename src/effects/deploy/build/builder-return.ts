@@ -6,14 +6,14 @@ import type { DeployLog } from '../log.ts'
 
 interface Waiting {
   builderWatch: Pick<BuilderWatch, 'untilItWorks'>
-  log: Pick<DeployLog, 'say'>
+  log: Pick<DeployLog, 'info'>
   /** Of each wait; then what the build threw is thrown. */
   timeoutMs: number
   signal: AbortSignal
 }
 
 /** Builds again whenever the builder works that hung. */
-export async function whileBuilderReturns(
+export async function retryWhileBuilderUnavailable(
   { builderWatch, log, timeoutMs, signal }: Waiting,
   build: () => Promise<void>,
 ): Promise<void> {
@@ -22,14 +22,14 @@ export async function whileBuilderReturns(
       return await build()
     } catch (error) {
       if (codeOf(error) !== 'builder_hangs') throw error
-      log.say(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
-      log.say('a restart of the Docker engine ends this, and interrupts every service')
+      log.info(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
+      log.info('a restart of the Docker engine ends this, and interrupts every service')
       const expired = AbortSignal.timeout(timeoutMs)
       await builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {
         signal.throwIfAborted()
         throw error
       })
-      log.say("the Docker engine's BuildKit works again")
+      log.info("the Docker engine's BuildKit works again")
     }
   }
 }

@@ -2,7 +2,7 @@
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 
 /** Lines for the deploy's log. `shown` is where the Dockerfile was looked for. */
-export async function starterFor(directory: string, shown: string): Promise<string[]> {
+export async function suggestionLines(directory: string, shown: string): Promise<string[]> {
   const { kind, dockerfile, notes } = await suggestDockerfile(directory)
   return [
     `looked for ${shown} and found none; this looks like ${kind}`,

@@ -7,10 +7,10 @@ import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
-import { checkoutDirectory, isThere, resolveInside, resolveRoot } from '../source/source.ts'
+import { checkoutDirectory, pathExists, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
-import { lookUp } from '../start/instances.ts'
-import { starterFor } from './dockerfile-suggestion.ts'
+import { resolveProperty } from '../start/instances.ts'
+import { suggestionLines } from './dockerfile-suggestion.ts'
 
 /**
  * Finds the Dockerfile. If it is missing, the failure lists where Berth looked, and the log shows one to
@@ -22,8 +22,8 @@ export async function findDockerfile(ports: DeployPorts, deployId: string, log: 
   const contextDir = await resolveRoot(ports, deployId, settings)
   const wanted = settings.dockerfile_path ?? 'Dockerfile'
   const shown = normalize(join(settings.root_dir ?? '.', wanted))
-  if (!(await isThere(join(contextDir, wanted)))) {
-    for (const line of await starterFor(contextDir, shown)) log.say(line)
+  if (!(await pathExists(join(contextDir, wanted)))) {
+    for (const line of await suggestionLines(contextDir, shown)) log.info(line)
     throw new Failure('dockerfile_not_found', `there is no ${shown} in the source`)
   }
   const dockerfile = await resolveInside(checkout, shown, 'dockerfile_path')
@@ -40,10 +40,10 @@ export function buildInputs(
   log: DeployLog,
 ): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
   const { settings, env } = requireRelease(ports, deployId)
-  const secrets = env.flatMap((one) => resolvable(ports, one))
+  const secrets = env.flatMap((one) => resolvableVariables(ports, one))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
-    log.say(
+    log.info(
       `build_env names ${key}, which is not set or refers to what does not exist: the build runs without it`,
     )
   }
@@ -66,9 +66,9 @@ export async function cacheOf(
 }
 
 /** A build may not need a reference that cannot be resolved. If the instances need it, their start fails. */
-function resolvable(ports: DeployPorts, one: EnvVar): EnvVar[] {
+function resolvableVariables(ports: DeployPorts, one: EnvVar): EnvVar[] {
   try {
-    return resolveReferences([one], (kind, name, property) => lookUp(ports, kind, name, property))
+    return resolveReferences([one], (kind, name, property) => resolveProperty(ports, kind, name, property))
   } catch (error) {
     if (codeOf(error) !== 'unresolved_reference') throw error
     return []

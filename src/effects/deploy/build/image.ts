@@ -7,14 +7,14 @@ import { imageName, labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
-import { whileRoomInDocker } from '../../disk/disk.ts'
+import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
+import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { removeWork } from '../source/source.ts'
-import { whileBuilderReturns } from './builder-return.ts'
+import { retryWhileBuilderUnavailable } from './builder-return.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { buildSite } from './static-site.ts'
 
@@ -26,7 +26,7 @@ interface BuildInput {
 }
 
 const mebibyte = 1024 * 1024
-const emptyAttempts = 10
+const cacheClearAttempts = 10
 
 export function buildImage(ports: DeployPorts) {
   return async (input: BuildInput, signal: AbortSignal) => {
@@ -34,10 +34,10 @@ export function buildImage(ports: DeployPorts) {
     const service = ports.storage.services.get(input.serviceId)!
     const image = imageName(ports.owner, service.name, input.id)
     const isBuilt = () => inspectImage(ports.engine, image)
-    if (!(await retryWhileEngineAway(ports, signal, isBuilt))) {
+    if (!(await retryWhileEngineUnavailable(ports, signal, isBuilt))) {
       const build = () => buildInSlot(ports, input, image, log, signal)
-      const onWait = (running: number) => log.say(waitsForSlot(running))
-      await whileBuilderReturns(
+      const onWait = (running: number) => log.info(slotWaitMessage(running))
+      await retryWhileBuilderUnavailable(
         { builderWatch: ports.builderWatch, log, timeoutMs: input.timeoutMs, signal },
         () => inTurn(ports.buildSlots, signal, build, onWait),
       )
@@ -47,7 +47,7 @@ export function buildImage(ports: DeployPorts) {
   }
 }
 
-function waitsForSlot(running: number): string {
+function slotWaitMessage(running: number): string {
   return `waiting for a build slot: ${running === 1 ? '1 build is' : `${running} builds are`} running`
 }
 
@@ -59,7 +59,7 @@ async function buildInSlot(
   log: DeployLog,
   signal: AbortSignal,
 ) {
-  if (isRepeated(ports, input.id)) log.say('the build starts again: the daemon was restarted')
+  if (isRetry(ports, input.id)) log.info('the build starts again: the daemon was restarted')
   const expired = AbortSignal.timeout(input.timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
@@ -68,11 +68,11 @@ async function buildInSlot(
     // If the engine went away at the very end, the build may still have finished.
     const isBuilt = () => inspectImage(ports.engine, image)
     const build = () =>
-      whileRoomInDocker(ports, 'a build', either, async (bound) => {
+      guardDockerDisk(ports, 'a build', either, async (bound) => {
         if (!(await isBuilt())) await make(ports, input, image, log, bound)
       })
-    await retryWhileEngineAway(ports, either, build, () =>
-      log.say('the Docker engine became unavailable: building again'),
+    await retryWhileEngineUnavailable(ports, either, build, () =>
+      log.info('the Docker engine became unavailable: building again'),
     )
   } catch (error) {
     if (expired.aborted && !signal.aborted) {
@@ -81,7 +81,7 @@ async function buildInSlot(
         `the build took longer than its limit of ${duration(input.timeoutMs)} (--build-timeout)`,
       )
     }
-    if (codeOf(error) === 'insufficient_storage') await emptyCache(ports, log, signal)
+    if (codeOf(error) === 'insufficient_storage') await clearCache(ports, log, signal)
     throw error
   }
 }
@@ -90,15 +90,15 @@ async function buildInSlot(
  * The finished steps of a canceled build are in the cache: without this the disk would stay full. The engine
  * keeps them in use for about a second after the end of the build.
  */
-async function emptyCache(ports: DeployPorts, log: DeployLog, signal: AbortSignal): Promise<void> {
+async function clearCache(ports: DeployPorts, log: DeployLog, signal: AbortSignal): Promise<void> {
   try {
     let freedBytes = 0
-    for (let attempt = 0; freedBytes === 0 && attempt < emptyAttempts; attempt++) {
+    for (let attempt = 0; freedBytes === 0 && attempt < cacheClearAttempts; attempt++) {
       await sleep(1000, signal)
       freedBytes = await emptyBuildCache(ports.engine)
     }
     const freedMb = Math.floor(freedBytes / mebibyte)
-    log.say(`the build cache was emptied because the disk is too full: ${freedMb} MiB freed`)
+    log.info(`the build cache was emptied because the disk is too full: ${freedMb} MiB freed`)
   } catch (error) {
     ports.logger.warn({ reason: messageOf(error) }, 'the build cache cannot be emptied')
   }

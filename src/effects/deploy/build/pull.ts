@@ -11,10 +11,10 @@ import {
 import { inspectImage, tagImage } from '../../../docker/images/images.ts'
 import { pullImage as pullFromRegistry, resolveDigest } from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import { whileRoomInDocker } from '../../disk/disk.ts'
+import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
+import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
 
@@ -28,7 +28,7 @@ interface Pull {
   ports: DeployPorts
   id: string
   serviceId: string
-  wanted: ImageReference
+  requested: ImageReference
   /** Our name for it. */
   image: string
   log: DeployLog
@@ -36,20 +36,20 @@ interface Pull {
 }
 
 /** How far back an image of the service is looked for that came from the same place. */
-const deploysLookedAt = 500
+const maxDeploysSearched = 500
 
 export function pullImage(ports: DeployPorts) {
   return async ({ id, serviceId, source }: PullInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, id)
-    if (isRepeated(ports, id)) log.say('pulling starts again: the daemon was restarted')
+    if (isRetry(ports, id)) log.info('pulling starts again: the daemon was restarted')
     const service = ports.storage.services.get(serviceId)!
     const image = imageName(ports.owner, service.name, id)
-    const pull = { ports, id, serviceId, wanted: parseImageReference(source.image!), image, log }
-    const reference = await retryWhileEngineAway(
+    const pull = { ports, id, serviceId, requested: parseImageReference(source.image!), image, log }
+    const reference = await retryWhileEngineUnavailable(
       ports,
       signal,
-      () => whileRoomInDocker(ports, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
-      () => log.say('the Docker engine became unavailable: pulling again'),
+      () => guardDockerDisk(ports, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
+      () => log.info('the Docker engine became unavailable: pulling again'),
     )
     return { at: isoNow(), image, source: { ...source, image: reference } }
   }
@@ -61,38 +61,38 @@ async function ensureImage(pull: Pull): Promise<string> {
   const note = await readPullNote(ports, id)
   const isTagged = note !== null && (await inspectImage(ports.engine, image)) !== null
   if (!isTagged) await dropPulledName(ports, id, signal)
-  const reference = isTagged ? note.reference : await obtain(pull)
+  const reference = isTagged ? note.reference : await pullOrReuse(pull)
   await dropPulledName(ports, id, signal)
   return reference
 }
 
-async function obtain(pull: Pull): Promise<string> {
+async function pullOrReuse(pull: Pull): Promise<string> {
   try {
-    return await fromRegistry(pull)
+    return await obtainFromRegistry(pull)
   } catch (error) {
     if (codeOf(error) !== 'registry_unreachable') throw error
-    const reference = await fromHere(pull, messageOf(error))
+    const reference = await findLocalCopy(pull, messageOf(error))
     if (reference === null) throw error
     return reference
   }
 }
 
-async function fromRegistry(pull: Pull): Promise<string> {
-  const { ports, wanted, log, signal } = pull
-  const credentials = ports.storage.registries.get(wanted.host)
-  const how = credentials ? ` with the credentials of ${wanted.host}` : ''
-  log.say(`pulling ${wanted.reference}${how}`)
-  const { reference } = wanted
-  const digest = wanted.digest ?? (await resolveDigest(ports.engine, { reference, credentials, signal }))
-  if (wanted.digest === null) log.say(`${reference} is ${digest}`)
+async function obtainFromRegistry(pull: Pull): Promise<string> {
+  const { ports, requested, log, signal } = pull
+  const credentials = ports.storage.registries.get(requested.host)
+  const how = credentials ? ` with the credentials of ${requested.host}` : ''
+  log.info(`pulling ${requested.reference}${how}`)
+  const { reference } = requested
+  const digest = requested.digest ?? (await resolveDigest(ports.engine, { reference, credentials, signal }))
+  if (requested.digest === null) log.info(`${reference} is ${digest}`)
   const earlier = await findEarlier(pull, (image) => image.digest === digest)
-  const exact = withDigest(wanted, digest)
+  const exact = withDigest(requested, digest)
   if (earlier) {
-    log.say('it is already present')
+    log.info('it is already present')
     await tagAsOurs(pull, earlier.image, exact)
     return exact
   }
-  const name = pinnedName(wanted, digest)
+  const name = pinnedName(requested, digest)
   await withPulledName(name, signal, () => pullByDigest(pull, name, exact, credentials))
   return exact
 }
@@ -105,25 +105,25 @@ async function pullByDigest(
 ): Promise<void> {
   const { ports, id, log, signal } = pull
   if (await inspectImage(ports.engine, name)) {
-    log.say('it is already present')
+    log.info('it is already present')
     return tagAsOurs(pull, name, exact)
   }
   await writePullNote(ports, id, { reference: exact, pulledName: name })
-  await pullFromRegistry(ports.engine, { reference: name, credentials, onLine: log.say, signal })
+  await pullFromRegistry(ports.engine, { reference: name, credentials, onLine: log.info, signal })
   await tagImage(ports.engine, ports.owner, name, pull.image)
 }
 
 /** The image on this host, or null: by digest exactly, or by what the tag meant at the last pull. */
-async function fromHere(pull: Pull, reason: string): Promise<string | null> {
-  const { ports, wanted, log } = pull
-  const local = await inspectImage(ports.engine, wanted.reference)
-  const isEarlier = (image: ImageReference) => wanted.digest === null && image.tag === wanted.tag
+async function findLocalCopy(pull: Pull, reason: string): Promise<string | null> {
+  const { ports, requested, log } = pull
+  const local = await inspectImage(ports.engine, requested.reference)
+  const isEarlier = (image: ImageReference) => requested.digest === null && image.tag === requested.tag
   const earlier = local ? null : await findEarlier(pull, isEarlier)
   if (!local && !earlier) return null
-  log.say(reason)
-  log.say(`using the image on this host: ${local?.id ?? earlier?.reference}`)
-  const exact = earlier?.reference ?? wanted.reference
-  await tagAsOurs(pull, earlier?.image ?? wanted.reference, exact)
+  log.info(reason)
+  log.info(`using the image on this host: ${local?.id ?? earlier?.reference}`)
+  const exact = earlier?.reference ?? requested.reference
+  await tagAsOurs(pull, earlier?.image ?? requested.reference, exact)
   return exact
 }
 
@@ -134,15 +134,15 @@ async function tagAsOurs({ ports, id, image }: Pull, from: string, reference: st
 
 /** The newest image of the service's deploys that is here and came from the same repository. */
 async function findEarlier(
-  { ports, serviceId, wanted }: Pull,
+  { ports, serviceId, requested }: Pull,
   fits: (image: ImageReference) => boolean,
 ): Promise<{ image: string; reference: string } | null> {
-  for (const record of ports.storage.actors.list('deploy', serviceId, deploysLookedAt)) {
+  for (const record of ports.storage.actors.list('deploy', serviceId, maxDeploysSearched)) {
     const image = record.image as string | null
     const reference = (record.source as DeploySource).image
     if (!image || !reference) continue
     const found = parseImageReference(reference)
-    const isSame = found.host === wanted.host && found.repository === wanted.repository && fits(found)
+    const isSame = found.host === requested.host && found.repository === requested.repository && fits(found)
     if (isSame && (await inspectImage(ports.engine, image))) return { image, reference }
   }
   return null

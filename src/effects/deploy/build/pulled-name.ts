@@ -15,14 +15,14 @@ export interface PullNote {
   pulledName: string | null
 }
 
-const names = new KeyedMutex()
+const nameLocks = new KeyedMutex()
 
 /**
  * Runs `work` while nothing else pulls or removes that name: two deploys of one image would pull the name
  * from under each other. Rejects when aborted while waiting.
  */
 export function withPulledName<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  return names.run(name, signal, work)
+  return nameLocks.run(name, signal, work)
 }
 
 /** Null if there is no readable note: then all steps are repeated. */
@@ -50,12 +50,12 @@ export async function dropPulledName(
 ): Promise<void> {
   const note = await readPullNote(ports, deployId)
   if (!note?.pulledName) return
-  await takeOffPulledName(ports, deployId, signal)
+  await removePulledNameOnly(ports, deployId, signal)
   await writePullNote(ports, deployId, { ...note, pulledName: null })
 }
 
 /** The same for a cleanup: writes nothing, as the disk may be full. The note goes with the rest. */
-export async function takeOffPulledName(
+export async function removePulledNameOnly(
   ports: DeployPorts,
   deployId: string,
   signal: AbortSignal,

@@ -18,7 +18,8 @@ export interface Site {
 
 export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site): string {
   const options = [`--chown=${siteOwner}:${siteOwner}`, ...(from === null ? [] : [`--from=${from}`])]
-  const copy = (path: string) => `COPY ${options.join(' ')} ${JSON.stringify([literal(path), '/site/'])}`
+  const copy = (path: string) =>
+    `COPY ${options.join(' ')} ${JSON.stringify([escapePattern(path), '/site/'])}`
   return [
     `FROM ${server}`,
     `ENV BERTH_SPA=${isSpa ? 1 : 0}`,
@@ -44,15 +45,15 @@ export function siteIgnore(folder: string, root: string, rules: string): string[
     line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),
   )
   function rooted(pattern: string): string {
-    return posix.join(literal(root), pattern.trim())
+    return posix.join(escapePattern(root), pattern.trim())
   }
-  const site = literal(folder)
+  const site = escapePattern(folder)
   const hidden = [`${site}/**/.*`, `!${site}/.well-known`, `${site}/.well-known/**/.*`]
   return ['*', `!${site}`, ...own, ...hidden]
 }
 
 /** COPY and .dockerignore treat these characters as patterns or variables, and escape them differently. */
-function literal(path: string): string {
+function escapePattern(path: string): string {
   if (!/[*?[\]\\$"\p{Cc}]|\s$/u.test(path)) return path
   throw new Failure('invalid_request', `the folder '${path}' has a name that cannot be copied from`)
 }

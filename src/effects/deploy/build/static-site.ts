@@ -11,7 +11,13 @@ import { Failure, messageOf } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
-import { generatedDirectory, isThere, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
+import {
+  generatedDirectory,
+  pathExists,
+  resolveInside,
+  resolveRoot,
+  workDirectory,
+} from '../source/source.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
 
@@ -44,14 +50,14 @@ export async function buildSite(
   const { settings } = requireRelease(ports, input.id)
   const build = { ports, input, settings, image, log, signal }
   const root = await resolveRoot(ports, input.id, settings)
-  const hasDockerfile = settings.dockerfile_path !== null || (await isThere(join(root, 'Dockerfile')))
+  const hasDockerfile = settings.dockerfile_path !== null || (await pathExists(join(root, 'Dockerfile')))
   await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
 }
 
 async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
   const { ports, input, settings, log } = build
   const folder = await findFolder(build, root)
-  log.say(`the site is ${shownFolder(settings)} of the source`)
+  log.info(`the site is ${describeFolder(settings)} of the source`)
   // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
   const contextDir = await realpath(workDirectory(ports, input.id))
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
@@ -59,11 +65,11 @@ async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
   const found = { from: null, folder: site, needsIndex: false }
   await buildServer(build, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
-    throw new Failure('site_not_found', `${shownFolder(settings)} is left out by .dockerignore`)
+    throw new Failure('site_not_found', `${describeFolder(settings)} is left out by .dockerignore`)
   })
 }
 
-function shownFolder({ publish_dir, root_dir }: ServiceSettings): string {
+function describeFolder({ publish_dir, root_dir }: ServiceSettings): string {
   return publish_dir ?? root_dir ?? 'the top folder'
 }
 
@@ -74,8 +80,8 @@ async function findFolder({ settings }: SiteBuild, root: string): Promise<string
   if (!(await stat(folder)).isDirectory()) {
     throw new Failure('site_not_found', `publish_dir ${publish_dir} is not a folder`)
   }
-  if (await isThere(join(folder, 'index.html'))) return folder
-  if (publish_dir === null) throw await unsaid(root)
+  if (await pathExists(join(folder, 'index.html'))) return folder
+  if (publish_dir === null) throw await missingFolderFailure(root)
   if (!spa_fallback) return folder
   throw new Failure(
     'site_not_found',
@@ -83,15 +89,15 @@ async function findFolder({ settings }: SiteBuild, root: string): Promise<string
   )
 }
 
-async function unsaid(root: string): Promise<Failure> {
-  const trouble = 'the source has neither a Dockerfile nor an index.html at its top'
+async function missingFolderFailure(root: string): Promise<Failure> {
+  const problem = 'the source has neither a Dockerfile nor an index.html at its top'
   for (const folder of usualFolders) {
-    if (await isThere(join(root, folder, 'index.html'))) {
-      const words = `${trouble}; there is one in ${folder}: set publish_dir to ${folder}`
-      return new Failure('site_not_found', words).with({ folder })
+    if (await pathExists(join(root, folder, 'index.html'))) {
+      const message = `${problem}; there is one in ${folder}: set publish_dir to ${folder}`
+      return new Failure('site_not_found', message).with({ folder })
     }
   }
-  return new Failure('site_not_found', `${trouble}; set publish_dir to the folder of the site`)
+  return new Failure('site_not_found', `${problem}; set publish_dir to the folder of the site`)
 }
 
 async function buildFromDockerfile(build: SiteBuild): Promise<void> {
@@ -110,8 +116,8 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
     })
     const folder = await folderInImage(build, tree)
     const site = { from: tree, folder, needsIndex: settings.publish_dir === null || settings.spa_fallback }
-    log.say(`the site is ${folder} of the last stage`)
-    await buildServer(build, await makeGenerated(build), [], site).catch((error: unknown) => {
+    log.info(`the site is ${folder} of the last stage`)
+    await buildServer(build, await createGeneratedDirectory(build), [], site).catch((error: unknown) => {
       throw isMissing(error) ? notInImage(site) : error
     })
   } finally {
@@ -146,8 +152,8 @@ async function buildServer(
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
   const { ports, settings, image, log, signal } = build
-  const server = ports.settings.staticImage || (await ownServer(build))
-  const dockerfile = join(await makeGenerated(build), 'Dockerfile')
+  const server = ports.settings.staticImage || (await ensureServerImage(build))
+  const dockerfile = join(await createGeneratedDirectory(build), 'Dockerfile')
   await writeFile(dockerfile, siteDockerfile({ ...site, server, isSpa: settings.spa_fallback }))
   await ports.builder.build({
     contextDir,
@@ -165,14 +171,14 @@ async function buildServer(
   })
 }
 
-async function makeGenerated({ ports, input }: SiteBuild): Promise<string> {
+async function createGeneratedDirectory({ ports, input }: SiteBuild): Promise<string> {
   const directory = generatedDirectory(ports, input.id)
   await mkdir(directory, { recursive: true })
   return realpath(directory)
 }
 
-function ownServer({ ports, log, signal }: SiteBuild): Promise<string> {
-  const onMake = () => log.say('making the static server image from Debian packages, once')
+function ensureServerImage({ ports, log, signal }: SiteBuild): Promise<string> {
+  const onMake = () => log.info('making the static server image from Debian packages, once')
   return ensureStaticServer(ports.engine, { onMake, signal })
 }
 

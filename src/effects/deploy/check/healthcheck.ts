@@ -7,8 +7,8 @@ import { codeOf } from '../../../errors.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { Healthcheck } from './probes.ts'
 
-const askAgainMs = 2_000
-const patienceMs = 10_000
+const pollIntervalMs = 2_000
+const healthcheckTimeoutMs = 10_000
 
 export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
   /** By instance: when its command may run again. */
@@ -18,10 +18,10 @@ export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
     if (health?.status === 'healthy') return null
     if (health?.status === 'unhealthy') return describeUnhealthy(health.output)
     if (!health || Date.now() < (nextAt.get(name) ?? 0)) return 'starting'
-    nextAt.set(name, Date.now() + askAgainMs)
+    nextAt.set(name, Date.now() + pollIntervalMs)
     try {
       const command = { argv: health.argv }
-      const limits = { signal, timeoutMs: patienceMs }
+      const limits = { signal, timeoutMs: healthcheckTimeoutMs }
       const { exitCode } = await runInside({ engine, owner }, name, command, limits)
       return exitCode === 0 ? null : 'starting'
     } catch (error) {

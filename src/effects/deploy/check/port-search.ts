@@ -30,19 +30,19 @@ export interface PortAdvice {
 
 export interface PortSearch {
   /** Asked each time a connection to the expected port was refused. */
-  look(instance: InstanceState, signal: AbortSignal): Promise<Finding>
+  check(instance: InstanceState, signal: AbortSignal): Promise<Finding>
 }
 
-const toldAfterMs = 1_000
+const reportAfterMs = 1_000
 const steadyMs = 3_000
 /** An app that is busy may still be starting. */
 const busyMs = 30_000
-const hopelessMs = 20_000
+const giveUpAfterMs = 20_000
 /** Looks are a second apart. */
-const quietLooks = { use: 2, giveUp: 5 }
+const quietChecks = { use: 2, giveUp: 5 }
 /** Of its CPU limit. */
 const quietPercent = 10
-const connectMs = 2_000
+const connectTimeoutMs = 2_000
 /** Debuggers of Node.js, Java, Python, Ruby, Go and PHP. */
 const debugPorts = [9229, 5005, 5678, 1234, 2345, 9003]
 /** For metrics, profiles and administration: an app opens those first, however long it starts. */
@@ -51,14 +51,14 @@ const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && po
 /** Of images that expose several: hardly what a service answers by. */
 const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
 /** A setting above this default means that the app is known to start slowly. */
-const usualSeconds = 300
+const defaultTimeoutSeconds = 300
 /** Where the kernel puts a listener that names no port. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
 export function createPortSearch(ports: DeployPorts, expected: Expected, log: DeployLog): PortSearch {
   let seen = ''
   let since = 0
-  let told = ''
+  let reported = ''
   let quiet = 0
   const { port, portSource, formerPort } = expected
 
@@ -70,12 +70,12 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
   }
 
   function isSure(found: { port: number; isLikely: boolean }, forMs: number): boolean {
-    if (found.port === formerPort) return forMs >= toldAfterMs
-    return forMs >= busyMs || (found.isLikely && forMs >= steadyMs && quiet >= quietLooks.use)
+    if (found.port === formerPort) return forMs >= reportAfterMs
+    return forMs >= busyMs || (found.isLikely && forMs >= steadyMs && quiet >= quietChecks.use)
   }
 
   return {
-    async look(instance, signal) {
+    async check(instance, signal) {
       const listeners = await listenersOf(instance, port)
       const key = JSON.stringify(listeners)
       if (key !== seen) {
@@ -85,21 +85,22 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
       }
       if (listeners === null || listeners.length === 0) return null
       const forMs = Date.now() - since
-      if (forMs >= toldAfterMs && told !== key) {
-        told = key
-        log.say(`it ${whereListening(listeners, port)}`)
+      if (forMs >= reportAfterMs && reported !== key) {
+        reported = key
+        log.info(`it ${whereListening(listeners, port)}`)
       }
-      quiet = (await isQuiet(ports, instance)) ? quiet + 1 : 0
+      quiet = (await isIdle(ports, instance)) ? quiet + 1 : 0
       const found = await find(instance, listeners)
       if (found !== null) {
         if (!isSure(found, forMs)) return null
-        if (await answers(instance, found.port, signal)) {
-          log.say(`its port is unknown: using ${found.port}, where it listens`)
+        if (await acceptsConnections(instance, found.port, signal)) {
+          log.info(`its port is unknown: using ${found.port}, where it listens`)
           return { port: found.port }
         }
       }
-      if (forMs < hopelessMs || quiet < quietLooks.giveUp || mayBeLate(listeners, expected)) return null
-      return { advice: adviceOn(listeners, expected) }
+      if (forMs < giveUpAfterMs || quiet < quietChecks.giveUp || mayStillOpenPort(listeners, expected))
+        return null
+      return { advice: createAdvice(listeners, expected) }
     },
   }
 }
@@ -107,12 +108,12 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
 /** Advice on an instance at the end of its time; null where its listeners are not known, or not at fault. */
 export async function findAdvice(
   instance: InstanceState | null,
-  expected: Advised,
+  expected: AdviceInput,
 ): Promise<PortAdvice | null> {
   const { port } = expected
   const listeners = instance ? await listenersOf(instance, port) : null
   if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return null
-  return adviceOn(listeners, expected)
+  return createAdvice(listeners, expected)
 }
 
 /** Whether the instance listens there by now. */
@@ -124,28 +125,34 @@ export async function listensOn(instance: InstanceState, port: number): Promise<
 /** Among the reachable ports: one that the image exposes, or else the only one. */
 export function choosePort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
   const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
-  const [first] = inOrder(exposed.filter((port) => reached.includes(port)))
+  const [first] = byLikelihood(exposed.filter((port) => reached.includes(port)))
   if (first !== undefined) return first
   const lasting = reached.length > 1 ? reached.filter((port) => !isEphemeral(port)) : reached
   return lasting.length === 1 ? lasting[0]! : null
 }
 
 /** The likely ones first, then by number: Docker keeps no order of what an image exposes. */
-function inOrder(exposed: readonly number[]): number[] {
+function byLikelihood(exposed: readonly number[]): number[] {
   return [...exposed].sort((a, b) => Number(isUnlikely(a)) - Number(isUnlikely(b)) || a - b)
 }
 
 /** Another one may open a port that is likelier: that gets time. */
 export function isLikely(found: number, exposed: readonly number[]): boolean {
-  const [first] = inOrder(exposed)
+  const [first] = byLikelihood(exposed)
   return first === undefined ? !isSide(found) : found === first
 }
 
 /**
  * Whether an idle instance may still open its port: a side port alone does not mean that its start is over.
  */
-export function mayBeLate(listeners: readonly Listener[], { settings }: Pick<Expected, 'settings'>): boolean {
-  return settings.health_check_timeout_seconds > usualSeconds || listeners.every(({ port }) => isSide(port))
+export function mayStillOpenPort(
+  listeners: readonly Listener[],
+  { settings }: Pick<Expected, 'settings'>,
+): boolean {
+  return (
+    settings.health_check_timeout_seconds > defaultTimeoutSeconds ||
+    listeners.every(({ port }) => isSide(port))
+  )
 }
 
 async function listenersOf({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
@@ -154,14 +161,18 @@ async function listenersOf({ pid }: InstanceState, expected: number): Promise<Li
 }
 
 /** What cannot be measured holds nothing up. */
-async function isQuiet(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
+async function isIdle(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
   const usage = await ports.instances.usage(name).catch(() => null)
   return usage === null || usage.cpuPercent <= quietPercent * (cpuLimit || 1)
 }
 
 /** A program may listen by IPv6 alone, which the tables of the kernel do not tell. */
-async function answers({ address }: InstanceState, port: number, signal: AbortSignal): Promise<boolean> {
-  const target = { address: address!, port, timeoutMs: connectMs }
+async function acceptsConnections(
+  { address }: InstanceState,
+  port: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const target = { address: address!, port, timeoutMs: connectTimeoutMs }
   return (await tryConnection(target, new Error('no answer'), signal)) === null
 }
 
@@ -172,9 +183,9 @@ function whereListening(listeners: readonly Listener[], expected: number): strin
   return `listens on ${listeners.map(({ port }) => port).join(', ')} at 127.0.0.1 only`
 }
 
-type Advised = Pick<Expected, 'port' | 'portSource' | 'serviceName'>
+type AdviceInput = Pick<Expected, 'port' | 'portSource' | 'serviceName'>
 
-export function adviceOn(listeners: readonly Listener[], expected: Advised): PortAdvice {
+export function createAdvice(listeners: readonly Listener[], expected: AdviceInput): PortAdvice {
   const { port, portSource, serviceName } = expected
   const advice = (reason: PortAdvice['facts']['reason'], message: string, at = port) => ({
     message,
@@ -184,14 +195,14 @@ export function adviceOn(listeners: readonly Listener[], expected: Advised): Por
   if (listeners.length === 0) {
     return advice('nothing_listens', `nothing in the instance listens: ${needed}`)
   }
-  const words = `the instance ${whereListening(listeners, port)}`
-  if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${words}: ${needed}`)
+  const prefix = `the instance ${whereListening(listeners, port)}`
+  if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${prefix}: ${needed}`)
   const reached = listeners.filter(({ isLoopback }) => !isLoopback)
   const [first, ...others] = reached.length > 0 ? reached : listeners
   const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
-  if (!served.isLoopback) return advice('wrong_port', `${words}: ${command}`, served.port)
+  if (!served.isLoopback) return advice('wrong_port', `${prefix}: ${command}`, served.port)
   const there = `it must listen on ${served.port} at 0.0.0.0`
   const isFree = portSource === 'default'
-  return advice('listens_locally', `${words}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
+  return advice('listens_locally', `${prefix}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
 }

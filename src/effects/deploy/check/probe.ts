@@ -7,7 +7,7 @@ import { defaultHost } from '../../../domain/domains.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { duration } from '../../../quantities.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
@@ -15,7 +15,7 @@ import { createHealthcheck } from './healthcheck.ts'
 import { listensOn } from './port-search.ts'
 import type { Healthcheck } from './probes.ts'
 import { chooseProbe, kindOfProbe } from './probes.ts'
-import { type Check, untilPassed } from './until-passed.ts'
+import { type Check, waitUntilPassed } from './until-passed.ts'
 
 interface ProbeInput {
   id: string
@@ -29,17 +29,17 @@ interface ProbeInput {
 export function probeInstances(ports: DeployPorts) {
   return async (input: ProbeInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
-    const instances = await retryWhileEngineAway(ports, signal, () =>
+    const instances = await retryWhileEngineUnavailable(ports, signal, () =>
       ports.instances.list({ deployId: input.id }),
     )
     const check = openCheck(ports, input, instances, log)
     const pass = async () => {
-      for (const { name } of instances) await untilPassed(ports, name, check, signal)
+      for (const { name } of instances) await waitUntilPassed(ports, name, check, signal)
     }
     await pass()
-    log.say(`healthy: ${check.probe().text}`, { brief: check.probe().text })
-    if (await hasSettled(ports, input, log, signal)) {
-      await preferExpected(ports, input, instances, check)
+    log.info(`healthy: ${check.probe().text}`, { brief: check.probe().text })
+    if (await waitForSettling(ports, input, log, signal)) {
+      await preferExpectedPort(ports, input, instances, check)
       await pass()
     }
     const { port, portSource, kind } = check
@@ -69,7 +69,7 @@ function openCheck(
 }
 
 /** An app may open its metrics port first and `$PORT` later. */
-async function preferExpected(
+async function preferExpectedPort(
   ports: DeployPorts,
   { id, port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
@@ -78,23 +78,25 @@ async function preferExpected(
   if (check.portSource !== 'detected' || instances.length === 0) return
   const now = await ports.instances.list({ deployId: id })
   for (const instance of now) if (!(await listensOn(instance, port))) return
-  check.log.say(`it listens on ${port} by now: using that`)
+  check.log.info(`it listens on ${port} by now: using that`)
   Object.assign(check, { port, portSource })
 }
 
 /** Answers whether there was anything to wait for. */
-async function hasSettled(
+async function waitForSettling(
   ports: DeployPorts,
   { id, settleMs = 0 }: ProbeInput,
   log: DeployLog,
   signal: AbortSignal,
 ) {
   if (settleMs === 0) return false
-  const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
+  const instances = await retryWhileEngineUnavailable(ports, signal, () =>
+    ports.instances.list({ deployId: id }),
+  )
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
-  log.say(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
+  log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
   await sleep(remainingMs, signal)
   return true
 }

@@ -17,8 +17,8 @@ export interface Probe {
   run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
 }
 
-const workerMustRunMs = 5000
-const attemptMs = 5000
+const workerMinRunMs = 5000
+const attemptTimeoutMs = 5000
 /** The answer of a probe that only time can pass. */
 export const notYet = 'not yet'
 /** The result of a probe to a port on which nothing listens. */
@@ -28,7 +28,7 @@ export const refused = 'connection refused'
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
 /** What is known when a probe is chosen. */
-export interface Checked {
+export interface ProbeOptions {
   settings: ServiceSettings
   port: number
   hostName: string
@@ -41,13 +41,13 @@ export interface Checked {
 export function kindOfProbe({
   settings,
   hasHealthcheck,
-}: Pick<Checked, 'settings' | 'hasHealthcheck'>): HealthCheck {
+}: Pick<ProbeOptions, 'settings' | 'hasHealthcheck'>): HealthCheck {
   if (settings.type !== 'background_worker' && settings.health_check_path) return 'path'
   if (hasHealthcheck) return 'image'
   return settings.type === 'background_worker' ? 'running' : 'port'
 }
 
-export function chooseProbe(checked: Checked): Probe {
+export function chooseProbe(checked: ProbeOptions): Probe {
   const { settings, port, hostName, healthcheck } = checked
   const kind = kindOfProbe(checked)
   if (kind === 'path') return httpProbe(settings.health_check_path!, port, hostName)
@@ -72,8 +72,8 @@ function runningProbe(): Probe {
   const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
   return {
     kind: 'running',
-    text: `still running after ${duration(workerMustRunMs)}`,
-    run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
+    text: `still running after ${duration(workerMinRunMs)}`,
+    run: async (instance) => (sinceStart(instance) >= workerMinRunMs ? null : notYet),
   }
 }
 
@@ -82,7 +82,7 @@ function tcpProbe(port: number): Probe {
     kind: 'port',
     text: `TCP connection to port ${port}`,
     async run({ address }, signal) {
-      const target = { address: address!, port, timeoutMs: attemptMs }
+      const target = { address: address!, port, timeoutMs: attemptTimeoutMs }
       const refusal = await tryConnection(target, new Error('no answer'), signal)
       return refusal && reasonOf(refusal)
     },
@@ -97,11 +97,11 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
     run: ({ address }, signal) =>
       new Promise((resolve) => {
         const options = {
-          path: inAscii(path),
+          path: percentEncode(path),
           signal,
           headers: { host: hostName },
-          timeout: attemptMs,
-          createConnection: () => dial(address!, port, attemptMs),
+          timeout: attemptTimeoutMs,
+          createConnection: () => dial(address!, port, attemptTimeoutMs),
         }
         const probing = request(options, (response) => {
           response.resume()
@@ -117,7 +117,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
 }
 
 /** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
-export function inAscii(path: string): string {
+export function percentEncode(path: string): string {
   return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }
 

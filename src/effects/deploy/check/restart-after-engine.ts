@@ -1,7 +1,7 @@
 // Restarts an instance that ended only because the Docker engine was restarted. The version is not at fault.
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { wasEngineRestarted } from '../../../docker/engine/engine-restart.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
@@ -14,8 +14,9 @@ export async function restartInstance(
 ): Promise<boolean> {
   if (instance === null) return false
   const { engine, instances } = ports
-  if (!(await retryWhileEngineAway(ports, signal, () => wasEngineRestarted(engine, instance)))) return false
-  log.say('the Docker engine was restarted: starting the instance again')
-  await retryWhileEngineAway(ports, signal, () => instances.start(instance.name))
+  if (!(await retryWhileEngineUnavailable(ports, signal, () => wasEngineRestarted(engine, instance))))
+    return false
+  log.info('the Docker engine was restarted: starting the instance again')
+  await retryWhileEngineUnavailable(ports, signal, () => instances.start(instance.name))
   return true
 }

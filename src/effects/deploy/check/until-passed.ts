@@ -6,7 +6,7 @@ import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-expl
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
@@ -28,16 +28,16 @@ export interface Check {
 }
 
 const firstPauseMs = 50
-const longestPauseMs = 1000
+const maxPauseMs = 1000
 /** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
-const patienceMs = 1_000
+const staleAnswerMs = 1_000
 const shownLines = 50
 
 /**
  * Retries until the probe passes. Fails when an instance ends or at the deadline, with the last lines in
  * the log.
  */
-export async function untilPassed(
+export async function waitUntilPassed(
   ports: DeployPorts,
   name: string,
   check: Check,
@@ -47,14 +47,14 @@ export async function untilPassed(
   const waiting = createWaitingLine(check.log)
   let lastAnswer: string | null = null
   let isStartedAgain = false
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     const look = () => ports.instances.inspectExit(name, signal)
-    const instance = await retryWhileEngineAway(ports, signal, look).catch(() => null)
+    const instance = await retryWhileEngineUnavailable(ports, signal, look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
         const isAgain = isStartedAgain || !(await restartInstance(ports, instance, check.log, signal))
-        if (isAgain) throw ended(instance, check)
+        if (isAgain) throw instanceEndedFailure(instance, check)
         isStartedAgain = true
         continue
       }
@@ -62,16 +62,16 @@ export async function untilPassed(
       const probe = check.probe()
       const answer = await probe.run(instance, signal)
       if (answer === null) return
-      if (signal.aborted && Date.now() - askedAt > patienceMs) lastAnswer = null
+      if (signal.aborted && Date.now() - askedAt > staleAnswerMs) lastAnswer = null
       signal.throwIfAborted()
       // A refused connection in the first moment is how every start looks.
-      if (pauseMs >= longestPauseMs) waiting(probe, answer)
+      if (pauseMs >= maxPauseMs) waiting(probe, answer)
       lastAnswer = answer
       if (answer === refused) await searchPort(search, instance, check, signal)
       await sleep(pauseMs, signal)
     } catch (error) {
       await showLastLines(ports, name, check.log)
-      if (signal.aborted) throw await unhealthy(ports, name, lastAnswer, check)
+      if (signal.aborted) throw await unhealthyFailure(ports, name, lastAnswer, check)
       throw error
     }
   }
@@ -80,7 +80,7 @@ export async function untilPassed(
 /** The check continues at the detected port. Throws `health_check_failed` if waiting is pointless. */
 async function searchPort(search: PortSearch, instance: InstanceState, check: Check, signal: AbortSignal) {
   if (!check.hasPort) return
-  const found = await search.look(instance, signal)
+  const found = await search.check(instance, signal)
   if (found === null) return
   if ('port' in found) Object.assign(check, { port: found.port, portSource: 'detected' })
   else {
@@ -97,25 +97,25 @@ function createWaitingLine(log: DeployLog) {
     if (key === told || answer === notYet) return
     told = key
     const brief = `${probe.text} → ${answer}`
-    log.say(`waiting: ${brief}`, { brief })
+    log.info(`waiting: ${brief}`, { brief })
   }
 }
 
-function ended(instance: InstanceState | null, { settings, port, hasPort }: Check) {
+function instanceEndedFailure(instance: InstanceState | null, { settings, port, hasPort }: Check) {
   if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
   const words = explainExit(instance, {
     command: settings.start_command,
     port: hasPort ? port : null,
   })
-  return new Failure(codeOfEnd(instance), `the instance ${words}`)
+  return new Failure(endCode(instance), `the instance ${words}`)
 }
 
-function codeOfEnd(instance: InstanceState): string {
+function endCode(instance: InstanceState): string {
   if (isOutOfMemory(instance)) return 'out_of_memory'
   return instance.exitCode === 0 ? 'exited_early' : 'instance_failed'
 }
 
-async function unhealthy(ports: DeployPorts, name: string, answer: string | null, check: Check) {
+async function unhealthyFailure(ports: DeployPorts, name: string, answer: string | null, check: Check) {
   const instance = await ports.instances.inspect(name).catch(() => null)
   const { kind, text } = check.probe()
   const advice = check.hasPort ? await findAdvice(instance, check) : null
@@ -129,8 +129,8 @@ async function unhealthy(ports: DeployPorts, name: string, answer: string | null
 
 async function showLastLines(ports: DeployPorts, name: string, log: DeployLog): Promise<void> {
   const lines = await ports.instances.tail(name, shownLines).catch(() => [])
-  if (lines.length === 0) return log.say('the instance wrote nothing')
-  log.say(
+  if (lines.length === 0) return log.info('the instance wrote nothing')
+  log.info(
     lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,
   )
   for (const { stream, line } of lines) log.write(stream, line)

@@ -6,16 +6,16 @@ import { reapGit } from '../../../git/reaper.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
-import { takeOffPulledName } from '../build/pulled-name.ts'
+import { removePulledNameOnly } from '../build/pulled-name.ts'
 import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
-import { putInCharge } from '../switch/switch.ts'
+import { moveRestartPolicy } from '../switch/switch.ts'
 import { drainUpstreamsBestEffort, releaseSlots, restoreUpstreams } from '../switch/upstreams.ts'
 import { stopInstances } from './drain.ts'
 
-interface TracesInput {
+interface CleanupInput {
   id: string
   serviceId: string
   formerDeployId: string | null
@@ -24,17 +24,17 @@ interface TracesInput {
 }
 
 export function removeTraces(ports: DeployPorts) {
-  return async (input: TracesInput, signal: AbortSignal) => {
+  return async (input: CleanupInput, signal: AbortSignal) => {
     const { id, formerDeployId, outcome, canceled } = input
     ports.downtimes.end(input.serviceId)
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(ports, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
-    await retryUntilCleanedUp(ports, id, signal, () => takeOffPulledName(ports, id, signal))
+    await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(ports, id, signal))
     await removeWork(ports, id)
     await retryUntilCleanedUp(ports, id, signal, async () => {
       const former = stillLive(ports, input) ? formerDeployId : null
-      await putInCharge(ports, former, id)
+      await moveRestartPolicy(ports, former, id)
       if (former) await restoreUpstreams(ports, { id: former, serviceId: input.serviceId }, signal)
       await drainUpstreamsBestEffort(ports, input, signal)
       await stopInstances(ports, id)
@@ -48,11 +48,11 @@ export function removeTraces(ports: DeployPorts) {
   }
 }
 
-function stillLive(ports: DeployPorts, { serviceId, formerDeployId }: TracesInput): boolean {
+function stillLive(ports: DeployPorts, { serviceId, formerDeployId }: CleanupInput): boolean {
   return ports.storage.services.get(serviceId)?.live_deploy_id === formerDeployId
 }
 
-async function removeOwnImage(ports: DeployPorts, { id, serviceId }: TracesInput): Promise<void> {
+async function removeOwnImage(ports: DeployPorts, { id, serviceId }: CleanupInput): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   if (!service) return
   const needOf = imagesInUse(ports, { serviceId, endingId: id })

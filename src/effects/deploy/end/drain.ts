@@ -5,7 +5,7 @@ import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
-import { drainUpstreamsBestEffort, isServed, releaseSlots, untilFinished } from '../switch/upstreams.ts'
+import { drainUpstreamsBestEffort, isServed, releaseSlots, waitForOpenRequests } from '../switch/upstreams.ts'
 import { removeOldImages } from './retention.ts'
 
 export interface DrainInput {
@@ -18,13 +18,13 @@ export interface DrainInput {
 }
 
 const stopGraceSeconds = 10
-const lookAgainMs = 250
+const pollIntervalMs = 250
 
 export function drainInstances(ports: DeployPorts) {
   return async (input: DrainInput, signal: AbortSignal) => {
     await drainUpstreamsBestEffort(ports, input, signal)
     await retryUntilCleanedUp(ports, input.id, signal, async () => {
-      await awaitSilence(ports, input, signal)
+      await waitUntilDrained(ports, input, signal)
       await stopInstances(ports, input.id)
       await removeOldImages(ports, input.serviceId, input.id)
     })
@@ -69,11 +69,11 @@ export async function removeAbandoned(
   serviceId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const kept = new Set([...ports.storage.actors.active('deploy', serviceId)].map(({ id }) => id))
+  const active = new Set([...ports.storage.actors.active('deploy', serviceId)].map(({ id }) => id))
   const preDeploy = await ports.instances.list({ serviceId, kind: preDeployKind })
   const instances = [...preDeploy, ...(await ports.instances.list({ serviceId }))]
   for (const deployId of new Set(instances.map((instance) => instance.deployId))) {
-    if (kept.has(deployId)) continue
+    if (active.has(deployId)) continue
     await removeVersion(ports, { id: deployId, serviceId }, signal)
   }
 }
@@ -94,25 +94,25 @@ export async function removeVersion(
  * Waits until there are no open requests and no connections, twice in a row, or until the deadline. If that
  * cannot be determined, it waits for the deadline.
  */
-export async function awaitSilence(
+export async function waitUntilDrained(
   ports: DeployPorts,
   input: DrainInput,
   signal: AbortSignal,
   isOver: () => boolean = () => false,
 ): Promise<void> {
   const served = isServed(ports, ports.storage.services.get(input.serviceId))
-  if (served) await untilFinished(ports, input, input.drainUntil, signal, isOver)
+  if (served) await waitForOpenRequests(ports, input, input.drainUntil, signal, isOver)
   // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null
   const { drainUntil } = input
-  for (let silences = 0; silences < 2 && Date.now() < drainUntil && !isOver(); ) {
-    silences = (await isSilent(ports, input, except)) ? silences + 1 : 0
-    await sleep(Math.max(0, Math.min(lookAgainMs, drainUntil - Date.now())), signal)
+  for (let idleChecks = 0; idleChecks < 2 && Date.now() < drainUntil && !isOver(); ) {
+    idleChecks = (await hasNoConnections(ports, input, except)) ? idleChecks + 1 : 0
+    await sleep(Math.max(0, Math.min(pollIntervalMs, drainUntil - Date.now())), signal)
   }
 }
 
 /** For what the edge serves it is enough that no other connection is known. */
-async function isSilent(
+async function hasNoConnections(
   ports: DeployPorts,
   { id, port, index: fromIndex = 0 }: DrainInput,
   except: string | null,

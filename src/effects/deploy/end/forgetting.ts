@@ -6,19 +6,19 @@ import { imageName, type Owner } from '../../../docker/engine/names.ts'
 import { imagesInUse, unfinishedActors } from '../../engine/images-in-use.ts'
 
 /** Of each service. */
-export const deploysKept = 200
+export const maxRetainedDeploys = 200
 
 export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
   for (const service of storage.services.list()) {
-    const isKept = (id: string) => isReferred(storage, owner, service, id)
-    for (const id of await storage.actors.removeOlder('deploy', service.id, deploysKept, isKept)) {
+    const isKept = (id: string) => isReferenced(storage, owner, service, id)
+    for (const id of await storage.actors.removeOlder('deploy', service.id, maxRetainedDeploys, isKept)) {
       await storage.releases.remove(id)
       await storage.logs.remove(id)
     }
   }
 }
 
-function isReferred(storage: Storage, owner: Owner, service: ServiceRow, id: string): boolean {
+function isReferenced(storage: Storage, owner: Owner, service: ServiceRow, id: string): boolean {
   const { archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id } = service
   if ([archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id].includes(id))
     return true

@@ -5,7 +5,7 @@ import { imagesInUse, isRecorded, listOwnImages } from '../../engine/images-in-u
 import type { DeployPorts } from '../ports.ts'
 
 /** How many deploys are searched for releases that need a removed image. */
-const deploysLookedAt = 500
+const maxDeploysSearched = 500
 
 /** Removes older images of that service, and the releases that nothing can run any more. */
 export async function removeOldImages(
@@ -42,7 +42,7 @@ async function removeVersion(ports: DeployPorts, serviceId: string, image: strin
 
 /** A restart has its own release and the image of another deploy. */
 async function removeReleases(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
-  const deploys = ports.storage.actors.list('deploy', serviceId, deploysLookedAt)
+  const deploys = ports.storage.actors.list('deploy', serviceId, maxDeploysSearched)
   for (const deploy of deploys) {
     if (deploy.image === image) await ports.storage.releases.remove(deploy.id)
   }

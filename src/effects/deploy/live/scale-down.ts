@@ -2,14 +2,14 @@
 // the stop.
 import { sleep } from '../../../async/sleep.ts'
 import { messageOf } from '../../../errors.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
-import { awaitSilence, stopInstances } from '../end/drain.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
+import { stopInstances, waitUntilDrained } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
 import { drainUpstreamsBestEffort, releaseSlots } from '../switch/upstreams.ts'
 
 const retryPauseMs = 1000
 
-interface Leaving {
+interface ScaleDownRequest {
   /** All instances from this index on. */
   fromIndex: number
   /** How long open requests may last. */
@@ -37,7 +37,7 @@ export interface ScaleDown {
   /** Instances from this index on are being removed; null when none are. */
   readonly fromIndex: number | null
   /** Does nothing unless idle. */
-  begin(leaving: Leaving, hooks: Hooks): void
+  begin(leaving: ScaleDownRequest, hooks: Hooks): void
   /** Aborts a running scale-down, and resolves when it has ended. */
   close(): Promise<void>
 }
@@ -49,19 +49,21 @@ export function createScaleDown(
   const closing = new AbortController()
   let state: State = { phase: 'idle' }
 
-  const remove = async ({ fromIndex, limitMs }: Leaving, { isWantedAgain, onStop }: Hooks) => {
+  const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
     const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
     await drainUpstreamsBestEffort(ports, leaving, signal, fromIndex)
-    await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isWantedAgain))
+    await retryWhileEngineUnavailable(ports, signal, () =>
+      waitUntilDrained(ports, leaving, signal, isWantedAgain),
+    )
     if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
-    await retryWhileEngineAway(ports, signal, () => stopInstances(ports, id, fromIndex))
+    await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, id, fromIndex))
     await releaseSlots(ports, leaving, signal, fromIndex)
   }
-  const removeOrWarn = (leaving: Leaving, hooks: Hooks) =>
+  const removeOrWarn = (leaving: ScaleDownRequest, hooks: Hooks) =>
     remove(leaving, hooks).catch(async (error: unknown) => {
       if (closing.signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')

@@ -10,7 +10,7 @@ import { untilCommitted } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
 
 /** Until another deploy is live, or the service is deleted. */
-export async function keepSchedule(
+export async function superviseSchedule(
   ports: DeployPorts,
   deployId: string,
   service: ServiceRow,

@@ -6,7 +6,7 @@ import type { ServiceRow } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { createHealthcheck, findUnhealthy } from '../check/healthcheck.ts'
 import { tryProbe } from '../check/probe.ts'
 import type { Healthcheck } from '../check/probes.ts'
@@ -20,7 +20,7 @@ import { admit, drainEnded, isAdmitted, isServed } from '../switch/upstreams.ts'
 import { type Duty, dutyOf, instancesFor } from './duty.ts'
 import { createHealth, type Health } from './health.ts'
 import { createScaleDown, type ScaleDown } from './scale-down.ts'
-import { keepSchedule } from './schedule.ts'
+import { superviseSchedule } from './schedule.ts'
 import { createWakeSignal } from './wake-signal.ts'
 
 interface UpkeepInput {
@@ -30,15 +30,15 @@ interface UpkeepInput {
 }
 
 /** Events wake the loop; this interval catches missed events. */
-const roundMs = 5000
+const roundIntervalMs = 5000
 /** While an instance runs that does not pass its check yet. */
-const impatientMs = 250
+const unreadyIntervalMs = 250
 /** How long a round waits for an unavailable edge. */
-const edgeMs = 5000
+const edgeTimeoutMs = 5000
 /** The drain time if the next version waits for the disk. */
 const briefDrainMs = 3000
 /** Failures that the next round may not meet again. */
-const passing = [
+const transientCodes = [
   'docker_error',
   'disk_in_use',
   'no_address_left',
@@ -71,11 +71,11 @@ export function keepInstances(ports: DeployPorts) {
         const duty = dutyOf(ports, id, service)
         if (!service || duty === 'over') return { at: isoNow() }
         if (duty === 'scheduled') {
-          await keepSchedule(ports, id, service, signal)
+          await superviseSchedule(ports, id, service, signal)
           continue
         }
         const outcome = await attempt(() => reconcileOnce(upkeep))
-        await wakeSignal.next(outcome === 'unready' ? impatientMs : roundMs, signal)
+        await wakeSignal.next(outcome === 'unready' ? unreadyIntervalMs : roundIntervalMs, signal)
       }
     } finally {
       wakeSignal.close()
@@ -93,11 +93,11 @@ function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInpu
   let logged: string | null = null
   return async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
-      const result = await retryWhileEngineAway(ports, signal, work)
+      const result = await retryWhileEngineUnavailable(ports, signal, work)
       logged = null
       return result
     } catch (error) {
-      if (signal.aborted || !passing.includes(codeOf(error))) throw error
+      if (signal.aborted || !transientCodes.includes(codeOf(error))) throw error
       const reason = messageOf(error)
       ports.degradedReasons.report(deploy, reason)
       if (reason !== logged) {
@@ -137,16 +137,16 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
   else if (ports.storage.addresses.get(input.id, wanted))
     await ports.storage.addresses.release(input.id, wanted)
   const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
-  const kept = Math.min(wanted, scaleDown.fromIndex ?? wanted)
+  const count = Math.min(wanted, scaleDown.fromIndex ?? wanted)
   try {
-    for (let index = 0; index < kept; index++) {
+    for (let index = 0; index < count; index++) {
       const instance = found.find((candidate) => candidate.index === index)
-      await keepInstance(upkeep, service, duty, index, instance)
+      await reconcileInstance(upkeep, service, duty, index, instance)
       if (instance) health.expectRunning(instance.name)
     }
     // During a switch to another deploy, that deploy decides which instances serve.
     if (duty !== 'serving' || !isServed(ports, service)) return 'complete'
-    return await keepServing(upkeep, kept)
+    return await reconcileUpstreams(upkeep, count)
   } finally {
     const now = isSettled ? found : await ports.instances.list({ deployId: input.id })
     await report(ports, input.id, health.findShortfall(now, wanted) ?? findUnhealthy(ports, input.id, now))
@@ -178,12 +178,12 @@ function removeSurplus(
 }
 
 /** An instance that passed its check gets requests. One that ended gets none until it passes again. */
-async function keepServing(
+async function reconcileUpstreams(
   { ports, input, health, healthcheck, signal }: Upkeep,
-  kept: number,
+  count: number,
 ): Promise<Outcome> {
-  const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
-  await drainEnded(ports, input, instances, signal, kept)
+  const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < count)
+  await drainEnded(ports, input, instances, signal, count)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
   let unready: string | null = null
@@ -196,7 +196,7 @@ async function keepServing(
   // A probe may be slow. If another deploy is to serve by now, that one decides.
   if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'
   try {
-    await admit(ports, input, passed, signal, edgeMs)
+    await admit(ports, input, passed, signal, edgeTimeoutMs)
   } catch (error) {
     unready = messageOf(error)
     throw error
@@ -210,7 +210,7 @@ async function keepServing(
  * Docker restarts a crashed instance. An instance that Docker no longer restarts, or has lost, is
  * restored here.
  */
-async function keepInstance(
+async function reconcileInstance(
   { ports, input, signal }: Upkeep,
   service: ServiceRow,
   duty: Duty,

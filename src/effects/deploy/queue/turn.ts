@@ -9,7 +9,7 @@ import { Failure } from '../../../errors.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
-import { retryWhileEngineAway, untilCommitted, waitForEngine } from '../../waiting.ts'
+import { retryWhileEngineUnavailable, untilCommitted, waitForEngine } from '../../waiting.ts'
 import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { usesDisk } from '../start/disk-claim.ts'
@@ -24,9 +24,9 @@ interface TurnInput {
 export function awaitTurn(ports: DeployPorts) {
   return async (input: TurnInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
-    const turn = await waitForTurn(ports, input, signal, log.say)
+    const turn = await waitForTurn(ports, input, signal, log.info)
     if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
-    await waitForEngine(ports, signal, log.say)
+    await waitForEngine(ports, signal, log.info)
     const isReuse = input.source.kind === 'reuse'
     const reused = isReuse ? reusedImage(ports, input) : null
     // A deploy that could not finish does not start. A full disk never stops instances that already run.
@@ -75,16 +75,16 @@ async function waitForTurn(
   ports: DeployPorts,
   { id, serviceId }: TurnInput,
   signal: AbortSignal,
-  say: ActorLog['say'],
+  log: ActorLog['info'],
 ): Promise<{ supersededBy: string | null }> {
   let logged: string | null = null
   return untilCommitted(ports.storage.changes, serviceId, signal, () => {
     requireService(ports, serviceId)
-    const { ahead, newer } = queueAround(ports, id, serviceId)
+    const { ahead, newer } = findNeighbours(ports, id, serviceId)
     if (newer) return { supersededBy: newer }
     if (!ahead) return { supersededBy: null }
     if (logged !== ahead) {
-      say(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
+      log(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
     }
     logged = ahead
     return null
@@ -92,7 +92,7 @@ async function waitForTurn(
 }
 
 /** Who of the service's active deploys is before this one, and the newest one queued behind it. */
-function queueAround(ports: DeployPorts, id: string, serviceId: string) {
+function findNeighbours(ports: DeployPorts, id: string, serviceId: string) {
   let ahead: string | null = null
   let newer: string | null = null
   const isRestart = (deployId: string) => ports.storage.actors.record(deployId)?.trigger === 'restart'
@@ -102,13 +102,13 @@ function queueAround(ports: DeployPorts, id: string, serviceId: string) {
     // A restart runs old code: it never takes the place of a deploy of new code.
     const replaces = other.id > id && (isRestart(id) || !isRestart(other.id))
     if (status === 'queued' && other.id > id) newer = replaces ? other.id : newer
-    else if (status === 'queued' || isAtWork(status)) ahead = other.id
+    else if (status === 'queued' || isUnfinished(status)) ahead = other.id
   }
   return { ahead, newer }
 }
 
 /** An active deploy that failed or was canceled still removes its traces. */
-function isAtWork(status: string): boolean {
+function isUnfinished(status: string): boolean {
   return status === 'running' || status === 'failed' || status === 'canceled'
 }
 
@@ -152,7 +152,7 @@ function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
 }
 
 async function requireImage(ports: DeployPorts, image: string, signal: AbortSignal): Promise<void> {
-  const found = await retryWhileEngineAway(ports, signal, () => inspectImage(ports.engine, image))
+  const found = await retryWhileEngineUnavailable(ports, signal, () => inspectImage(ports.engine, image))
   if (!found)
     throw new Failure('image_gone', `the image ${image} no longer exists: it was removed from Docker`)
 }

@@ -9,7 +9,7 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
-import { roomBytes } from '../../disk/disk.ts'
+import { availableBytes } from '../../disk/disk.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
@@ -33,16 +33,16 @@ export async function unpackSource(
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const unpacked = await unpackOrGiveUp(ports, input, archiveId, signal)
-  if (unpacked.leftOut) log.say(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
+  const unpacked = await unpackAndSettle(ports, input, archiveId, signal)
+  if (unpacked.leftOut) log.info(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
-  log.say(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
+  log.info(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
   await removeFormerArchives(ports)
   return { commitSha: null, commitMessage: null }
 }
 
 /** A broken archive is not the service's any more: the one before it is. Its file goes with its deploy. */
-async function unpackOrGiveUp(
+async function unpackAndSettle(
   ports: DeployPorts,
   input: UnpackInput,
   archiveId: string,
@@ -66,15 +66,15 @@ async function unpackInto(
   signal: AbortSignal,
 ): Promise<Unpacked> {
   const release = storage.releases.get(id)!
-  const keepsFolder = (tree: string, folder: string) => isSpokenOf(tree, folder, release.settings)
-  return unpackArchive({ file, directory, signal, roomBytes: await roomBytes(settings), keepsFolder })
+  const keepsFolder = (tree: string, folder: string) => isFolderInSettings(tree, folder, release.settings)
+  return unpackArchive({ file, directory, signal, roomBytes: await availableBytes(settings), keepsFolder })
 }
 
 /**
  * Whether a path in the settings starts with the folder. With a Dockerfile, the path of a site is inside
  * its image.
  */
-function isSpokenOf(tree: string, folder: string, settings: ServiceSettings): boolean {
+function isFolderInSettings(tree: string, folder: string, settings: ServiceSettings): boolean {
   const { root_dir, dockerfile_path, publish_dir } = settings
   const inFolder = (path: string) => existsSync(join(tree, folder, path))
   const path = root_dir ?? dockerfile_path ?? (inFolder('Dockerfile') ? null : publish_dir)
@@ -93,29 +93,29 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
 export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {
-      if (isFormer(storage, id)) await storage.archives.remove(id)
+      if (isReplaced(storage, id)) await storage.archives.remove(id)
     } catch (error) {
       logger.warn({ archive: id, reason: messageOf(error) }, 'an archive stays that may not be needed')
     }
   }
 }
 
-function isFormer(storage: Storage, archiveId: string): boolean {
+function isReplaced(storage: Storage, archiveId: string): boolean {
   const serviceId = storage.actors.record(archiveId)?.service_id
   // Without a record its upload is not committed yet.
   if (typeof serviceId !== 'string') return false
   const service = storage.services.get(serviceId)
-  const isKept = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
-  return !isKept && !isAwaited(storage, serviceId, archiveId)
+  const isCurrent = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
+  return !isCurrent && !isNeededByDeploy(storage, serviceId, archiveId)
 }
 
-function isAwaited({ actors }: Storage, serviceId: string, archiveId: string): boolean {
+function isNeededByDeploy({ actors }: Storage, serviceId: string, archiveId: string): boolean {
   const active = [...actors.active('deploy', serviceId)].map(({ id }) => actors.record(id))
-  return active.some((record) => record !== null && awaits(record, archiveId))
+  return active.some((record) => record !== null && needsArchive(record, archiveId))
 }
 
 /** Also while it unpacks: if the daemon dies before the commit, unpacking is repeated. */
-function awaits({ id, status, source }: ActorRecord, archiveId: string): boolean {
+function needsArchive({ id, status, source }: ActorRecord, archiveId: string): boolean {
   if (status !== 'queued' && status !== 'running') return false
   const wanted = source as DeploySource
   return wanted.kind === 'archive' && archiveOf({ id, source: wanted }) === archiveId

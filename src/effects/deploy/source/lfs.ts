@@ -5,7 +5,7 @@ import { lstat, open, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DeployLog } from '../log.ts'
 
-const beginning = 'version https://git-lfs.github.com/spec/'
+const pointerPrefix = 'version https://git-lfs.github.com/spec/'
 /** By the specification of pointers. */
 const maxPointerBytes = 1024
 const maxShown = 5
@@ -17,10 +17,10 @@ export async function logLfsPointers(directory: string, log: DeployLog): Promise
   const pointers = await findLfsPointers(directory)
   for (const path of pointers.slice(0, maxShown)) {
     const name = path.replace(/\p{Cc}/gu, '?')
-    log.say(`${name} is a Git LFS pointer; its content is not fetched, the build gets the pointer`)
+    log.info(`${name} is a Git LFS pointer; its content is not fetched, the build gets the pointer`)
   }
   const more = pointers.length - maxShown
-  if (more > 0) log.say(more === 1 ? 'so is 1 more file' : `so are ${more} more files`)
+  if (more > 0) log.info(more === 1 ? 'so is 1 more file' : `so are ${more} more files`)
 }
 
 /** Their paths in the source, in no order; links are not followed. */
@@ -46,12 +46,12 @@ async function isPointer(path: string): Promise<boolean> {
     (stat) => stat.size,
     () => 0,
   )
-  if (size < beginning.length || size > maxPointerBytes) return false
+  if (size < pointerPrefix.length || size > maxPointerBytes) return false
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null)
   if (file === null) return false
   try {
-    const { buffer } = await file.read(Buffer.alloc(beginning.length), 0, beginning.length, 0)
-    return buffer.toString('latin1') === beginning
+    const { buffer } = await file.read(Buffer.alloc(pointerPrefix.length), 0, pointerPrefix.length, 0)
+    return buffer.toString('latin1') === pointerPrefix
   } finally {
     await file.close()
   }

@@ -9,9 +9,9 @@ import { checkoutSource } from '../../../git/checkout.ts'
 import type { Credentials } from '../../../git/credentials.ts'
 import { reapGit } from '../../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../../git/repository.ts'
-import { whileRoomIn } from '../../disk/disk.ts'
+import { guardDirectory } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
-import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
+import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { unpackSource } from './archive.ts'
 import { logLfsPointers } from './lfs.ts'
@@ -21,10 +21,10 @@ type FetchInput = { id: string; serviceId: string; source: DeploySource }
 export function fetchSource(ports: DeployPorts) {
   return async (input: FetchInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
-    if (isRepeated(ports, input.id)) log.say('fetching starts again: the daemon was restarted')
+    if (isRetry(ports, input.id)) log.info('fetching starts again: the daemon was restarted')
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
     const place = { what: 'a fetch', directory: ports.settings.dataDir }
-    const found = await whileRoomIn(ports, place, signal, (bound) => fetchInto(ports, input, log, bound))
+    const found = await guardDirectory(ports, place, signal, (bound) => fetchInto(ports, input, log, bound))
     await logLfsPointers(checkoutDirectory(ports, input.id), log)
     return { ...found, at: isoNow() }
   }
@@ -47,15 +47,15 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
     localRepositories: ports.settings.localRepositories,
     hostRules: { denyPrivateHosts: ports.settings.denyPrivateGitHosts },
     marker: id,
-    onLine: log.say,
+    onLine: log.info,
     signal,
   })
-  if (source.branch === null && found.branch !== null) await keepBranch(ports, input, found.branch)
+  if (source.branch === null && found.branch !== null) await saveDefaultBranch(ports, input, found.branch)
   return found
 }
 
 /** A default branch stays the service's own: the remote may name another one later. */
-async function keepBranch(
+async function saveDefaultBranch(
   ports: DeployPorts,
   { serviceId, source }: FetchInput,
   branch: string,
@@ -126,7 +126,7 @@ export async function resolveInside(checkout: string, path: string, what: string
   return resolved
 }
 
-export function isThere(path: string): Promise<boolean> {
+export function pathExists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

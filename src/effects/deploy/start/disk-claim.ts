@@ -8,8 +8,8 @@ import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
 /** By service. */
-const disks = new KeyedMutex()
-const lookAgainMs = 250
+const diskLocks = new KeyedMutex()
+const pollIntervalMs = 250
 
 /** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
 export function withDisk<T>(
@@ -19,14 +19,14 @@ export function withDisk<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  return disks.run(serviceId, signal, async () => {
-    await requireFree(ports, serviceId, deployId, signal)
+  return diskLocks.run(serviceId, signal, async () => {
+    await requireFreeDisk(ports, serviceId, deployId, signal)
     return work()
   })
 }
 
 /** The version that the service wants gets the disk once no other version with a disk has an instance. */
-async function requireFree(
+async function requireFreeDisk(
   ports: DeployPorts,
   serviceId: string,
   deployId: string,
@@ -34,16 +34,16 @@ async function requireFree(
 ): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   const wanted = service?.desired_deploy_id ?? deployId
-  if (wanted !== deployId && usesDisk(ports, wanted)) throw heldBy(wanted)
+  if (wanted !== deployId && usesDisk(ports, wanted)) throw diskInUseFailure(wanted)
   for (const holder of await findHolders(ports, serviceId, deployId)) {
-    if (!isOver(ports, serviceId, holder)) throw heldBy(holder)
+    if (!hasEnded(ports, serviceId, holder)) throw diskInUseFailure(holder)
     // The holder was discarded, so nothing else stops its instances.
     ports.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
     await removeVersion(ports, { id: holder, serviceId }, signal)
   }
 }
 
-function heldBy(deployId: string): Failure {
+function diskInUseFailure(deployId: string): Failure {
   return new Failure('disk_in_use', `the disk is held by ${deployId}`)
 }
 
@@ -54,7 +54,7 @@ async function findHolders(ports: DeployPorts, serviceId: string, deployId: stri
 }
 
 /** A deploy whose row is damaged or missing counts as unfinished. */
-function isOver({ storage: { actors } }: DeployPorts, serviceId: string, deployId: string): boolean {
+function hasEnded({ storage: { actors } }: DeployPorts, serviceId: string, deployId: string): boolean {
   const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
   if (unfinished.some(({ id }) => id === deployId)) return false
   try {
@@ -77,19 +77,19 @@ export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string |
 }
 
 /** Waits until the former version has stopped, which happens once it sees that the service wants this one. */
-export async function whileDiskIsBusy<T>(
+export async function retryWhileDiskInUse<T>(
   log: DeployLog,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  for (let isTold = false; ; isTold = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'disk_in_use') throw error
-      if (!isTold)
-        log.say(`${error.message}, which stops first: the service is down until this deploy is live`)
-      await sleep(lookAgainMs, signal)
+      if (!isLogged)
+        log.info(`${error.message}, which stops first: the service is down until this deploy is live`)
+      await sleep(pollIntervalMs, signal)
     }
   }
 }

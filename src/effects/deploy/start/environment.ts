@@ -19,8 +19,8 @@ function resolveValue(key: string, value: string, lookup: Lookup): string {
   return replaceReferences(value, (reference, text) => {
     const found = reference && lookup(reference.noun, reference.name, reference.property)
     if (found !== null) return found
-    const trouble = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
-    throw new Failure('unresolved_reference', `the variable ${key} ${trouble}`).with({ variable: key })
+    const problem = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
+    throw new Failure('unresolved_reference', `the variable ${key} ${problem}`).with({ variable: key })
   })
 }
 
@@ -44,7 +44,7 @@ type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
  * does not listen may have any.
  */
 export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
-  const own = ownPort(vars)
+  const own = portFromEnv(vars)
   if (port) return { port, portSource: 'setting' }
   if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) {
     return { port: Number(own), portSource: 'env' }
@@ -64,13 +64,13 @@ export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): 
 
 /** The warning about a PORT that is not used, or null. A value that is not a plain number may be a secret. */
 export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
-  const own = ownPort(vars)
+  const own = portFromEnv(vars)
   if (!port || !listens({ type }) || own === '' || Number(own) === port) return null
   const which = /^\d{1,5}$/.test(own) ? `the ${own}` : 'that'
   return `PORT is ${port}, the service's port; ${which} of its env is not used`
 }
 
 /** An empty value counts as not set. */
-function ownPort(vars: EnvVar[]): string {
+function portFromEnv(vars: EnvVar[]): string {
   return vars.find(({ key }) => key === 'PORT')?.value.trim() ?? ''
 }

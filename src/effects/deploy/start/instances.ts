@@ -15,13 +15,13 @@ import { Failure } from '../../../errors.ts'
 import { lookUpDatastore } from '../../datastore/lookup.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
 import { isoNow } from '../../iso-now.ts'
-import { takeAddress } from '../../isolation/isolation.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { allocateAddress } from '../../isolation/isolation.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
-import { isRepeated, openDeployLog } from '../log.ts'
+import { isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
-import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
+import { retryWhileDiskInUse, withDisk } from './disk-claim.ts'
 import {
   type ChosenPort,
   choosePort,
@@ -43,24 +43,28 @@ export function startInstances(ports: DeployPorts) {
   return async (input: StartInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
     const service = ports.storage.services.get(input.serviceId)!
-    await retryWhileEngineAway(ports, signal, () => removePreDeploy(ports, input.id))
-    const chosen = await retryWhileEngineAway(ports, signal, () => resolveEnvironment(ports, input, service))
+    await retryWhileEngineUnavailable(ports, signal, () => removePreDeploy(ports, input.id))
+    const chosen = await retryWhileEngineUnavailable(ports, signal, () =>
+      resolveEnvironment(ports, input, service),
+    )
     const count = wantedInstances(service)
     // Instances from before a restart may be more than are wanted now, and some of them may not run.
-    if (isRepeated(ports, input.id)) {
-      await retryWhileEngineAway(ports, signal, () => stopInstances(ports, input.id, count))
+    if (isRetry(ports, input.id)) {
+      await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, input.id, count))
     }
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
-    if (service.suspended) log.say('the service is suspended: this version is checked, then stopped')
+    if (service.suspended) log.info('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
       const wanted = { ...input, index, restart: 'no' } as const
       const start = () => ensureInstance(ports, service, wanted, signal)
-      const state = await whileDiskIsBusy(log, signal, () => retryWhileEngineAway(ports, signal, start))
+      const state = await retryWhileDiskInUse(log, signal, () =>
+        retryWhileEngineUnavailable(ports, signal, start),
+      )
       const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
       const brief = `instance ${index + 1} of ${count} at ${place}`
-      log.say(`started ${brief}`, { brief })
+      log.info(`started ${brief}`, { brief })
     }
-    if (count === 0) log.say(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
+    if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
     return { at: isoNow(), ...chosen }
   }
 }
@@ -78,14 +82,14 @@ export async function resolveEnvironment(
   const release = requireRelease(ports, input.id)
   const image = await inspectImage(ports.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
-  const lookup: Lookup = (kind, name, property) => lookUp(ports, kind, name, property)
+  const lookup: Lookup = (kind, name, property) => resolveProperty(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
   // Once they are resolved, a PORT of Berth is among them.
   const hasPort = release.env.some(({ key, value }) => key === 'PORT' && value.trim() !== '')
   const chosen = choosePort(release.settings, hasPort ? vars : [], image.exposedPorts)
   if (release.resolved) return chosen
   const { port } = chosen
-  await sayWhatDiffers(ports, input.id, release.settings, vars)
+  await logEnvironmentWarnings(ports, input.id, release.settings, vars)
   const source = ports.storage.actors.record(input.id)?.source as DeploySource | undefined
   const resolved = withDefaults(withPort(release.settings, vars, port), {
     PORT: String(port),
@@ -101,20 +105,30 @@ export async function resolveEnvironment(
 }
 
 /** What of the settings the instances do not get as it was written. */
-async function sayWhatDiffers(ports: DeployPorts, id: string, settings: ServiceSettings, vars: EnvVar[]) {
+async function logEnvironmentWarnings(
+  ports: DeployPorts,
+  id: string,
+  settings: ServiceSettings,
+  vars: EnvVar[],
+) {
   const log = openDeployLog(ports, id)
   const unused = unusedPort(settings, vars)
-  if (unused) log.say(unused)
+  if (unused) log.info(unused)
   const limit = settings.cpu_limit
   if (!limit) return
   const { cpus } = await ports.engine.info()
   if (limit > cpus) {
-    log.say(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is capped at ${cpus}`)
+    log.info(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is capped at ${cpus}`)
   }
 }
 
 /** The current value of a reference; null if the object does not exist. */
-export function lookUp(ports: DeployPorts, kind: string, name: string, property: string): string | null {
+export function resolveProperty(
+  ports: DeployPorts,
+  kind: string,
+  name: string,
+  property: string,
+): string | null {
   if (kind === 'datastore') return lookUpDatastore(ports, name, property)
   const service = kind === 'service' ? ports.storage.services.get(name) : null
   if (!service || service.deleting) return null
@@ -139,7 +153,7 @@ export async function ensureInstance(
 ) {
   const network = await ports.engineReady(signal)
   const release = requireRelease(ports, wanted.id)
-  const address = await takeAddress(ports, wanted.id, wanted.index, network)
+  const address = await allocateAddress(ports, wanted.id, wanted.index, network)
   const spec = instanceSpec(ports, service, release, { ...wanted, address, network: network.name })
   if (!spec.volume) return ports.instances.ensure(spec, signal)
   return withDisk(ports, service.id, wanted.id, signal, () => ensureWithVolume(ports, service, spec, signal))
@@ -173,7 +187,7 @@ export function instanceSpec(
   ports: Pick<DeployPorts, 'owner'> & { settings: DefaultLimits },
   service: ServiceRow,
   release: Release,
-  place: {
+  placement: {
     id: string
     image: string
     index: number
@@ -185,21 +199,21 @@ export function instanceSpec(
   const { settings } = release
   const disk = settings.disk_mount_path
   return {
-    name: containerName(ports.owner, service.name, place.id, place.index),
-    image: place.image,
+    name: containerName(ports.owner, service.name, placement.id, placement.index),
+    image: placement.image,
     serviceId: service.id,
     serviceName: service.name,
-    deployId: place.id,
-    index: place.index,
-    network: place.network,
-    address: place.address,
+    deployId: placement.id,
+    index: placement.index,
+    network: placement.network,
+    address: placement.address,
     env: release.resolved ?? release.env,
     command: settings.start_command,
     memoryLimitMb: settings.memory_limit_mb || ports.settings.defaultMemoryLimitMb,
     cpuLimit: settings.cpu_limit || ports.settings.defaultCpuLimit,
     pidsLimit: ports.settings.pidsLimit,
     volume: disk ? { name: volumeName(ports.owner, service.id), mountPath: disk } : null,
-    restart: place.restart,
+    restart: placement.restart,
     init: settings.init ?? true,
   }
 }

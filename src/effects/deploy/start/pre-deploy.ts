@@ -6,27 +6,27 @@ import { explainExit } from '../../../docker/containers/exit-explanation.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../../docker/engine/names.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { isoNow } from '../../iso-now.ts'
-import { takeAddress } from '../../isolation/isolation.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
-import { type DeployLog, isRepeated, openDeployLog } from '../log.ts'
+import { allocateAddress } from '../../isolation/isolation.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
+import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
 
-const lookAgainMs = 250
+const pollIntervalMs = 250
 
 export function runPreDeploy(ports: DeployPorts) {
   return async (input: StartInput, signal: AbortSignal) => {
     const log = openDeployLog(ports, input.id)
     const service = ports.storage.services.get(input.serviceId)!
     const name = preDeployName(ports.owner, service.name, input.id)
-    log.say(
-      isRepeated(ports, input.id)
+    log.info(
+      isRetry(ports, input.id)
         ? 'the daemon was restarted: the pre-deploy command from its first line'
         : 'running the pre-deploy command in the new image',
     )
-    await retryWhileEngineAway(ports, signal, () => begin(ports, input, service, name, signal))
-    await retryWhileEngineAway(ports, signal, () => copyOutput(ports, name, log, signal))
+    await retryWhileEngineUnavailable(ports, signal, () => begin(ports, input, service, name, signal))
+    await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, name, log, signal))
     await requireSuccess(ports, input, name, signal)
     // The container stays until the next phase starts. If it were removed before the commit, a crash in
     // between would run the command again.
@@ -45,7 +45,7 @@ async function begin(
   if (found && found.state !== 'created') return
   await resolveEnvironment(ports, input, service)
   const network = await ports.engineReady(signal)
-  const address = await takeAddress(ports, input.id, preDeployIndex, network)
+  const address = await allocateAddress(ports, input.id, preDeployIndex, network)
   const release = requireRelease(ports, input.id)
   const place = { ...input, index: preDeployIndex, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(ports, service, release, place)
@@ -70,14 +70,16 @@ async function copyOutput(
     }
   } catch (error) {
     if (codeOf(error) !== 'docker_error') throw error
-    log.say(`its output cannot be read: ${messageOf(error)}`)
-    while ((await ports.instances.inspect(name))?.state === 'running') await sleep(lookAgainMs, signal)
+    log.info(`its output cannot be read: ${messageOf(error)}`)
+    while ((await ports.instances.inspect(name))?.state === 'running') await sleep(pollIntervalMs, signal)
   }
   signal.throwIfAborted()
 }
 
 async function requireSuccess(ports: DeployPorts, { id }: StartInput, name: string, signal: AbortSignal) {
-  const exit = await retryWhileEngineAway(ports, signal, () => ports.instances.inspectExit(name, signal))
+  const exit = await retryWhileEngineUnavailable(ports, signal, () =>
+    ports.instances.inspectExit(name, signal),
+  )
   if (exit?.exitCode === 0) return
   const command = requireRelease(ports, id).settings.pre_deploy_command
   const words = exit ? explainExit(exit, { command }) : 'disappeared while it ran'

@@ -5,7 +5,7 @@ import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineAway } from '../../waiting.ts'
+import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { restartInstance } from '../check/restart-after-engine.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -20,9 +20,11 @@ interface SwitchInput {
 export function switchTraffic(ports: DeployPorts) {
   return async (input: SwitchInput, signal: AbortSignal) => {
     const { id, formerDeployId } = input
-    await retryWhileEngineAway(ports, signal, () => putInCharge(ports, id, formerDeployId))
+    await retryWhileEngineUnavailable(ports, signal, () => moveRestartPolicy(ports, id, formerDeployId))
     const log = openDeployLog(ports, id)
-    const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
+    const instances = await retryWhileEngineUnavailable(ports, signal, () =>
+      ports.instances.list({ deployId: id }),
+    )
     for (const instance of instances.filter(({ state }) => state !== 'running')) {
       if (await restartInstance(ports, instance, log, signal)) continue
       throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
@@ -30,7 +32,7 @@ export function switchTraffic(ports: DeployPorts) {
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left to serve')
     await switchRequests(ports, input, log, signal)
     logDowntime(ports, input.serviceId, log)
-    log.say('switched to the new version', { brief: 'to the new version' })
+    log.info('switched to the new version', { brief: 'to the new version' })
     return { at: isoNow() }
   }
 }
@@ -44,14 +46,16 @@ async function switchRequests(
 ): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   if (!service || !isServed(ports, service)) return
-  const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
+  const instances = await retryWhileEngineUnavailable(ports, signal, () =>
+    ports.instances.list({ deployId: id }),
+  )
   await admit(ports, { id, serviceId }, instances, signal)
-  if (!service.suspended) await sayWhetherReached(ports, service, log, signal)
+  if (!service.suspended) await logReachability(ports, service, log, signal)
   if (formerDeployId) await drainUpstreams(ports, { id: formerDeployId, serviceId }, signal)
 }
 
 /** The check of an instance uses a socket of the edge's own: the public ports may be another program's. */
-async function sayWhetherReached(
+async function logReachability(
   ports: DeployPorts,
   service: ServiceRow,
   log: DeployLog,
@@ -59,18 +63,18 @@ async function sayWhetherReached(
 ): Promise<void> {
   const problem = await ports.edge.findPortProblem(signal)
   const url = urlOf(service, ports.publication)
-  if (problem === null) log.say(`a request through the edge reached the instance: ${url}`)
-  else log.say(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
+  if (problem === null) log.info(`a request through the edge reached the instance: ${url}`)
+  else log.info(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
 }
 
 /** Only a switch that moves a disk has a downtime. */
 function logDowntime({ downtimes }: DeployPorts, serviceId: string, log: DeployLog): void {
   const durationMs = downtimes.end(serviceId)
-  if (durationMs !== null) log.say(`downtime: ${duration(durationMs)}`)
+  if (durationMs !== null) log.info(`downtime: ${duration(durationMs)}`)
 }
 
 /** Docker restarts the instances of `deployId` from now on, and no longer those of the other. */
-export async function putInCharge(
+export async function moveRestartPolicy(
   ports: DeployPorts,
   deployId: string | null,
   otherId: string | null,

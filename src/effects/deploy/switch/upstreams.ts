@@ -6,7 +6,7 @@ import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
-import { isOf } from '../../edge/haproxy-edge.ts'
+import { isUpstreamOf } from '../../edge/haproxy-edge.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 
@@ -15,7 +15,7 @@ interface DeployRef {
   serviceId: string
 }
 
-const lookAgainMs = 250
+const pollIntervalMs = 250
 
 /** Whether requests reach this service by the edge. */
 export function isServed(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
@@ -34,14 +34,14 @@ export async function admit(
   withinMs?: number,
 ): Promise<void> {
   const { upstreams } = ports.storage
-  const coming = instances.filter((instance) => !isAdmitted(ports, { id, serviceId }, instance))
-  if (coming.length === 0) return
-  const slots = await place(ports, { id, serviceId }, coming)
+  const pending = instances.filter((instance) => !isAdmitted(ports, { id, serviceId }, instance))
+  if (pending.length === 0) return
+  const slots = await allocateSlots(ports, { id, serviceId }, pending)
   await ports.edge.apply(serviceId, signal, withinMs)
   await verify(ports, { id, serviceId }, slots, signal)
   signal.throwIfAborted()
-  const came = new Set(coming.map(({ index }) => index))
-  await upstreams.setState(serviceId, (row) => row.deploy_id === id && came.has(row.index), 'ready')
+  const admitted = new Set(pending.map(({ index }) => index))
+  await upstreams.setState(serviceId, (row) => row.deploy_id === id && admitted.has(row.index), 'ready')
   await ports.edge.apply(serviceId, signal, withinMs)
 }
 
@@ -52,11 +52,11 @@ export function isAdmitted(
   instance: InstanceState,
 ): boolean {
   const { index, startedAt } = instance
-  const rows = storage.upstreams.list(serviceId).filter(isOf(id))
+  const rows = storage.upstreams.list(serviceId).filter(isUpstreamOf(id))
   return rows.some((row) => row.index === index && row.run === startedAt && row.state === 'ready')
 }
 
-async function place(
+async function allocateSlots(
   { storage }: DeployPorts,
   { id, serviceId }: DeployRef,
   instances: InstanceState[],
@@ -101,7 +101,7 @@ export async function drainUpstreams(
   { id, serviceId }: DeployRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const changed = await ports.storage.upstreams.setState(serviceId, isOf(id), 'out')
+  const changed = await ports.storage.upstreams.setState(serviceId, isUpstreamOf(id), 'out')
   if (changed) await ports.edge.apply(serviceId, signal)
 }
 
@@ -114,7 +114,7 @@ export async function drainUpstreamsBestEffort(
   signal: AbortSignal,
   fromIndex = 0,
 ): Promise<void> {
-  const isTheirs = isOf(deploy.id, fromIndex)
+  const isTheirs = isUpstreamOf(deploy.id, fromIndex)
   const changed = await ports.storage.upstreams.setState(deploy.serviceId, isTheirs, 'out')
   if (changed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
@@ -131,7 +131,7 @@ export async function drainEnded(
     instances.filter(({ state }) => state === 'running').map(({ index, startedAt }) => [index, startedAt]),
   )
   const isEnded = ({ index, run }: { index: number; run: string | null }) => runs.get(index) !== run
-  const isTheirs = isOf(id)
+  const isTheirs = isUpstreamOf(id)
   const isMeant = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
   const changed = await ports.storage.upstreams.setState(serviceId, isMeant, 'out')
   if (changed) await ports.edge.applyBestEffort(serviceId, signal)
@@ -144,7 +144,7 @@ export async function releaseSlots(
   signal: AbortSignal,
   fromIndex = 0,
 ): Promise<void> {
-  const removed = await ports.storage.upstreams.remove(deploy.serviceId, isOf(deploy.id, fromIndex))
+  const removed = await ports.storage.upstreams.remove(deploy.serviceId, isUpstreamOf(deploy.id, fromIndex))
   if (removed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
 
@@ -157,7 +157,7 @@ export async function restoreUpstreams(
   const running = (await ports.instances.list({ deployId: id })).filter(({ state }) => state === 'running')
   const isRunning = ({ index, run }: { index: number; run: string | null }) =>
     running.some((instance) => instance.index === index && instance.startedAt === run)
-  const isTheirs = isOf(id)
+  const isTheirs = isUpstreamOf(id)
   const changed = await ports.storage.upstreams.setState(
     serviceId,
     (row) => isTheirs(row) && isRunning(row),
@@ -170,7 +170,7 @@ export async function restoreUpstreams(
  * Resolves when there is no open request, twice in a row, at instances from an index on, at `until`, or when
  * `isOver` returns true. If the edge cannot be queried, it counts as busy.
  */
-export async function untilFinished(
+export async function waitForOpenRequests(
   ports: DeployPorts,
   { id, serviceId, index }: DeployRef & { index?: number },
   until: number,
@@ -180,6 +180,6 @@ export async function untilFinished(
   for (let silences = 0; silences < 2 && Date.now() < until && !isOver(); ) {
     const open = await ports.edge.openRequests(serviceId, id, index)
     silences = open === 0 ? silences + 1 : 0
-    await sleep(Math.max(0, Math.min(lookAgainMs, until - Date.now())), signal)
+    await sleep(Math.max(0, Math.min(pollIntervalMs, until - Date.now())), signal)
   }
 }

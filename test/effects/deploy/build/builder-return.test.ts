@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
-import { whileBuilderReturns } from '../../../../src/effects/deploy/build/builder-return.ts'
+import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/builder-return.ts'
 import { Failure } from '../../../../src/errors.ts'
 
 const hangs = new Failure('builder_hangs', 'it hangs')
@@ -11,7 +11,7 @@ function openSite(untilItWorks: BuilderWatch['untilItWorks'], timeoutMs: number)
   const lines: string[] = []
   const controller = new AbortController()
   const builderWatch = { untilItWorks }
-  const log = { say: (line: string) => void lines.push(line) }
+  const log = { info: (line: string) => void lines.push(line) }
   return { lines, controller, waiting: { builderWatch, log, timeoutMs, signal: controller.signal } }
 }
 
@@ -25,7 +25,7 @@ test('it is built again when the builder works again', async () => {
   const { waiting, lines } = openSite(async () => undefined, 60_000)
   let attempts = 0
 
-  await whileBuilderReturns(waiting, async () => {
+  await retryWhileBuilderUnavailable(waiting, async () => {
     if (++attempts < 3) throw hangs
   })
 
@@ -41,14 +41,14 @@ test('it fails with what it waits for when that takes longer than a build may', 
   t.after(() => clearInterval(alive))
 
   await assert.rejects(
-    whileBuilderReturns(waiting, () => Promise.reject(hangs)),
+    retryWhileBuilderUnavailable(waiting, () => Promise.reject(hangs)),
     hangs,
   )
 })
 
 test('a cancel ends the wait with its own reason', async () => {
   const { waiting, controller } = openSite(never, 60_000)
-  const ending = whileBuilderReturns(waiting, () => Promise.reject(hangs))
+  const ending = retryWhileBuilderUnavailable(waiting, () => Promise.reject(hangs))
 
   controller.abort(new Error('canceled'))
 
@@ -60,7 +60,7 @@ test('another failure is not waited for', async () => {
   const failure = new Failure('build_failed', 'it failed')
 
   await assert.rejects(
-    whileBuilderReturns(waiting, () => Promise.reject(failure)),
+    retryWhileBuilderUnavailable(waiting, () => Promise.reject(failure)),
     failure,
   )
   assert.deepEqual(lines, [])

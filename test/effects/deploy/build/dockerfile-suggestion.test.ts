@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { starterFor } from '../../../../src/effects/deploy/build/dockerfile-suggestion.ts'
+import { suggestionLines } from '../../../../src/effects/deploy/build/dockerfile-suggestion.ts'
 import { temporaryDirectory } from '../../../support/directory.ts'
 
 function projectWith(t: TestContext, ...files: string[]): string {
@@ -24,7 +24,7 @@ const kinds: [file: string, kind: string, from: string][] = [
 
 for (const [file, kind, from] of kinds) {
   test(`a folder with ${file} looks like ${kind}, and gets a whole Dockerfile`, async (t) => {
-    const lines = await starterFor(projectWith(t, file, 'README.md'), 'app/Dockerfile')
+    const lines = await suggestionLines(projectWith(t, file, 'README.md'), 'app/Dockerfile')
 
     assert.deepEqual(lines.slice(0, 3), [
       `looked for app/Dockerfile and found none; this looks like ${kind}`,
@@ -39,7 +39,7 @@ for (const [file, kind, from] of kinds) {
 }
 
 test('a web page beside a package.json is part of the Node.js project', async (t) => {
-  const [first] = await starterFor(projectWith(t, 'index.html', 'package.json'), 'Dockerfile')
+  const [first] = await suggestionLines(projectWith(t, 'index.html', 'package.json'), 'Dockerfile')
   assert.match(first!, /a Node\.js project$/)
 })
 
@@ -47,6 +47,6 @@ test('only the folder itself counts, not what is below it', async (t) => {
   const directory = projectWith(t)
   mkdirSync(join(directory, 'web'))
   writeFileSync(join(directory, 'web', 'package.json'), '')
-  const [first] = await starterFor(directory, 'Dockerfile')
+  const [first] = await suggestionLines(directory, 'Dockerfile')
   assert.match(first!, /of an unknown kind$/)
 })

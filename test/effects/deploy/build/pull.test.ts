@@ -9,7 +9,7 @@ import { pullImage } from '../../../../src/effects/deploy/build/pull.ts'
 import {
   dropPulledName,
   readPullNote,
-  takeOffPulledName,
+  removePulledNameOnly,
   writePullNote,
 } from '../../../../src/effects/deploy/build/pulled-name.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
@@ -131,7 +131,7 @@ test('a full disk does not keep a cleanup from taking the name off', { skip }, a
   await pull(name)
   fillDisk(disk)
 
-  await takeOffPulledName(ports, id, nobody)
+  await removePulledNameOnly(ports, id, nobody)
   await removeWork(ports, id)
 
   assert.deepEqual(await registry.namesOnEngine(), [])

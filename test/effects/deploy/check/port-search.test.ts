@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  adviceOn,
   choosePort,
+  createAdvice,
   isLikely,
-  mayBeLate,
+  mayStillOpenPort,
 } from '../../../../src/effects/deploy/check/port-search.ts'
 
 const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
@@ -42,17 +42,17 @@ test('an exposed port for metrics comes last, and any but the first gives the ot
 
 test('only a port on the side, or a long time that was granted, lets an idle app be late', () => {
   const within = (seconds: number) => ({ settings: { health_check_timeout_seconds: seconds } })
-  assert.equal(mayBeLate(at(9090), within(300)), true)
-  assert.equal(mayBeLate([...at(9090), inside(2019)], within(60)), true)
-  assert.equal(mayBeLate(at(8000), within(300)), false)
-  assert.equal(mayBeLate(at(8000, 9090), within(300)), false)
-  assert.equal(mayBeLate([inside(5000)], within(300)), false)
-  assert.equal(mayBeLate(at(8000), within(301)), true)
+  assert.equal(mayStillOpenPort(at(9090), within(300)), true)
+  assert.equal(mayStillOpenPort([...at(9090), inside(2019)], within(60)), true)
+  assert.equal(mayStillOpenPort(at(8000), within(300)), false)
+  assert.equal(mayStillOpenPort(at(8000, 9090), within(300)), false)
+  assert.equal(mayStillOpenPort([inside(5000)], within(300)), false)
+  assert.equal(mayStillOpenPort(at(8000), within(301)), true)
 })
 
 test('an app that listens at 127.0.0.1 is advised of the port that it has there', () => {
   const advice = (listeners: ReturnType<typeof at>, portSource: 'default' | 'setting') =>
-    adviceOn(listeners, { serviceName: 'web', port: 3000, portSource }).message.replace(
+    createAdvice(listeners, { serviceName: 'web', port: 3000, portSource }).message.replace(
       'the instance listens on ',
       '',
     )

@@ -52,7 +52,7 @@ const signal = new AbortController().signal
 async function fetch(storage: Storage, id: string, from = source(), settings: Partial<ServiceSettings> = {}) {
   const said: string[] = []
   const log = {
-    say: (line: string) => said.push(line),
+    info: (line: string) => said.push(line),
     write: () => {},
     build: () => {},
     close: async () => {},

@@ -32,7 +32,7 @@ test('the log names the first five and counts the others', async (t) => {
   writeTree(folder, Object.fromEntries(names.map((name) => [name, pointer])))
   const lines: string[] = []
 
-  await logLfsPointers(folder, { say: (line: string) => lines.push(line) } as unknown as DeployLog)
+  await logLfsPointers(folder, { info: (line: string) => lines.push(line) } as unknown as DeployLog)
 
   assert.equal(lines.length, 6)
   assert.match(

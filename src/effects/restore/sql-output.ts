@@ -4,7 +4,7 @@
 const heldLimitBytes = 1024 * 1024
 const lineFeed = 10
 
-export class SqlOutflow {
+export class SqlOutput {
   /** Whether the statement that is being read is kept back. */
   isHolding = true
   private piece: Buffer = Buffer.alloc(0)

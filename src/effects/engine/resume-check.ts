@@ -6,43 +6,48 @@ import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'
 
 /** Throws `conflict`. */
-export function requireOwnPlace(storage: Storage, row: ActorRow, snapshot: unknown): void {
-  if (row.kind === 'deploy') requireTurn(storage, row, snapshot as DeploySnapshot)
-  else if (row.kind === 'job-run') requireAloneRun(storage, row, snapshot as JobRunSnapshot)
-  else if (row.kind === 'certificate') requireAlone(storage, row, 'host')
-  else if (row.kind === 'disk-removal') requireAlone(storage, row, 'disk')
-  else if (row.kind === 'restore') requireAlone(storage, row, 'datastore_id')
+export function requireMayResume(storage: Storage, row: ActorRow, snapshot: unknown): void {
+  if (row.kind === 'deploy') requireDeployTurn(storage, row, snapshot as DeploySnapshot)
+  else if (row.kind === 'job-run') requireOnlyRun(storage, row, snapshot as JobRunSnapshot)
+  else if (row.kind === 'certificate') requireOnlyActor(storage, row, 'host')
+  else if (row.kind === 'disk-removal') requireOnlyActor(storage, row, 'disk')
+  else if (row.kind === 'restore') requireOnlyActor(storage, row, 'datastore_id')
 }
 
 /** In these a deploy looks at once for what became of its service. */
-const watchful = ['queued', 'live', 'draining']
+const selfCheckingStates = ['queued', 'live', 'draining']
 
 /** It would start, switch or clean up for a service that has gone on without it. */
-function requireTurn({ actors, services }: Storage, { id, service_id }: ActorRow, snapshot: DeploySnapshot) {
-  if (service_id === null || watchful.some((state) => snapshot.matches(state as 'queued'))) return
+function requireDeployTurn(
+  { actors, services }: Storage,
+  { id, service_id }: ActorRow,
+  snapshot: DeploySnapshot,
+) {
+  if (service_id === null || selfCheckingStates.some((state) => snapshot.matches(state as 'queued'))) return
   const others = [...actors.active('deploy', service_id)].map((other) => actors.record(other.id))
   const other = others.find((record) => record?.status === 'queued' || record?.status === 'running')
-  if (other) throw overtaken(id, `${other.id} is ${other.status}`)
+  if (other) throw supersededFailure(id, `${other.id} is ${other.status}`)
   const live = services.get(service_id)?.live_deploy_id ?? null
-  if (live !== snapshot.context.formerDeployId && live !== id) throw overtaken(id, `${live} is live now`)
+  if (live !== snapshot.context.formerDeployId && live !== id)
+    throw supersededFailure(id, `${live} is live now`)
 }
 
 /** Runs of a schedule never overlap. A run that is still queued stays queued. */
-function requireAloneRun({ actors }: Storage, { id, service_id }: ActorRow, snapshot: JobRunSnapshot) {
+function requireOnlyRun({ actors }: Storage, { id, service_id }: ActorRow, snapshot: JobRunSnapshot) {
   if (service_id === null || snapshot.context.overlap === null || !snapshot.matches('running')) return
   const others = [...actors.active('job-run', service_id)].map((other) => actors.record(other.id))
   const other = others.find((record) => record?.status === 'running' && record.overlap !== null)
-  if (other) throw overtaken(id, `${other.id} is running`)
+  if (other) throw supersededFailure(id, `${other.id} is running`)
 }
 
-function requireAlone({ actors }: Storage, { id, kind, service_id }: ActorRow, field: string): void {
+function requireOnlyActor({ actors }: Storage, { id, kind, service_id }: ActorRow, field: string): void {
   const own = actors.record(id)?.[field]
   const others = [...actors.active(kind, service_id ?? '')].map((other) => actors.record(other.id))
   const other = others.find((record) => record?.[field] === own && record?.status !== 'released')
-  if (other) throw overtaken(id, `${other.id} does the same`)
+  if (other) throw supersededFailure(id, `${other.id} does the same`)
 }
 
-function overtaken(id: string, why: string): Failure {
+function supersededFailure(id: string, why: string): Failure {
   const hint = `berth discard ${id} ends it, and lists what it leaves behind`
   return new Failure('conflict', `${id} cannot resume: ${why}`, hint)
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../../machines/index.ts'
-import { requireOwnPlace } from '../../../src/effects/engine/going-on.ts'
+import { requireMayResume } from '../../../src/effects/engine/resume-check.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
 import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
@@ -18,7 +18,7 @@ async function start(t: TestContext, kind: string, state: string) {
   await storage.actors.create(transition)
   await storage.actors.park(id, 'a bug', at)
   const assertCanResume: ConstructorParameters<typeof Supervisor>[0]['assertCanResume'] = (row, snapshot) =>
-    requireOwnPlace(storage, row, snapshot)
+    requireMayResume(storage, row, snapshot)
   const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger, assertCanResume })
   supervisor.provide(endlessEffects())
   t.after(() => supervisor.stop(1000))

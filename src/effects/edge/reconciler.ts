@@ -11,7 +11,7 @@ import {
   type GenerationParts,
   type IdleSince,
   replaceGeneration,
-  tendGenerations,
+  retireOldGenerations,
 } from './generations.ts'
 import type { EdgeRounds } from './haproxy-edge.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
@@ -39,10 +39,10 @@ export interface EdgeParts {
 }
 
 /** Changes wake the loop; this interval catches missed notifications. */
-const roundMs = 2_000
-const compareMs = 24 * 60 * 60 * 1000
+const roundIntervalMs = 2_000
+const compareIntervalMs = 24 * 60 * 60 * 1000
 
-export class EdgeKeeper {
+export class EdgeReconciler {
   readonly #ports: EdgePorts
   readonly #rounds: EdgeRounds
   readonly #publicPorts: PublicPorts
@@ -69,13 +69,13 @@ export class EdgeKeeper {
   }
 
   /** Resolves when another generation has taken over. Throws `edge_unavailable` if no generation serves. */
-  async keep(id: string, signal: AbortSignal): Promise<void> {
+  async reconcile(id: string, signal: AbortSignal): Promise<void> {
     const { actors, logger } = this.#ports
     const current = await followAccepting(this.#generations)
     const reader = createAccessReader(this.#rounds, logger)
-    const told = { routes: '', refusals: '' }
+    const reported = { routes: '', refusals: '' }
     const idle: IdleSince = new Map()
-    const over = new AbortController()
+    const ending = new AbortController()
     let watching: Promise<void> | null = null
     try {
       for (;;) {
@@ -86,21 +86,21 @@ export class EdgeKeeper {
         watching ??= watchPorts(
           this.#ports,
           { id, ports: this.#publicPorts },
-          AbortSignal.any([signal, over.signal]),
+          AbortSignal.any([signal, ending.signal]),
         )
-        if (refusals.join() !== told.refusals) {
-          told.refusals = refusals.join()
+        if (refusals.join() !== reported.refusals) {
+          reported.refusals = refusals.join()
           if (refusals.length > 0) logger.error({ refusals }, 'certificates cannot be served')
         }
-        if (JSON.stringify(routes) !== told.routes) {
-          told.routes = JSON.stringify(routes)
+        if (JSON.stringify(routes) !== reported.routes) {
+          reported.routes = JSON.stringify(routes)
           await actors.send(id, { type: 'routes.applied', at: isoNow(), routes })
         }
-        if (!(await this.#tend(current, idle))) return
-        await this.#rounds.next(roundMs, signal)
+        if (!(await this.#tendRetired(current, idle))) return
+        await this.#rounds.next(roundIntervalMs, signal)
       }
     } finally {
-      over.abort()
+      ending.abort()
       await Promise.all([reader.close(), watching])
     }
   }
@@ -117,7 +117,7 @@ export class EdgeKeeper {
         if (signal.aborted) return
         this.#ports.logger.warn({ reason: messageOf(error) }, 'checking for a newer HAProxy failed')
       }
-      await sleep(compareMs, signal).catch(() => undefined)
+      await sleep(compareIntervalMs, signal).catch(() => undefined)
       if (signal.aborted) return
     }
   }
@@ -128,18 +128,21 @@ export class EdgeKeeper {
     const current = await ensureGeneration(this.#generations, signal)
     // The daemon had ended after the new one took over: keep the new one, and retire the others.
     if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
-    const wanted = await this.#whileKeeping(id, signal, (ending) => findWanted(this.#software, ending))
+    const wanted = await this.#whileReconciling(id, signal, (ending) => findWanted(this.#software, ending))
     const running = await readRunning(current, this.#generations.launcher)
     const isWanted = force || isReplacement(running, wanted, this.#software.image)
     if (!isWanted) return { generation, hasReplaced: false }
-    this.#ports.logger.info({ running: shown(running), wanted: shown(wanted) }, 'replacing the edge')
+    this.#ports.logger.info(
+      { running: toSoftware(running), wanted: toSoftware(wanted) },
+      'replacing the edge',
+    )
     const next = await replaceGeneration(this.#generations, wanted.image, signal)
     return { generation: next.generation, hasReplaced: true }
   }
 
-  async #tend(current: EdgeFiles, idle: IdleSince): Promise<boolean> {
+  async #tendRetired(current: EdgeFiles, idle: IdleSince): Promise<boolean> {
     try {
-      return await tendGenerations(this.#generations, current, idle)
+      return await retireOldGenerations(this.#generations, current, idle)
     } catch (error) {
       this.#ports.logger.warn({ reason: messageOf(error) }, 'checking a retired edge failed')
       return true
@@ -151,11 +154,11 @@ export class EdgeKeeper {
     const current = await followAccepting(this.#generations)
     const wanted = await findWanted(this.#software, signal)
     const running = await readRunning(current, this.#generations.launcher)
-    const available = isReplacement(running, wanted, this.#software.image) ? shown(wanted) : null
+    const available = isReplacement(running, wanted, this.#software.image) ? toSoftware(wanted) : null
     const mayUpgrade = this.#mayUpgrade
     this.#mayUpgrade = false
     signal.throwIfAborted()
-    const event = { software: shown(running), available }
+    const event = { software: toSoftware(running), available }
     await actors.send(id, { type: 'software.compared', at: isoNow(), ...event })
     if (!available) return
     logger.warn(event, 'another HAProxy than the running one is available')
@@ -163,21 +166,21 @@ export class EdgeKeeper {
   }
 
   /** Runs the work while the edge is kept up to date. Rejects when either rejects. */
-  async #whileKeeping<T>(id: string, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
-    const over = new AbortController()
-    const signal = AbortSignal.any([outer, over.signal])
-    const keeping = this.keep(id, signal).then((): never => {
-      throw new Failure('upgrade_failed', 'another edge has taken over')
+  async #whileReconciling<T>(id: string, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
+    const ending = new AbortController()
+    const signal = AbortSignal.any([outer, ending.signal])
+    const reconciling = this.reconcile(id, signal).then((): never => {
+      throw new Failure('upgrade_failed', 'another edge has taken ending')
     })
     try {
-      return await Promise.race([work(signal), keeping])
+      return await Promise.race([work(signal), reconciling])
     } finally {
-      over.abort()
-      await keeping.catch(() => undefined)
+      ending.abort()
+      await reconciling.catch(() => undefined)
     }
   }
 }
 
-function shown({ version, image }: Software): EdgeSoftware {
+function toSoftware({ version, image }: Software): EdgeSoftware {
   return { version, image }
 }
