@@ -35,7 +35,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
       builds: {
         builder: config.builder,
         limits: ports.buildGuard.limits,
-        whyNotLimited: ports.buildGuard.whyNot,
+        notEnforcedReason: ports.buildGuard.whyNot,
         cacheSizeMb: config['build-cache-size'] || null,
       },
       dataDir: ports.settings.dataDir,
@@ -65,7 +65,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     traffic: config.edge === 'off' ? null : ports.traffic,
     diskOf: (serviceId) => volumeName(ports.owner, serviceId),
     hasCertificate: ports.publication.hasCertificate,
-    whileRoom: (what, work) => {
+    whileDiskHasRoom: (what, work) => {
       const place = { what, directory: ports.settings.dataDir }
       return guardDirectory(ports, place, new AbortController().signal, work)
     },

@@ -46,7 +46,7 @@ export function createObserver(ports: Parts) {
       const volumes = await listVolumes(ports.engine, ports.owner)
       return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
     },
-    async refuseVolume(datastore: string) {
+    async assertVolumeFree(datastore: string) {
       const name = datastoreName(ports.owner, datastore)
       // An engine that is away cannot say: the start of the datastore looks again.
       const isThere = await hasVolume(ports.engine, name).catch(() => false)

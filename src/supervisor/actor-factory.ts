@@ -8,8 +8,8 @@ import type { SupervisorOptions } from './options.ts'
 import type { Receipts } from './receipts.ts'
 import type { RunningActor } from './running-actor.ts'
 import { fillSlots, type SlotOptions, toError } from './slots.ts'
-import { assertFits, currentSnapshot } from './snapshot-check.ts'
-import { type Move, type Step, toTransition } from './transition.ts'
+import { assertRestored, currentSnapshot } from './snapshot-check.ts'
+import { type PlannedTransition, type Step, toTransition } from './transition.ts'
 
 interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' | 'logger'> {
   receipts: Receipts
@@ -17,9 +17,9 @@ interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' |
   /** For the slots of every kind. */
   slots: Omit<SlotOptions, 'onBug' | 'cleanups'>
   /** After a bug or a failed commit. */
-  failed(running: RunningActor, error: unknown): void
+  onFailure(running: RunningActor, error: unknown): void
   /** After the commit of a final state. */
-  ended(id: string): void
+  onFinal(id: string): void
 }
 
 export class ActorFactory {
@@ -43,7 +43,7 @@ export class ActorFactory {
 
   /** A new actor, and the transition that must be committed before the actor starts. */
   create(
-    origin: Move['row'],
+    origin: PlannedTransition['row'],
     input: object,
     eventId: string | null,
   ): { running: RunningActor; transition: Transition } {
@@ -64,15 +64,16 @@ export class ActorFactory {
     const kind = this.#parts.catalogue[row.kind]
     if (!kind) throw new Error(`unknown actor kind ${row.kind}`)
     const running = this.#open(row, { snapshot: currentSnapshot(row, kind) })
-    assertFits(row, running.actor.getSnapshot())
+    assertRestored(row, running.actor.getSnapshot())
     return running
   }
 
   /** The actor runs no effect until it is started. */
   #open(row: ActorRow, given: { input: object } | { snapshot: unknown }): RunningActor {
-    const { storage, logger, receipts, failed } = this.#parts
+    const { storage, logger, receipts, onFailure: failed } = this.#parts
     const machine = makeDurable(this.#machines.get(row.kind)!, {
-      moved: (before, next, event, act) => this.#commit(running, machine, { before, next, event }, act),
+      transitioned: (before, next, event, act) =>
+        this.#commit(running, machine, { before, next, event }, act),
       // Settled after the preceding commits, so that the record shows why the event was ignored.
       ignored: (event) => {
         const settle = () =>
@@ -97,7 +98,7 @@ export class ActorFactory {
 
   /** Appends a transition to the actor's chain of commits. Its effects run once it is durable. */
   #commit(running: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
-    const { storage, catalogue, receipts, isoNow, failed, ended } = this.#parts
+    const { storage, catalogue, receipts, isoNow, onFailure: failed, onFinal: ended } = this.#parts
     const row = { ...running.row, revision: running.row.revision + 1 }
     const move = { ...step, eventId: receipts.eventIdOf(step.event), at: isoNow(), row }
     const transition = toTransition(catalogue[row.kind]!, machine, move)

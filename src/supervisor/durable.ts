@@ -11,7 +11,12 @@ import type {
 /** What the supervisor does with each outcome of a transition. */
 export interface Journal {
   /** A new snapshot: commit it, then call `act` (never when the commit fails). */
-  moved(before: AnyMachineSnapshot, next: AnyMachineSnapshot, event: EventObject, act: () => void): void
+  transitioned(
+    before: AnyMachineSnapshot,
+    next: AnyMachineSnapshot,
+    event: EventObject,
+    act: () => void,
+  ): void
   /** The chart does not handle the event in this state: nothing to commit. */
   ignored(event: EventObject): void
   /** A guard, assign or input function threw: nothing ran, the actor is unchanged. */
@@ -45,7 +50,7 @@ export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStat
     for (const stop of stops) stop()
     try {
       if (next.status === 'error') throw next.error
-      journal.moved(snapshot, next, event, () => runAll(effects))
+      journal.transitioned(snapshot, next, event, () => runAll(effects))
     } catch (error) {
       journal.failed(event, error)
     }

@@ -31,7 +31,7 @@ export function createFences(boundMs = 30_000): Fences {
     },
 
     guard(actorId, signal, work) {
-      const effect: Effect = { aborted: signal.aborted, ended: work.then(nothing, nothing) }
+      const effect: Effect = { aborted: signal.aborted, ended: work.then(noop, noop) }
       const running = effects.get(actorId) ?? new Set()
       effects.set(actorId, running.add(effect))
       const markAborted = () => {
@@ -64,4 +64,4 @@ async function withinBound(work: Promise<unknown>, boundMs: number): Promise<boo
   return ended
 }
 
-function nothing(): void {}
+function noop(): void {}

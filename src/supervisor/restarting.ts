@@ -3,12 +3,12 @@ import { sleep } from '../async/sleep.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import type { SupervisorOptions } from './options.ts'
 import type { Park } from './parking.ts'
-import type { createRestarts } from './restarts.ts'
+import type { createRestartPolicy } from './restarts.ts'
 import type { RunningActor } from './running-actor.ts'
-import { misfitCode } from './snapshot-check.ts'
+import { parkCodeFor } from './snapshot-check.ts'
 
 interface RestartingParts extends Pick<SupervisorOptions, 'storage' | 'logger'> {
-  restarts: ReturnType<typeof createRestarts>
+  restarts: ReturnType<typeof createRestartPolicy>
   halt: AbortSignal
   park: Park
   /** Starts the actor from disk. Throws when its snapshot does not fit. */
@@ -16,7 +16,7 @@ interface RestartingParts extends Pick<SupervisorOptions, 'storage' | 'logger'> 
 }
 
 /** Returns a function that settles when the actor runs again, or is parked. */
-export function createRestarting({ storage, logger, restarts, halt, park, revive }: RestartingParts) {
+export function createRestartFromDisk({ storage, logger, restarts, halt, park, revive }: RestartingParts) {
   async function restartFromDisk(running: RunningActor, error: unknown): Promise<void> {
     const { id } = running.row
     // A store that cannot write is not the actor's fault: it retries with backoff and is never parked.
@@ -35,6 +35,6 @@ export function createRestarting({ storage, logger, restarts, halt, park, revive
 
   return (running: RunningActor, error: unknown): Promise<void> =>
     restartFromDisk(running, error).catch((failure) =>
-      park(running.row.id, messageOf(failure), misfitCode(failure)),
+      park(running.row.id, messageOf(failure), parkCodeFor(failure)),
     )
 }

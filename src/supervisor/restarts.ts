@@ -4,10 +4,10 @@
 const firstDelayMs = 100
 const longestDelayMs = 30_000
 const parkAfter = 5
-const quietMs = 10 * 60_000
+const resetAfterMs = 10 * 60_000
 
 /** Counts the restarts of each actor. Ten minutes without one reset the count, even a stored one. */
-export function createRestarts(now: () => number) {
+export function createRestartPolicy(now: () => number) {
   const startedAt = now()
   const known = new Map<string, { count: number; at: number }>()
 
@@ -15,7 +15,7 @@ export function createRestarts(now: () => number) {
     /** The count including this restart. It continues the recorded count, or else the last one in memory. */
     next(key: string, recorded = known.get(key)?.count ?? 0): number {
       const last = known.get(key)?.at ?? startedAt
-      const count = now() - last > quietMs ? 1 : recorded + 1
+      const count = now() - last > resetAfterMs ? 1 : recorded + 1
       known.set(key, { count, at: now() })
       return count
     },

@@ -26,11 +26,11 @@ export interface SlotOptions {
 /** The minimum time of an effect that restarts with the daemon. */
 const minAfterRestoreMs = 30_000
 /** Prefix of messages about bugs in Berth, so that users do not look for them in their own code. */
-const bugPrefix = 'internal: '
+const internalPrefix = 'internal: '
 /** The delay between retries while the store cannot write. */
-const storePauseMs = 1000
+const storeRetryDelayMs = 1000
 /** The longest delay of a Node timer. A longer one would fire immediately. */
-const longestMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** Fills all slots of a machine. Throws at the start when a slot has no effect. */
 export function fillSlots(machine: AnyStateMachine, effects: object, options: SlotOptions): AnyStateMachine {
@@ -68,7 +68,7 @@ async function retryFailedCommits<T>(work: () => Promise<T>, signal: AbortSignal
       return await work()
     } catch (error) {
       if (codeOf(error) !== 'commit_failed') throw error
-      await sleep(storePauseMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+      await sleep(storeRetryDelayMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
 }
@@ -97,7 +97,7 @@ function withTimeLeft(input: SlotInput, nowMs: number): SlotInput {
 
 /** Aborts at the deadline, and stops waiting for an effect that does not settle after its abort. */
 function startDeadline(slot: string, remainingMs: number, graceMs: number) {
-  const waitMs = Math.min(Math.max(0, remainingMs), longestMs - graceMs)
+  const waitMs = Math.min(Math.max(0, remainingMs), maxTimerMs - graceMs)
   const failure = new Failure('timeout', `${slot} took longer than its limit`)
   const controller = new AbortController()
   const timers: NodeJS.Timeout[] = []
@@ -114,7 +114,7 @@ function startDeadline(slot: string, remainingMs: number, graceMs: number) {
 function toFailure(error: unknown, nowMs: number): SlotFailure {
   const code = codeOf(error)
   const message = messageOf(error)
-  const text = code === 'internal_error' ? `${bugPrefix}${message}` : message
+  const text = code === 'internal_error' ? `${internalPrefix}${message}` : message
   const details = error instanceof Failure ? error.facts : undefined
   return { code, message: text, ...(details && { details }), at: new Date(nowMs).toISOString() }
 }
@@ -123,7 +123,7 @@ function toFailure(error: unknown, nowMs: number): SlotFailure {
 export function toError(failure: unknown): unknown {
   const { code, message, details } = (failure ?? {}) as Partial<SlotFailure>
   if (failure instanceof Error || code === undefined || message === undefined) return failure
-  const original = code === 'internal_error' ? message.slice(bugPrefix.length) : message
+  const original = code === 'internal_error' ? message.slice(internalPrefix.length) : message
   const error = new Failure(code, original)
   return details ? error.with(details) : error
 }

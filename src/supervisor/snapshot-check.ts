@@ -19,7 +19,7 @@ export function recordOf(row: ActorRow, catalogue: Record<string, Kind>): ActorR
 }
 
 /** Throws when the chart does not know the stored state, or an effect that was under way in it. */
-export function assertFits(row: ActorRow, restored: AnyMachineSnapshot): void {
+export function assertRestored(row: ActorRow, restored: AnyMachineSnapshot): void {
   if (restored.status !== 'active') throw new Error(`its snapshot does not fit: ${messageOf(restored.error)}`)
   // xstate silently drops a child with an unknown source: the actor would hang.
   const stored = Object.keys((row.snapshot as { children: object }).children)
@@ -28,6 +28,6 @@ export function assertFits(row: ActorRow, restored: AnyMachineSnapshot): void {
 }
 
 /** The park code for a failed restoration. */
-export function misfitCode(error: unknown): ParkCode {
+export function parkCodeFor(error: unknown): ParkCode {
   return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
 }

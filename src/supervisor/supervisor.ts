@@ -9,10 +9,10 @@ import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOpt
 import { createParking, type Park } from './parking.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
 import { Recovery } from './recovery.ts'
-import { createRestarting } from './restarting.ts'
-import { createRestarts } from './restarts.ts'
+import { createRestartFromDisk } from './restarting.ts'
+import { createRestartPolicy } from './restarts.ts'
 import type { RunningActor } from './running-actor.ts'
-import { misfitCode } from './snapshot-check.ts'
+import { parkCodeFor } from './snapshot-check.ts'
 
 export class Supervisor {
   readonly #storage: SupervisorOptions['storage']
@@ -21,7 +21,7 @@ export class Supervisor {
   readonly #receipts = createReceipts()
   readonly #factory: ActorFactory
   readonly #park: Park
-  readonly #restartFromDisk: ReturnType<typeof createRestarting>
+  readonly #restartFromDisk: ReturnType<typeof createRestartFromDisk>
   readonly #recovery: Recovery
   readonly #running = new Map<string, RunningActor>()
   readonly #spawning = new Map<string, Promise<Spawned>>()
@@ -32,18 +32,18 @@ export class Supervisor {
   constructor({ storage, catalogue, logger, now = Date.now, onParked, assertCanResume }: SupervisorOptions) {
     this.#storage = storage
     this.#logger = logger
-    const restarts = createRestarts(now)
+    const restarts = createRestartPolicy(now)
     const isoNow = () => new Date(now()).toISOString()
     const halt = this.#halt.signal
     const shared = { storage, logger, halt }
     const forget = (id: string) => void this.#running.delete(id)
     const revive = (id: string) => this.#revive(id)
     this.#park = createParking({ ...shared, now, onParked, delayMs: restarts.delayMs, forget })
-    this.#restartFromDisk = createRestarting({ ...shared, restarts, park: this.#park, revive })
+    this.#restartFromDisk = createRestartFromDisk({ ...shared, restarts, park: this.#park, revive })
     this.#factory = new ActorFactory({
-      ...{ storage, catalogue, logger, isoNow, receipts: this.#receipts, ended: forget },
+      ...{ storage, catalogue, logger, isoNow, receipts: this.#receipts, onFinal: forget },
       slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
-      failed: (running, error) => this.#restart(running, error),
+      onFailure: (running, error) => this.#restart(running, error),
     })
     this.#recovery = new Recovery({
       ...{ storage, catalogue, assertCanResume, isoNow },
@@ -130,7 +130,7 @@ export class Supervisor {
       }
     }
     this.#isRestoring = false
-    for (const [id, error] of misfits) await this.#park(id, messageOf(error), misfitCode(error))
+    for (const [id, error] of misfits) await this.#park(id, messageOf(error), parkCodeFor(error))
     return { restored: active.length - misfits.length, parked: misfits.length }
   }
 

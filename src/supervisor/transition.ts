@@ -3,7 +3,7 @@ import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
 import type { Kind, ServiceEffect } from '../../machines/index.ts'
 import type { ActorRecord, ActorRow, By, HistoryEntry, Transition } from '../../storage/actors/actors.ts'
 
-export interface Move {
+export interface PlannedTransition {
   row: Pick<ActorRow, 'id' | 'kind' | 'revision' | 'restarts' | 'by'>
   before: AnyMachineSnapshot | null
   next: AnyMachineSnapshot
@@ -12,10 +12,10 @@ export interface Move {
   at: string
 }
 
-export type Step = Pick<Move, 'before' | 'next' | 'event'>
+export type Step = Pick<PlannedTransition, 'before' | 'next' | 'event'>
 
 /** Everything that the commit of a move writes. Pure: it uses the kind's own projections. */
-export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): Transition {
+export function toTransition(kind: Kind, machine: AnyStateMachine, move: PlannedTransition): Transition {
   const { before, next, event } = move
   const { revision, by = null } = move.row
   const record = { ...kind.toRecord(next as never), revision, by } as ActorRecord

@@ -1,7 +1,7 @@
 // The rules for every response: it matches the OpenAPI document and the problem format, and contains no
 // secret, and the server is still running.
 import { routes } from '../../src/http/pipeline/routes.ts'
-import { answersHead } from '../../src/http/pipeline/target.ts'
+import { supportsHead } from '../../src/http/pipeline/target.ts'
 import { checkAnswer, document } from '../support/openapi.ts'
 import { exchange, type WireAnswer } from '../support/wire.ts'
 import type { Sent } from './player.ts'
@@ -18,7 +18,7 @@ const decided: Record<number, string> = {
 /** Statuses for a path that the document does not contain, or a method that its path does not support. */
 const elsewhere = [400, 401, 403, 404, 405, 411]
 const pages = new Set(routes.filter(({ isPage }) => isPage).map(({ path }) => path))
-const pathsWithHead = new Set(routes.filter(answersHead).map(({ path }) => path))
+const pathsWithHead = new Set(routes.filter(supportsHead).map(({ path }) => path))
 /** Further statuses of pages: the page itself, or a redirect. */
 const ofPages = [200, 204, 303, 411, 413, 415]
 

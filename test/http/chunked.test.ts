@@ -43,7 +43,7 @@ const beginnings: Record<string, string> = {
 /** A server that notes which handlers ran. */
 async function start(t: TestContext) {
   const ran: string[] = []
-  const common = { credential: 'public', isRepeatable: false, summary: 'Notes that it ran' } as const
+  const common = { credential: 'public', acceptsIdempotencyKey: false, summary: 'Notes that it ran' } as const
   const upload = { mediaTypes: ['application/gzip'], limitBytes: 1024 * 1024, description: 'Anything' }
   const taking = (path: string, ms: number) =>
     route({

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { isBelowApi, type Route } from '../../src/http/pipeline/route.ts'
+import { isApiPath, type Route } from '../../src/http/pipeline/route.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 import type { TokenRow } from '../../storage/access/tokens.ts'
 import { type AccountApi, startWithAccount } from '../support/account.ts'
@@ -19,16 +19,16 @@ const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/a
 const lineOf = ({ method, path }: Route) => `${method} ${path}`
 
 /** Pages are as their own definition says: they ask for the session themselves. */
-function ruleOf(route: Route): { needed: RequiredCredentials; isGuarded: boolean } {
+function ruleOf(route: Route): { needed: RequiredCredentials; checksOrigin: boolean } {
   const line = lineOf(route)
-  if (!isBelowApi(route.path) && !requiredFor.has(line)) {
+  if (!isApiPath(route.path) && !requiredFor.has(line)) {
     assert.equal(route.credential, 'public', `${line} is outside of /api: only pages are`)
-    return { needed: 'public', isGuarded: route.isGuarded ?? false }
+    return { needed: 'public', checksOrigin: route.checksOrigin ?? false }
   }
   const needed = requiredFor.get(line)
   assert.ok(needed, `${line} is a new route: say in this test who may call it`)
   // Every page may open a WebSocket to everybody.
-  return { needed, isGuarded: guarded.includes(line) || route.answer === 'socket' }
+  return { needed, checksOrigin: guarded.includes(line) || route.response === 'socket' }
 }
 
 const unauthorized = '401 unauthorized'
@@ -49,7 +49,7 @@ interface Sort {
   show(api: AccountApi): Promise<Shown>
   /** The request is about something that exists, and belongs to the service `svc-own`. */
   asksForOwn?: true
-  expected(rule: { needed: RequiredCredentials; isGuarded: boolean }, isChanging: boolean): string
+  expected(rule: { needed: RequiredCredentials; checksOrigin: boolean }, isWrite: boolean): string
 }
 
 /** What is no credential, or no good one. */
@@ -66,8 +66,8 @@ function asToken(role: Role, isOwn: boolean | null = null): Sort['expected'] {
     return isOwn && scope !== undefined ? letIn : tooLittle
   }
 }
-const asStranger: Sort['expected'] = ({ needed, isGuarded }, isChanging) =>
-  isGuarded || (needed !== 'public' && isChanging) ? crossSite : letIn
+const asStranger: Sort['expected'] = ({ needed, checksOrigin }, isWrite) =>
+  checksOrigin || (needed !== 'public' && isWrite) ? crossSite : letIn
 
 const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer ${secret}` } })
 const ownPage = { 'sec-fetch-site': 'same-origin' }
@@ -159,11 +159,11 @@ const sorts: Record<string, Sort> = {
   },
   'a token in the query': {
     show: async (api) => ({ headers: {}, query: `?access_token=${await token(api)}` }),
-    expected: (rule, isChanging) => (isChanging ? refused : asToken('admin'))(rule, isChanging),
+    expected: (rule, isWrite) => (isWrite ? refused : asToken('admin'))(rule, isWrite),
   },
   'a read token in the query': {
     show: async (api) => ({ headers: {}, query: `?access_token=${await token(api, { role: 'read' })}` }),
-    expected: (rule, isChanging) => (isChanging ? refused : asToken('read'))(rule, isChanging),
+    expected: (rule, isWrite) => (isWrite ? refused : asToken('read'))(rule, isWrite),
   },
   'a good token, with the Host of another': {
     show: async () => ({ headers: { host: 'evil.example', ...bearer(serverToken).headers } }),
@@ -178,7 +178,7 @@ const sorts: Record<string, Sort> = {
 /** The refusal, if any; a stream is closed as soon as it opens. */
 function ask(
   { url }: AccountApi,
-  { method, path, answer }: Route,
+  { method, path, response: answer }: Route,
   { headers, query = '' }: Shown,
   ids: Map<string, string>,
 ) {

@@ -26,7 +26,7 @@ function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = for
     }),
   }
   const journal: Journal = {
-    moved(before, next, event, act) {
+    transitioned(before, next, event, act) {
       told.push(`${before.value} -> ${next.value} by ${event.type}`)
       acts.push(act)
     },

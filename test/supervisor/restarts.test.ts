@@ -1,14 +1,14 @@
 // The delays and limits of the restart policy.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRestarts } from '../../src/supervisor/restarts.ts'
+import { createRestartPolicy } from '../../src/supervisor/restarts.ts'
 
 const minuteMs = 60_000
 
 /** A policy with a clock that the test controls. */
 function policyAt(startMs: number) {
   const clock = { ms: startMs }
-  return { clock, restarts: createRestarts(() => clock.ms) }
+  return { clock, restarts: createRestartPolicy(() => clock.ms) }
 }
 
 test('the pause doubles from one restart to the next, up to half a minute', () => {

@@ -26,7 +26,7 @@ export { raw } from './raw-request.ts'
 const someBuilds = {
   builder: 'buildkit' as const,
   limits: { memoryMb: 4096, cpus: 1.75, pids: 4096 },
-  whyNotLimited: 'a test',
+  notEnforcedReason: 'a test',
   cacheSizeMb: 10_240,
 }
 
@@ -89,7 +89,7 @@ const calm: HttpContext['observe'] = {
   usage: () => null,
   counters: () => ({ restarts: 0, cpuSeconds: 0 }),
   disks: async () => [],
-  refuseVolume: async () => undefined,
+  assertVolumeFree: async () => undefined,
   leftBehind: async () => [],
   progress: () => null,
   checkLogin: async ({ host, password }) => {
@@ -136,7 +136,7 @@ export function createContext(storage: Storage): HttpContext {
     diskOf: (serviceId) => `berth-${serviceId}`,
     hasCertificate: () => false,
     certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
-    whileRoom: (_, work) => work(new AbortController().signal),
+    whileDiskHasRoom: (_, work) => work(new AbortController().signal),
   }
 }
 

@@ -7,7 +7,7 @@ import { Failure } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
-import { wakeEdge } from './edge.ts'
+import { resumeEdge } from './edge.ts'
 
 /** Parked ones first. */
 export function listActors({ context: { storage }, query }: Call<unknown, ActorsQuery>): Actor[] {
@@ -28,13 +28,13 @@ export function listActors({ context: { storage }, query }: Call<unknown, Actors
 export async function retryActor({ context, params, eventId }: Call<ActorParams>): Promise<Actor> {
   const { id } = params
   const options = eventId === undefined ? {} : { eventId }
-  if (id === edgeId) await wakeEdge(context, options)
+  if (id === edgeId) await resumeEdge(context, options)
   else await context.actors.retry(id, options)
-  return repeatRetry(context, { id })
+  return replayRetry(context, { id })
 }
 
 /** The response to a repeated request: the actor as it is now. */
-export function repeatRetry(context: HttpContext, { id }: { id: string }): Actor {
+export function replayRetry(context: HttpContext, { id }: { id: string }): Actor {
   const { actors } = context.storage
   const record = actors.record(id)
   // It may be over already.
@@ -49,7 +49,7 @@ export function repeatRetry(context: HttpContext, { id }: { id: string }): Actor
 /** Its objects are listed before it ends, so the discard fails while the engine does not respond. */
 export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
   const { storage, actors, observe } = context
-  const found = requireParked(storage, params.id)
+  const found = findParked(storage, params.id)
   const { id, kind, service_id } = found
   const left = await observe.leftBehind(found)
   const status = 'discarded'
@@ -65,7 +65,7 @@ export async function discardActor({ context, params, eventId }: Call<ActorParam
   return answer
 }
 
-function requireParked({ actors }: HttpStorage, id: string): ParkedActor {
+function findParked({ actors }: HttpStorage, id: string): ParkedActor {
   const parked = actors.parkedOf(id)
   if (parked) return parked
   if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)

@@ -11,7 +11,7 @@ import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, Download, type WithHeaders } from '../pipeline/route.ts'
 import { fileOf, findBackup, toBackup } from '../records/backup-record.ts'
 import { byOf, command } from '../records/by.ts'
-import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
+import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { paged } from '../records/paging.ts'
 
 /** The newest first. A backup that was deleted is final, and no longer among the active ones. */
@@ -48,7 +48,7 @@ export function backupHistory({ context, params }: Call<BackupParams>): HistoryE
 export async function createBackup(call: Call<DatastoreParams>): Promise<Backup> {
   const { context, params, eventId } = call
   const datastore = findDatastore(context.storage, params.id)
-  refuseIdle(datastore)
+  assertAvailable(datastore)
   const { id: datastoreId, name: datastoreName, kind, version } = datastore
   const id = context.storage.ids.newId('bak')
   const at = new Date().toISOString()
@@ -61,7 +61,7 @@ export async function createBackup(call: Call<DatastoreParams>): Promise<Backup>
 }
 
 /** The response to a repeated request: the backup as it is now. */
-export function repeatBackup(context: HttpContext, { id }: { id: string }): Backup {
+export function replayBackup(context: HttpContext, { id }: { id: string }): Backup {
   return toBackup(context, findBackup(context.storage, id))
 }
 

@@ -8,7 +8,7 @@ import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/by.ts'
 
 /** Per service, including released ones. */
-const mostLookedAt = 500
+const maxCertificates = 500
 
 /** By host; of a host the newest one. */
 export function listCertificates({ context: { storage }, caller }: Call): Certificate[] {
@@ -37,12 +37,19 @@ export async function retryCertificate(call: Call<CertificateParams>): Promise<C
   const event = command(call, 'retry')
   const { applied, record } = await context.actors.send<'certificate'>(id, event, options)
   const certificate = toCertificate(record)
-  if (!applied) refuseIdle(certificate)
+  if (!applied) assertAttemptInProgress(certificate)
   return certificate
 }
 
 /** Throws unless an attempt is under way. */
-function refuseIdle({ host, status, phase, error, next_attempt_at, renews_at }: Certificate): void {
+function assertAttemptInProgress({
+  host,
+  status,
+  phase,
+  error,
+  next_attempt_at,
+  renews_at,
+}: Certificate): void {
   if (phase !== null || status === 'failed') return
   if (status === 'released') throw new Failure('conflict', `${host} is no longer served`)
   if (error === null) {
@@ -53,7 +60,7 @@ function refuseIdle({ host, status, phase, error, next_attempt_at, renews_at }: 
 }
 
 function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
-  const records = actors.list('certificate', owner, mostLookedAt).map(toCertificate)
+  const records = actors.list('certificate', owner, maxCertificates).map(toCertificate)
   const held = records.filter(({ status }) => status !== 'released')
   return held.filter(({ host }, index) => held.findIndex((one) => one.host === host) === index)
 }

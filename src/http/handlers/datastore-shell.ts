@@ -2,8 +2,8 @@
 // Everything that can be refused is refused before the upgrade, where the CLI can read a problem.
 
 import type { DatastoreParams } from '../../api/datastore.ts'
-import { type Call, Conversation } from '../pipeline/route.ts'
-import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
+import { type Call, WebSocketUpgrade } from '../pipeline/route.ts'
+import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { openDatastoreShell } from '../server/datastore-shell.ts'
 
 /**
@@ -11,10 +11,10 @@ import { openDatastoreShell } from '../server/datastore-shell.ts'
  */
 export function openDatastoreClient({ context, params, caller, log, requestId }: Call<DatastoreParams>) {
   const record = findDatastore(context.storage, params.id)
-  refuseIdle(record)
+  assertAvailable(record)
   const client = context.clients.open(record.id)
   const fields = { datastore: record.name, by: caller?.id, request_id: requestId }
-  return new Conversation((socket) => {
+  return new WebSocketUpgrade((socket) => {
     log.info(fields, 'datastore shell opened')
     socket.onClose(() => log.info(fields, 'datastore shell closed'))
     const onError = (error: unknown) => log.error({ ...fields, err: error }, 'datastore shell failed')

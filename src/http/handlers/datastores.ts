@@ -19,14 +19,14 @@ import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { awaitRecord } from '../records/awaited-record.ts'
 import { byOf, command } from '../records/by.ts'
-import { findDatastore, shownTo, toDatastore } from '../records/datastore-record.ts'
-import { planOf } from '../records/trash-record.ts'
-import { refuseReferred } from '../rules/references.ts'
+import { findDatastore, redactedFor, toDatastore } from '../records/datastore-record.ts'
+import { trashPlanFor } from '../records/trash-record.ts'
+import { assertNotReferenced } from '../rules/references.ts'
 
 /** How long a creation waits for it to serve, or to fail. */
-const provisionMs = 60_000
-const limitsMs = 30_000
-const backupsKept = 7
+const provisionTimeoutMs = 60_000
+const limitsTimeoutMs = 30_000
+const defaultBackupKeep = 7
 const defaultVersions = { postgres: '17', redis: '8' } as const
 
 /** By name. */
@@ -35,11 +35,11 @@ export function listDatastores({ context, caller }: Call): Datastore[] {
   const records = datastores.list().map(({ id }) => actors.record<'datastore'>(id))
   return records
     .filter((record) => record !== null)
-    .map((record) => shownTo(caller, toDatastore(context, record)))
+    .map((record) => redactedFor(caller, toDatastore(context, record)))
 }
 
 export function getDatastore({ context, params, caller }: Call<DatastoreParams>): Datastore {
-  return shownTo(caller, toDatastore(context, findDatastore(context.storage, params.id)))
+  return redactedFor(caller, toDatastore(context, findDatastore(context.storage, params.id)))
 }
 
 export function datastoreHistory({ context, params }: Call<DatastoreParams>): HistoryEntry[] {
@@ -51,17 +51,17 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const { storage } = context
   const input = inputOf(context, body)
   // A volume in the trash may have this name: the datastore gets another one.
-  const meetsNoOther = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
-  if (meetsNoOther) await context.observe.refuseVolume(body.name)
+  const isNameUnused = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
+  if (isNameUnused) await context.observe.assertVolumeFree(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
   const options = { also, by: byOf(call), ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
-  const record = await awaitRecord<'datastore'>(storage, input.id, provisionMs, isProvisioned)
+  const record = await awaitRecord<'datastore'>(storage, input.id, provisionTimeoutMs, isProvisioned)
   return toDatastore(context, record!)
 }
 
 /** The response to a repeated creation: the datastore as it is now. */
-export function repeatDatastore(context: HttpContext, { id }: { id: string }): Datastore {
+export function replayDatastore(context: HttpContext, { id }: { id: string }): Datastore {
   return toDatastore(context, findDatastore(context.storage, id))
 }
 
@@ -72,7 +72,7 @@ function isProvisioned({ status }: DatastoreRecord): boolean {
 /** Throws `invalid_request` for what only Postgres has. */
 function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInput {
   const { kind, name } = body
-  if (kind === 'redis') refuseNames(body)
+  if (kind === 'redis') assertNoPostgresNames(body)
   const database = kind === 'redis' ? null : (body.database ?? databaseOf(name))
   return {
     id: storage.ids.newId('dst'),
@@ -81,7 +81,7 @@ function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInpu
     version: body.version ?? defaultVersions[kind],
     database,
     username: database === null ? 'default' : (body.username ?? userOf(database)),
-    backups: { schedule: body.backup_schedule ?? null, keep: body.backup_keep ?? backupsKept },
+    backups: { schedule: body.backup_schedule ?? null, keep: body.backup_keep ?? defaultBackupKeep },
     memoryMb: body.memory_limit_mb ?? null,
     cpus: body.cpu_limit ?? null,
     at: new Date().toISOString(),
@@ -98,7 +98,7 @@ function userOf(database: string): string {
   return (isReservedRole(database) ? `user_${database}` : database).slice(0, 63)
 }
 
-function refuseNames(body: CreateDatastore): void {
+function assertNoPostgresNames(body: CreateDatastore): void {
   const given = (['database', 'username'] as const).filter((field) => body[field] !== undefined)
   const details = given.map((path) => ({ path, code: 'invalid', message: 'Redis has none to choose' }))
   const [first] = details
@@ -119,14 +119,14 @@ export async function updateDatastore(call: Updating): Promise<Datastore> {
     await storage.datastores.share(found.id, isShared)
   const isPlanned = body.backup_schedule !== undefined || body.backup_keep !== undefined
   // An empty PATCH applies the stored limits again.
-  const isLimited = namesLimits(call) || !(isPlanned || isShared !== undefined)
+  const isLimited = hasLimits(call) || !(isPlanned || isShared !== undefined)
   return toDatastore(
     context,
     isLimited ? await limitDatastore(call, found) : findDatastore(storage, found.id),
   )
 }
 
-function namesLimits({ body }: Updating): boolean {
+function hasLimits({ body }: Updating): boolean {
   return body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
 }
 
@@ -144,7 +144,7 @@ async function planBackups(call: Updating, found: DatastoreRecord): Promise<void
   const known = { schedule: found.backup_schedule, keep: found.backup_keep }
   const plan = changesOf({ schedule, keep }, known)
   if (Object.keys(plan).length === 0) return
-  const { applied } = await tell(call.context, found, command(call, 'backups.set', plan))
+  const { applied } = await resumeAndSend(call.context, found, command(call, 'backups.set', plan))
   if (!applied) throw beingDeleted(found.name)
 }
 
@@ -154,11 +154,11 @@ async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<R
   const settled = (await awaitRecord<'datastore'>(
     call.context.storage,
     id,
-    limitsMs,
+    limitsTimeoutMs,
     ({ limits, status }) => limits.settled >= revision || status === 'deleting',
   ))!
   if (settled.status === 'deleting') throw beingDeleted(name)
-  refuseUnapplied(settled)
+  assertLimitsApplied(settled)
   return settled
 }
 
@@ -166,15 +166,15 @@ async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<R
 async function setLimits(call: Updating, found: DatastoreRecord): Promise<number> {
   const { memory_limit_mb: memoryMb, cpu_limit: cpus } = call.body
   const limits = changesOf({ memoryMb, cpus }, { memoryMb: found.memory_limit_mb, cpus: found.cpu_limit })
-  const isSame = namesLimits(call) && Object.keys(limits).length === 0
+  const isSame = hasLimits(call) && Object.keys(limits).length === 0
   if (isSame && found.limits.trouble === null && found.status !== 'failed') return found.limits.revision
-  const { applied, record } = await tell(call.context, found, command(call, 'limits.set', limits))
+  const { applied, record } = await resumeAndSend(call.context, found, command(call, 'limits.set', limits))
   if (!applied) throw beingDeleted(found.name)
   return record.limits.revision
 }
 
 /** The value stays saved: it is applied with the next start, or with the next PATCH. */
-function refuseUnapplied({ name, limits: { revision, settled, trouble } }: DatastoreRecord): void {
+function assertLimitsApplied({ name, limits: { revision, settled, trouble } }: DatastoreRecord): void {
   if (settled >= revision && trouble === null) return
   const { code, message } = trouble ?? { code: 'docker_unavailable', message: 'Docker does not respond' }
   const known = code === 'docker_unavailable' ? code : 'docker_error'
@@ -185,7 +185,7 @@ export async function restartDatastore(call: Call<DatastoreParams>): Promise<Dat
   const { context, params, eventId } = call
   const found = findDatastore(context.storage, params.id)
   const event = command(call, 'restart')
-  const { applied, record } = await tell(context, found, event, eventId ? { eventId } : {})
+  const { applied, record } = await resumeAndSend(context, found, event, eventId ? { eventId } : {})
   if (!applied) throw beingDeleted(found.name)
   return toDatastore(context, record)
 }
@@ -195,20 +195,20 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
   const found = findDatastore(context.storage, params.id)
   const { name, status } = found
   if (!query.force && status !== 'deleting') {
-    refuseReferred(
+    assertNotReferenced(
       context.storage,
       { noun: 'datastore', name },
       `berth db rm ${name} --force deletes it anyway`,
     )
   }
-  const keep = planOf(context, query.purge)
-  await tell(context, found, command(call, 'delete', { keep }))
+  const keep = trashPlanFor(context, query.purge)
+  await resumeAndSend(context, found, command(call, 'delete', { keep }))
 }
 
 type Send = Parameters<HttpContext['actors']['send']>
 
 /** A parked actor is resumed first, or the datastore could not be deleted. */
-async function tell(
+async function resumeAndSend(
   { actors }: HttpContext,
   { id, status }: DatastoreRecord,
   event: Send[1],

@@ -19,8 +19,13 @@ import { byOf, command } from '../records/by.ts'
 import { findDeploy, toDeploy } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import { paged, pageOverServices } from '../records/paging.ts'
-import { findService, refuseDeleting } from '../records/service-record.ts'
-import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../rules/deploy-request.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import {
+  assertNotSuspended,
+  queueDeploy,
+  rollbackDeployRequest,
+  sourceDeployRequest,
+} from '../rules/deploy-request.ts'
 
 export function listDeploys(call: Call<ServiceParams, DeployListQuery>): WithHeaders<Deploy[]> {
   const { storage } = call.context
@@ -41,10 +46,10 @@ export function listAllDeploys(call: Call<unknown, DeploysQuery>): WithHeaders<D
 export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
-  refuseDeleting(row)
-  refuseSuspended(row)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
   const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
-  const asked = requestSource(context, row, {
+  const asked = sourceDeployRequest(context, row, {
     ...{ trigger: 'manual', by: byOf(call) },
     ...{ commit, clearCache: body.clear_cache },
   })
@@ -65,12 +70,16 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
 export async function rollbackService(call: Call<ServiceParams, unknown, Rollback>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
-  refuseDeleting(row)
-  refuseSuspended(row)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
   const target = findDeploy(context.storage, body.deploy_id)
   const obstacle = await obstacleOf(context, row.id, target)
   if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
-  return queueDeploy(context, requestRollback(context, row, target, byOf(call)), eventId ? { eventId } : {})
+  return queueDeploy(
+    context,
+    rollbackDeployRequest(context, row, target, byOf(call)),
+    eventId ? { eventId } : {},
+  )
 }
 
 /** Why the deploy cannot run again; null if it can, or if that cannot be determined now. */

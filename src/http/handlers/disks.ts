@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { byOf, command } from '../records/by.ts'
-import { expiryOf } from '../records/trash-record.ts'
+import { trashExpiry } from '../records/trash-record.ts'
 
 /** Without those in the trash. Throws `docker_unavailable`. */
 export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {
@@ -38,7 +38,7 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
     return
   }
   const id = storage.ids.newId('dsk')
-  const expiresAt = expiryOf(context, query.purge)
+  const expiresAt = trashExpiry(context, query.purge)
   const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
   const also = () => {
     if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is already being deleted')

@@ -19,7 +19,7 @@ import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
 
 /** The newest certificates of a service, including released ones. */
-const certificatesLookedAt = 200
+const maxCertificates = 200
 
 export function listDomains({ context, params }: Call<ServiceParams>): ServiceDomain[] {
   const row = findService(context.storage, params.id)
@@ -83,7 +83,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
 
 /** How far the newest one of a host is; null for a host that gets none. */
 function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
-  const records = actors.list('certificate', serviceId, certificatesLookedAt)
+  const records = actors.list('certificate', serviceId, maxCertificates)
   const found = records.find((one) => one.host === host && one.status !== 'released')
   return found ? { status: found.status, error: found.error, not_after: found.not_after } : null
 }

@@ -22,7 +22,7 @@ export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>)
 }
 
 /** A parked or discarded edge is supervised again. Throws `not_parked`, `conflict`. */
-export async function wakeEdge(
+export async function resumeEdge(
   { actors, config, storage }: HttpContext,
   options: { eventId?: string },
 ): Promise<void> {
@@ -37,12 +37,12 @@ export async function wakeEdge(
 
 export async function retryEdge(call: Call): Promise<Edge> {
   const { context, eventId } = call
-  await wakeEdge(context, eventId === undefined ? {} : { eventId })
+  await resumeEdge(context, eventId === undefined ? {} : { eventId })
   return getEdge(call)
 }
 
 /** The response to a repeated retry: the edge as it is now. */
-export function repeatRetryEdge(context: HttpContext): Edge {
+export function replayRetryEdge(context: HttpContext): Edge {
   return getEdge({ context })
 }
 

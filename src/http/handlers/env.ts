@@ -8,9 +8,9 @@ import { urlOf } from '../../domain/domains.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
-import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../records/service-record.ts'
+import { assertNotDeleting, decisiveDeploy, findService, publicationOf } from '../records/service-record.ts'
 import { queueRestart } from '../rules/deploy-request.ts'
-import { checkTotal, compareVars, mergeVars } from '../rules/env-changes.ts'
+import { assertEnvSize, compareVars, mergeVars } from '../rules/env-changes.ts'
 import type { HasProperty } from '../rules/references.ts'
 
 /** Without the values for a caller that may not read secrets. */
@@ -52,9 +52,9 @@ async function changeEnv(
   const { storage } = context
   const { id } = findService(storage, params.id)
   const checked = (vars: EnvVar[]) => {
-    refuseDeleting(findService(storage, id))
+    assertNotDeleting(findService(storage, id))
     const changed = change(vars)
-    checkTotal(changed)
+    assertEnvSize(changed)
     return changed
   }
   if (query.dry_run) {

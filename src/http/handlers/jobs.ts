@@ -15,8 +15,8 @@ import { byOf, command } from '../records/by.ts'
 import { findJob, toJobRun } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import { paged, pageOverServices } from '../records/paging.ts'
-import { findService, refuseDeleting } from '../records/service-record.ts'
-import { refuseSuspended } from '../rules/deploy-request.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import { assertNotSuspended } from '../rules/deploy-request.ts'
 
 export function listJobs(call: Call<ServiceParams, JobListQuery>): WithHeaders<JobRun[]> {
   const { storage } = call.context
@@ -37,8 +37,8 @@ export function listAllJobs(call: Call<unknown, JobsQuery>): WithHeaders<JobRun[
 export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): Promise<JobRun> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
-  refuseDeleting(row)
-  refuseSuspended(row)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
   const command = commandOf(row, body)
   const id = context.storage.ids.newId('job')
   const input: JobRunInput = {

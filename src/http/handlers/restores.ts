@@ -14,9 +14,9 @@ import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Upload, WithHeaders } from '../pipeline/route.ts'
 import { findBackup, findRestore, toRestore } from '../records/backup-record.ts'
 import { byOf, command } from '../records/by.ts'
-import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
+import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { paged } from '../records/paging.ts'
-import { refuseFullDisk } from '../rules/full-disk.ts'
+import { assertDiskSpace } from '../rules/disk-space.ts'
 import type { Sink } from '../server/body.ts'
 
 export const restoreUpload = {
@@ -45,7 +45,7 @@ export function restoreHistory({ context, params }: Call<RestoreParams>): Histor
 }
 
 /** The response to a repeated request: the restore as it is now. */
-export function repeatRestore(context: HttpContext, { id }: { id: string }): Restore {
+export function replayRestore(context: HttpContext, { id }: { id: string }): Restore {
   return toRestore(context, findRestore(context.storage, id))
 }
 
@@ -61,26 +61,26 @@ export async function createRestore(call: Call<DatastoreParams, unknown, CreateR
     )
   }
   const id = context.storage.ids.newId('rst')
-  return begin(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
+  return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
 }
 
 export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>): Promise<Restore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
-  refuseIdle(datastore)
-  refuseSecond(context, datastore.id)
+  assertAvailable(datastore)
+  assertNoActiveRestore(context, datastore.id)
   const draft = context.storage.restoreFiles.create()
   try {
-    const head = new Head(datastore)
-    const sizeBytes = await context.whileRoom('an upload', (signal) =>
-      body.receive(gatedSink(context, body, head, draft, signal)),
+    const check = new FormatCheck(datastore)
+    const sizeBytes = await context.whileDiskHasRoom('an upload', (signal) =>
+      body.receive(gatedSink(context, body, check, draft, signal)),
     )
     if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
-    head.judge()
+    check.assertFormat()
     const id = context.storage.ids.newId('rst')
     await draft.commit(id)
     try {
-      return await begin(call, datastore, { id, backupId: null, sizeBytes })
+      return await startRestore(call, datastore, { id, backupId: null, sizeBytes })
     } catch (error) {
       if (!context.storage.actors.record(id)) await context.storage.restoreFiles.remove(id)
       throw error
@@ -93,13 +93,13 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
 /** Checks the free disk space before each write, and stops files of the wrong format. */
 function gatedSink(
   context: HttpContext,
-  { announcedBytes }: Upload,
-  head: Head,
+  { contentLength }: Upload,
+  head: FormatCheck,
   draft: ArchiveDraft,
   signal: AbortSignal,
 ): Sink {
   return {
-    open: () => refuseFullDisk(context, announcedBytes ?? 0),
+    open: () => assertDiskSpace(context, contentLength ?? 0),
     async write(pieces) {
       signal.throwIfAborted()
       for (const piece of pieces) head.take(piece)
@@ -109,7 +109,7 @@ function gatedSink(
 }
 
 /** The first bytes of a file, judged as soon as there are enough of them. */
-class Head {
+class FormatCheck {
   private bytes: Buffer = Buffer.alloc(0)
   private readonly datastore: DatastoreRecord
 
@@ -120,11 +120,11 @@ class Head {
   take(piece: Uint8Array): void {
     if (this.bytes.length === headBytes) return
     this.bytes = Buffer.concat([this.bytes, piece.subarray(0, headBytes - this.bytes.length)])
-    if (this.bytes.length === headBytes) this.judge()
+    if (this.bytes.length === headBytes) this.assertFormat()
   }
 
   /** Throws `invalid_request` with a code for the detected format. */
-  judge(): void {
+  assertFormat(): void {
     const { kind } = this.datastore
     const { magic } = backupFormats[kind]
     if (this.bytes.subarray(0, magic.length).equals(Buffer.from(magic))) return
@@ -139,22 +139,22 @@ function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unk
   return new Failure('invalid_request', message, undefined, [{ path: 'body', code, message }])
 }
 
-async function begin(
+async function startRestore(
   { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
   { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
   source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
 ): Promise<Restore> {
   const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
   const also = () => {
-    refuseIdle(findDatastore(context.storage, datastoreId))
-    refuseSecond(context, datastoreId)
+    assertAvailable(findDatastore(context.storage, datastoreId))
+    assertNoActiveRestore(context, datastoreId)
   }
   const options = { also, by: byOf({ context, caller }), ...(eventId ? { eventId } : {}) }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
   return toRestore(context, record)
 }
 
-function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
+function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): void {
   const [other] = storage.actors.active('restore', datastoreId)
   if (other) throw new Failure('conflict', `${other.id} is already restoring it`)
 }

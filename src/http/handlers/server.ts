@@ -63,14 +63,14 @@ export async function info({ context }: Call): Promise<Info> {
   }
 }
 
-function buildsOf({ builder, limits, whyNotLimited, cacheSizeMb }: BuildSettings) {
+function buildsOf({ builder, limits, notEnforcedReason, cacheSizeMb }: BuildSettings) {
   return {
     builder,
     memory_limit_mb: limits.memoryMb,
     cpu_limit: limits.cpus,
     pids_limit: limits.pids,
-    limits_in_force: whyNotLimited === null,
-    limits_reason: whyNotLimited,
+    limits_in_force: notEnforcedReason === null,
+    limits_reason: notEnforcedReason,
     cache_size_mb: cacheSizeMb,
   }
 }

@@ -14,15 +14,15 @@ import { hintEvents, logEvents } from '../pipeline/sse.ts'
 import { parkedReason } from '../records/actor-record.ts'
 import { byOf } from '../records/by.ts'
 import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
-import { findService, refuseDeleting, stateOf, toService } from '../records/service-record.ts'
-import { expiryOf } from '../records/trash-record.ts'
-import { previewDeploy, queueDeploy, queueRestart, requestSource } from '../rules/deploy-request.ts'
-import { checkTotal } from '../rules/env-changes.ts'
-import { refuseTakenHosts } from '../rules/host-claims.ts'
-import { awaitRunsGivenUp } from '../rules/job-withdrawal.ts'
-import { refuseReferred } from '../rules/references.ts'
+import { assertNotDeleting, findService, stateOf, toService } from '../records/service-record.ts'
+import { trashExpiry } from '../records/trash-record.ts'
+import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
+import { assertEnvSize } from '../rules/env-changes.ts'
+import { assertHostsFree } from '../rules/host-claims.ts'
+import { assertNotReferenced } from '../rules/references.ts'
 import { changeService } from '../rules/service-change.ts'
 import { changedRow, checkRow, newRow } from '../rules/service-rules.ts'
+import { waitForRunsToEnd } from '../rules/wait-for-runs.ts'
 
 export function listServices({ context, caller }: Call): Service[] {
   const rows = context.storage.services.list().filter(({ id }) => reachesService(caller, id))
@@ -40,11 +40,11 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   const row = newRow(body, { id: storage.ids.newId('svc'), at: new Date().toISOString(), ...source })
   checkRow(row)
   const vars = body.env ?? []
-  checkTotal(vars)
-  const first = body.deploy ? requestSource(context, row, { trigger: 'create', by: byOf(call) }) : null
+  assertEnvSize(vars)
+  const first = body.deploy ? sourceDeployRequest(context, row, { trigger: 'create', by: byOf(call) }) : null
   const answer = toService(context, row, first && previewDeploy(context, first))
   const also = () => {
-    refuseTakenHosts(context, row, null)
+    assertHostsFree(context, row, null)
     storage.env.put(row.id, vars)
     storage.credentials.put(row.id, credentials)
   }
@@ -77,7 +77,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
     },
     { also, isForced: credentials !== null },
   )
-  if (row.suspended) await awaitRunsGivenUp(context.storage, id)
+  if (row.suspended) await waitForRunsToEnd(context.storage, id)
   return toService(context, row)
 }
 
@@ -103,7 +103,7 @@ async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>)
     checkRow(changed)
     return changed
   })
-  if (row.suspended) await awaitRunsGivenUp(storage, id)
+  if (row.suspended) await waitForRunsToEnd(storage, id)
   return toService(call.context, row)
 }
 
@@ -116,7 +116,7 @@ export function scaleService(call: Call<ServiceParams, unknown, ScaleService>): 
 
 export function restartService(call: Call<ServiceParams>): Promise<Deploy> {
   const row = findService(call.context.storage, call.params.id)
-  refuseDeleting(row)
+  assertNotDeleting(row)
   return queueRestart(call, row)
 }
 
@@ -125,15 +125,15 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   const row = findService(context.storage, params.id)
   if (!query.force && !row.deleting) {
     const hint = `berth delete ${row.name} --force deletes it anyway`
-    refuseReferred(context.storage, { noun: 'service', name: row.name }, hint)
+    assertNotReferenced(context.storage, { noun: 'service', name: row.name }, hint)
   }
   const { id } = row
   const at = new Date().toISOString()
-  const expiresAt = query.delete_disk ? expiryOf(context, query.purge) : null
+  const expiresAt = query.delete_disk ? trashExpiry(context, query.purge) : null
   const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
   const asked = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
   const { record } = await context.actors.spawn('service-removal', id, asked, { by: byOf(call) })
-  await awaitRunsGivenUp(context.storage, id)
+  await waitForRunsToEnd(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)
   }

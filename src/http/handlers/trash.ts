@@ -8,7 +8,7 @@ import { awaitRecord } from '../records/awaited-record.ts'
 import { command } from '../records/by.ts'
 import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../records/trash-record.ts'
 
-const reclaimMs = 30_000
+const reclaimTimeoutMs = 30_000
 
 type Restoring = Call<TrashParams, unknown, RestoreTrash>
 
@@ -18,12 +18,12 @@ export function listTrash({ context }: Call): TrashEntry[] {
 
 export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   const { context, params, body, eventId } = call
-  const trashed = await findAwake(context, params.id)
+  const trashed = await findResumed(context, params.id)
   const { id, status } = trashed.record
   if (status === 'restarting') {
     throw new Failure('conflict', `${nameOf(trashed)} is already being restored`, 'try again in a moment')
   }
-  if (status !== 'trashed' && status !== 'failed') throw stillDeleted(trashed)
+  if (status !== 'trashed' && status !== 'failed') throw stillDeleting(trashed)
   if (trashed.kind === 'datastore') return restoreDatastore(call, trashed.record)
   if (body.name !== undefined) {
     throw new Failure('invalid_request', 'name: a disk keeps its name', undefined, [
@@ -47,14 +47,14 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   const settled = (await awaitRecord<'datastore'>(
     context.storage,
     id,
-    reclaimMs,
+    reclaimTimeoutMs,
     ({ trash, status }) => trash === null || status === 'trashed',
   ))!
   return restoredDatastore(settled, name)
 }
 
 /** A datastore that was parked after a bug is started first: until then its record has `failed`. */
-async function findAwake(context: HttpContext, id: string): Promise<Trashed> {
+async function findResumed(context: HttpContext, id: string): Promise<Trashed> {
   const found = findTrashed(context, id)
   if (found.record.status === 'failed') await context.actors.spawn('datastore', id, {})
   return found
@@ -73,7 +73,7 @@ function nameTaken(id: string, name: string): Failure {
 }
 
 /** The response to a repetition: the current name. */
-export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
+export function replayRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
   if (id.startsWith('dsk-')) {
     const disk = storage.actors.record<'disk-removal'>(id)
     if (disk) return { id, kind: 'disk', name: disk.disk }
@@ -85,9 +85,9 @@ export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: strin
 
 export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
   const { context, params } = call
-  const found = await findAwake(context, params.id)
+  const found = await findResumed(context, params.id)
   const { kind, record } = found
-  if (context.storage.actors.record(record.id) === null) throw stillDeleted(found)
+  if (context.storage.actors.record(record.id) === null) throw stillDeleting(found)
   const event = kind === 'disk' ? command(call, 'purge') : command(call, 'delete', { keep: null })
   const { applied } = await context.actors.send(record.id, event)
   if (applied || kind === 'disk') return
@@ -100,6 +100,6 @@ function nameOf(trashed: Trashed): string {
   return trashed.kind === 'disk' ? trashed.record.disk : trashed.record.name
 }
 
-function stillDeleted(trashed: Trashed): Failure {
+function stillDeleting(trashed: Trashed): Failure {
   return new Failure('conflict', `${nameOf(trashed)} is still being deleted`, 'try again in a moment')
 }

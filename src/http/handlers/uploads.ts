@@ -9,9 +9,9 @@ import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Upload } from '../pipeline/route.ts'
 import { byOf } from '../records/by.ts'
-import { findService, refuseDeleting } from '../records/service-record.ts'
-import { queueDeploy, refuseSuspended, requestUpload } from '../rules/deploy-request.ts'
-import { refuseFullDisk } from '../rules/full-disk.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import { assertNotSuspended, queueDeploy, uploadDeployRequest } from '../rules/deploy-request.ts'
+import { assertDiskSpace } from '../rules/disk-space.ts'
 import type { Sink } from '../server/body.ts'
 
 const mebibyte = 1024 * 1024
@@ -28,10 +28,10 @@ export const archiveUpload = {
 export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload>): Promise<Deploy> {
   const { context, params, body } = call
   const row = findService(context.storage, params.id)
-  refuseUpload(row)
+  assertAcceptsUpload(row)
   const draft = context.storage.archives.create()
   try {
-    const sizeBytes = await context.whileRoom('an upload', (signal) =>
+    const sizeBytes = await context.whileDiskHasRoom('an upload', (signal) =>
       body.receive(gatedSink(context, body, draft, signal)),
     )
     if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is not a gzip archive')
@@ -42,9 +42,9 @@ export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload
 }
 
 /** Throws `conflict` where an archive could not be deployed. */
-function refuseUpload(row: ServiceRow): void {
-  refuseDeleting(row)
-  refuseSuspended(row)
+function assertAcceptsUpload(row: ServiceRow): void {
+  assertNotDeleting(row)
+  assertNotSuspended(row)
   const source = row.repo_url ? 'repository' : row.image ? 'image' : null
   if (!source) return
   throw new Failure(
@@ -57,13 +57,13 @@ function refuseUpload(row: ServiceRow): void {
 /** Lets nothing to the disk that has no room there or is not gzip. */
 function gatedSink(
   context: HttpContext,
-  { announcedBytes }: Upload,
+  { contentLength }: Upload,
   draft: ArchiveDraft,
   signal: AbortSignal,
 ): Sink {
   let seen = 0
   return {
-    open: () => refuseFullDisk(context, announcedBytes ?? 0),
+    open: () => assertDiskSpace(context, contentLength ?? 0),
     async write(pieces) {
       signal.throwIfAborted()
       for (const piece of pieces) {
@@ -93,10 +93,10 @@ async function deployDraft(
     await draft.commit(id)
     const row = findService(storage, serviceId)
     const asked = { id, clearCache: query.clear_cache, by: byOf(call) }
-    return await queueDeploy(context, requestUpload(context, row, asked), {
+    return await queueDeploy(context, uploadDeployRequest(context, row, asked), {
       ...(eventId ? { eventId } : {}),
       also(commit) {
-        refuseUpload(findService(storage, serviceId))
+        assertAcceptsUpload(findService(storage, serviceId))
         storage.services.setArchive(commit, serviceId, id)
       },
     })

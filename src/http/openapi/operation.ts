@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Route } from '../pipeline/route.ts'
 import { exampleOf } from './examples.ts'
-import { isRepeatable, responsesOf } from './responses.ts'
+import { isIdempotent, responsesOf } from './responses.ts'
 import { type Components, fieldsOf, type Json, schemaOf } from './schema.ts'
 
 export function operationOf(one: Route, components: Components): Json {
@@ -35,16 +35,16 @@ function descriptionOf(one: Route): string {
   const parts = [
     one.description ?? `${one.summary}.`,
     credentialOf(one),
-    ...(isRepeatable(one)
+    ...(isIdempotent(one)
       ? ['A request with the same `Idempotency-Key` gets the first response again.']
       : []),
   ]
   return parts.join('\n\n')
 }
 
-function credentialOf({ credential, role, scope, isGuarded }: Route): string {
+function credentialOf({ credential, role, scope, checksOrigin }: Route): string {
   if (credential === 'public') {
-    return isGuarded
+    return checksOrigin
       ? 'Needs no credential. Rejects browsers on a page of another site.'
       : 'Needs no credential, and ignores any.'
   }
@@ -55,12 +55,12 @@ function credentialOf({ credential, role, scope, isGuarded }: Route): string {
 
 /** `get_services_id_env`: unique because method and path are. Every id is `id`: clients know these names. */
 function operationIdOf({ method, path }: Route): string {
-  const words =
+  const parts =
     path
       .replace('/api/v1', '')
       .replace(/\{\w+_id\}/, '{id}')
       .match(/\w+/g) ?? []
-  return [method.toLowerCase(), ...words].join('_')
+  return [method.toLowerCase(), ...parts].join('_')
 }
 
 function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): Json[] {
@@ -86,12 +86,12 @@ function headersOf(route: Route): Json[] {
     description,
     schema,
   })
-  if (isRepeatable(route)) {
+  if (isIdempotent(route)) {
     const meaning = 'A repeated request gets the first response, for a day; a different request is a 409.'
     return [header('Idempotency-Key', meaning, { type: 'string', minLength: 1, maxLength: 200 })]
   }
   const meaning = 'The `id` of the last received event; the stream continues after it.'
-  return route.answer === 'stream' ? [header('Last-Event-ID', meaning, { type: 'string' })] : []
+  return route.response === 'stream' ? [header('Last-Event-ID', meaning, { type: 'string' })] : []
 }
 
 function bodyOf(body: z.ZodType, components: Components): Json {

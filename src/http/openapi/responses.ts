@@ -24,8 +24,8 @@ export function responsesOf(route: Route, components: Components): Json {
   }
 }
 
-export function isRepeatable({ method, isRepeatable }: Route): boolean {
-  return method === 'POST' && isRepeatable !== false
+export function isIdempotent({ method, acceptsIdempotencyKey }: Route): boolean {
+  return method === 'POST' && acceptsIdempotencyKey !== false
 }
 
 /** Whether it gives its answer in pages. */
@@ -33,12 +33,12 @@ function hasPages({ query }: Route): boolean {
   return query !== undefined && 'before' in fieldsOf(query).properties
 }
 
-function contentOf({ answer, events }: Route, components: Components): Json | null {
-  if (answer === undefined || answer === 'socket') return null
-  if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } }
-  if (answer === 'bytes') return { 'application/octet-stream': {} }
-  if (answer === 'stream') return { 'text/event-stream': { schema: streamOf(events, components) } }
-  return { 'application/json': { schema: schemaOf(answer, 'output', components) } }
+function contentOf({ response, events }: Route, components: Components): Json | null {
+  if (response === undefined || response === 'socket') return null
+  if (response === 'text') return { 'text/plain': { schema: { type: 'string' } } }
+  if (response === 'bytes') return { 'application/octet-stream': {} }
+  if (response === 'stream') return { 'text/event-stream': { schema: streamOf(events, components) } }
+  return { 'application/json': { schema: schemaOf(response, 'output', components) } }
 }
 
 /** OpenAPI 3.1 cannot describe the events of a stream, so this uses JSON Schema's `contentSchema`. */
@@ -49,8 +49,8 @@ function streamOf(events: Route['events'], components: Components): Json {
 
 function successHeaders(route: Route): string[] {
   return [
-    ...(isRepeatable(route) && route.answer ? ['Idempotency-Replayed'] : []),
-    ...(route.answer === 'bytes' ? ['Content-Disposition'] : []),
+    ...(isIdempotent(route) && route.response ? ['Idempotency-Replayed'] : []),
+    ...(route.response === 'bytes' ? ['Content-Disposition'] : []),
     ...(route.setsCookie ? ['Set-Cookie'] : []),
     ...(hasPages(route) ? ['Link'] : []),
   ]
@@ -91,8 +91,8 @@ export function codesOf(route: Route): string[] {
   if (route.credential !== 'public') codes.push('unauthorized')
   if (route.credential === 'session') codes.push('session_required')
   if (route.credential === 'any' && !isForEveryToken(route)) codes.push('insufficient_role')
-  const isToBeOwn = route.method !== 'GET' || route.answer === 'socket'
-  if (route.isGuarded || (route.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
+  const isToBeOwn = route.method !== 'GET' || route.response === 'socket'
+  if (route.checksOrigin || (route.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
   if (route.params) codes.push('not_found')
   // A POST without fields still validates a body if the client sends one.
   const readsBody = route.body || route.upload || route.method === 'POST'
@@ -101,7 +101,7 @@ export function codesOf(route: Route): string[] {
   // A change is lost when the disk is full, and when the server stops before it is stored.
   if (route.method !== 'GET') codes.push('insufficient_storage', 'unavailable')
   // Of a key that was used for another request.
-  if (isRepeatable(route)) codes.push('conflict')
+  if (isIdempotent(route)) codes.push('conflict')
   return codes
 }
 

@@ -19,7 +19,7 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }:
   for (const [id, { id: _, ...definition }] of Object.entries<Json>(moved.$defs ?? {})) {
     const meaning = definition.description ?? meaningOf(id)
     if (meaning !== undefined) definition.description = meaning
-    explain(definition, id)
+    addDescriptions(definition, id)
     schemas[id] = definition
   }
   return moved.properties.it
@@ -32,27 +32,30 @@ export function fieldsOf(schema: z.ZodType): { properties: Record<string, Json>;
 }
 
 function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
-  return z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => quieten(jsonSchema as Json) }) as Json
+  return z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema }) => dropRedundantBounds(jsonSchema as Json),
+  }) as Json
 }
 
 /**
  * Drops the bounds of every integer and the pattern behind a date, which validators know, and patterns with
  * classes of Unicode, which many of them read wrong: the server checks these alone.
  */
-function quieten(schema: Json): void {
+function dropRedundantBounds(schema: Json): void {
   if (schema.format === 'date-time' || /\\p\{/i.test(String(schema.pattern))) delete schema.pattern
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
 
 /** Adds missing descriptions of fields, at every depth. */
-function explain(schema: Json, place: string): void {
+function addDescriptions(schema: Json, place: string): void {
   for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
     const here = `${place}.${name}`
     const meaning = property.description ?? meaningOf(here)
     if (meaning !== undefined) property.description = meaning
-    explain(property, here)
+    addDescriptions(property, here)
   }
-  if (schema.items) explain(schema.items as Json, place)
-  for (const branch of [schema.anyOf, schema.oneOf].flat()) if (branch) explain(branch as Json, place)
+  if (schema.items) addDescriptions(schema.items as Json, place)
+  for (const branch of [schema.anyOf, schema.oneOf].flat()) if (branch) addDescriptions(branch as Json, place)
 }

@@ -4,40 +4,40 @@ import type { Session } from '../../api/access/session.ts'
 import type { CreatedToken, Token } from '../../api/access/token.ts'
 import type { Page } from '../pipeline/route.ts'
 import { browserOf } from './browser.ts'
-import { roleChoice, tickBox } from './choices.ts'
+import { checkbox, roleChoice } from './choices.ts'
 import { type Field, fieldsOf, newPasswordField, passwordField, usernameOf } from './fields.ts'
+import { alertOf, type FormError } from './form-error.ts'
 import { type Html, html } from './html.ts'
 import type { Form } from './input.ts'
 import { pageOf } from './layout.ts'
-import { alertOf, type Refusal } from './refusal.ts'
-import { timeOf } from './words.ts'
+import { relativeTime } from './text.ts'
 
-interface Facts {
+interface AccountDetails {
   email: string
   sessions: Session[]
   tokens: Token[]
 }
 
 /** What came of the form that was just sent. */
-export interface Outcome {
+export interface FormOutcome {
   created?: CreatedToken
   done?: string
-  refusal?: Refusal
+  formError?: FormError
   typed?: Form
 }
 
-export function accountPage({ email, sessions, tokens }: Facts, outcome: Outcome): Page {
-  const { created, done, refusal = null, typed = {} } = outcome
+export function accountPage({ email, sessions, tokens }: AccountDetails, outcome: FormOutcome): Page {
+  const { created, done, formError = null, typed = {} } = outcome
   const body = html`<h1>Account</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
-${alertOf(refusal)}
+${alertOf(formError)}
 ${done ? html`<div class="done" role="status"><p><strong>${done}</strong></p></div>` : null}
 ${created ? newToken(created) : null}
-${tokenSection(tokens, typed, refusal)}
+${tokenSection(tokens, typed, formError)}
 ${sessionSection(sessions)}
-${passwordSection(email, refusal)}`
+${passwordSection(email, formError)}`
   const corner = formFor('sign-out', html`<button class="second">Sign out</button>`)
-  return pageOf({ title: 'Account', body, refusal, corner, width: 'wide' })
+  return pageOf({ title: 'Account', body, formError, corner, width: 'wide' })
 }
 
 /** `act` must be one of the acts of the account page. */
@@ -52,7 +52,7 @@ function newToken({ api_token: { name }, token }: CreatedToken): Html {
 </div>`
 }
 
-function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Html {
+function tokenSection(tokens: Token[], typed: Form, formError: FormError | null): Html {
   const fields: Field[] = [
     { name: 'name', label: 'Name', autocomplete: 'off', value: typed.name },
     {
@@ -72,7 +72,7 @@ function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Ht
       isOptional: true,
     },
   ]
-  const [name = null, ...limits] = fieldsOf(fields, refusal, false)
+  const [name = null, ...limits] = fieldsOf(fields, formError, false)
   const form = html`${name}${roleChoice(typed.role)}${limits}<button>Create a token</button>`
   return html`<section aria-labelledby="tokens">
 <h2 id="tokens">API tokens</h2>
@@ -90,9 +90,9 @@ function tokenRow({ id, name, hint, role, services, created_at, expires_at, last
 <p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span>
 <span class="tag">${role}</span></p>
 ${services ? html`<p class="quiet">Only for ${services.join(', ')}</p>` : null}
-<p class="quiet">Made ${timeOf(created_at)},
-${last_used_at ? html`last used ${timeOf(last_used_at)}` : 'never used'},
-${expires_at ? html`ends ${timeOf(expires_at)}` : 'never ends'}</p>
+<p class="quiet">Made ${relativeTime(created_at)},
+${last_used_at ? html`last used ${relativeTime(last_used_at)}` : 'never used'},
+${expires_at ? html`ends ${relativeTime(expires_at)}` : 'never ends'}</p>
 <details><summary>Revoke …</summary>${formFor('revoke-token', revoke)}</details>
 </li>`
 }
@@ -110,12 +110,12 @@ function sessionRow({ id, created_at, last_used_at, user_agent, current }: Sessi
   return html`<li class="row">
 <div>
 <p><strong>${browserOf(user_agent)}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
-<p class="quiet">Signed in ${timeOf(created_at)}, last used ${timeOf(last_used_at)}</p></div>
+<p class="quiet">Signed in ${relativeTime(created_at)}, last used ${relativeTime(last_used_at)}</p></div>
 ${current ? null : formFor('end-session', end)}
 </li>`
 }
 
-function passwordSection(email: string, refusal: Refusal | null): Html {
+function passwordSection(email: string, formError: FormError | null): Html {
   const fields: Field[] = [
     {
       ...passwordField,
@@ -125,13 +125,13 @@ function passwordSection(email: string, refusal: Refusal | null): Html {
     },
     { ...newPasswordField, name: 'new_password', label: 'New password' },
   ]
-  const revoking = tickBox({
+  const revoking = checkbox({
     name: 'revoke_tokens',
     value: 'true',
     label: 'Revoke all API tokens',
     note: 'Scripts and terminals have to be connected again.',
   })
-  const content = html`${usernameOf(email)}${fieldsOf(fields, refusal, false)}${revoking}
+  const content = html`${usernameOf(email)}${fieldsOf(fields, formError, false)}${revoking}
 <button>Change the password</button>`
   return html`<section aria-labelledby="password">
 <h2 id="password">Password</h2>

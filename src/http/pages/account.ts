@@ -10,10 +10,10 @@ import * as sessions from '../handlers/access/sessions.ts'
 import * as tokens from '../handlers/access/tokens.ts'
 import { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
-import { accountPage, type Outcome } from './account-page.ts'
+import { accountPage, type FormOutcome } from './account-page.ts'
+import { moveToField, toFormError } from './form-error.ts'
 import type { Form } from './input.ts'
 import { accountPath, redirect } from './layout.ts'
-import { atField, refusalOf } from './refusal.ts'
 import type { SignedInCall } from './signed-in.ts'
 
 type FormCall = SignedInCall<unknown, Form>
@@ -29,10 +29,10 @@ export async function changeAccount(call: FormCall): Promise<Page> {
   try {
     return await act(call)
   } catch (error) {
-    const refusal = refusalOf(error, call)
-    const isAtPassword = refusal.code === 'invalid_credentials'
+    const formError = toFormError(error, call)
+    const isAtPassword = formError.code === 'invalid_credentials'
     return pageFor(call, {
-      refusal: isAtPassword ? atField(refusal, 'current_password') : refusal,
+      formError: isAtPassword ? moveToField(formError, 'current_password') : formError,
       typed: call.body,
     })
   }
@@ -86,7 +86,7 @@ async function changePassword(call: FormCall): Promise<Page> {
   return new Page(page.status, page.html, [...page.headers, ...headers])
 }
 
-function pageFor(call: SignedInCall, outcome: Outcome): Page {
+function pageFor(call: SignedInCall, outcome: FormOutcome): Page {
   const { email } = call.context.administrator.get()!
   const facts = { email, sessions: sessions.listSessions(call), tokens: tokens.listTokens(call) }
   return accountPage(facts, outcome)

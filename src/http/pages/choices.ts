@@ -29,7 +29,7 @@ export function roleChoice(chosen: string | undefined): Html {
   return html`<fieldset class="field"><legend>Role</legend>${options}</fieldset>`
 }
 
-export function tickBox(option: Omit<Option, 'isChecked'>): Html {
+export function checkbox(option: Omit<Option, 'isChecked'>): Html {
   return html`<div class="field">${optionOf('checkbox', { ...option, isChecked: false })}</div>`
 }
 
@@ -44,7 +44,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
 /** How long the token lives, with the date on which it ends. */
-export function endChoice(chosen: string | undefined): Html {
+export function expiryChoice(chosen: string | undefined): Html {
   const options = lifetimes.map((days) => {
     const attributes = attributesOf({ value: String(days), selected: String(days) === chosen })
     const end = dated.format(Date.now() + days * dayMs)

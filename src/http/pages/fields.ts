@@ -1,8 +1,8 @@
 // The fields of a form: label, input, hint, error. Only the server validates; the browser only requires
 // values, because its rules for e-mail addresses differ, and it would change some.
 import { Setup } from '../../api/access/account.ts'
+import type { FormError } from './form-error.ts'
 import { attributesOf, type Html, html } from './html.ts'
-import type { Refusal } from './refusal.ts'
 
 export interface Field {
   name: string
@@ -18,10 +18,10 @@ export interface Field {
 }
 
 /** `isFocused`: the first invalid field, or else the first empty one, gets the focus. */
-export function fieldsOf(fields: readonly Field[], refusal: Refusal | null, isFocused: boolean): Html[] {
-  const wrong = fields.find(({ name }) => refusal?.fields.has(name))
+export function fieldsOf(fields: readonly Field[], formError: FormError | null, isFocused: boolean): Html[] {
+  const wrong = fields.find(({ name }) => formError?.fields.has(name))
   const focused = wrong ?? (isFocused ? fields.find(({ value }) => !value) : undefined)
-  return fields.map((field) => fieldOf(field, refusal?.fields.get(field.name) ?? null, field === focused))
+  return fields.map((field) => fieldOf(field, formError?.fields.get(field.name) ?? null, field === focused))
 }
 
 function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html {

@@ -9,7 +9,7 @@ interface Content {
   title: string
   body: Html
   /** Why the request failed; without it the status is 200. */
-  refusal?: { status: number; headers: HeaderList } | null
+  formError?: { status: number; headers: HeaderList } | null
   head?: Html | null
   /** Shown next to the name of Berth. */
   corner?: Html | null
@@ -20,7 +20,7 @@ interface Content {
 export function pageOf({
   title,
   body,
-  refusal,
+  formError,
   head = null,
   corner = null,
   width = 'narrow',
@@ -46,7 +46,7 @@ ${body}
 </body>
 </html>
 `
-  return new Page(refusal?.status ?? 200, page.text, refusal?.headers)
+  return new Page(formError?.status ?? 200, page.text, formError?.headers)
 }
 
 /** `path` must be a path of this server. */

@@ -55,13 +55,13 @@ async function renderPage(name: string, text: string): Promise<Page> {
 function rendererOf(name: string): RendererObject {
   return {
     heading({ tokens, depth, text }) {
-      const words = this.parser.parseInline(tokens)
-      return `<h${depth} id="${anchorOf(text)}">${words}</h${depth}>\n`
+      const content = this.parser.parseInline(tokens)
+      return `<h${depth} id="${anchorOf(text)}">${content}</h${depth}>\n`
     },
     link({ href, tokens }) {
-      const words = this.parser.parseInline(tokens)
+      const content = this.parser.parseInline(tokens)
       const target = targetOf(href, name)
-      return target === null ? words : html`<a href="${target}">${new Html(words)}</a>`.text
+      return target === null ? content : html`<a href="${target}">${new Html(content)}</a>`.text
     },
   }
 }

@@ -6,10 +6,10 @@ import type { Call, Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { cookiesFor } from '../rules/sign-in.ts'
 import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'
+import { alertOf, type FormError, moveToField, toFormError } from './form-error.ts'
 import { html } from './html.ts'
 import type { Form, SetupQuery } from './input.ts'
 import { ownPath, pageOf, redirect, withNext } from './layout.ts'
-import { alertOf, atField, type Refusal, refusalOf } from './refusal.ts'
 
 export function showSetup({ context, query }: Call<unknown, SetupQuery>): Page {
   return context.administrator.get() ? alreadySetUp(query, null) : setupPage(query, {}, null)
@@ -22,16 +22,20 @@ export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promis
     const made = await signUp(call, validate(Setup, { code, email, password }) as Setup)
     return redirect(ownPath(query.next), cookiesFor(call, made))
   } catch (error) {
-    const refusal = refusalOf(error, call)
-    if (refusal.code === 'already_set_up') return alreadySetUp(query, refusal)
-    return setupPage(query, body, refusal.code === 'invalid_setup_code' ? atField(refusal, 'code') : refusal)
+    const formError = toFormError(error, call)
+    if (formError.code === 'already_set_up') return alreadySetUp(query, formError)
+    return setupPage(
+      query,
+      body,
+      formError.code === 'invalid_setup_code' ? moveToField(formError, 'code') : formError,
+    )
   }
 }
 
 /** The code of the link is not shown, unless it is wrong. */
-function setupPage(query: SetupQuery, typed: Form, refusal: Refusal | null): Page {
+function setupPage(query: SetupQuery, typed: Form, formError: FormError | null): Page {
   const code = typed.code ?? query.code
-  const isCodeShown = !query.code || refusal?.fields.has('code')
+  const isCodeShown = !query.code || formError?.fields.has('code')
   const fields: Field[] = [
     { ...emailField, value: typed.email },
     { ...newPasswordField, name: 'password', label: 'Password' },
@@ -39,13 +43,13 @@ function setupPage(query: SetupQuery, typed: Form, refusal: Refusal | null): Pag
   const all = isCodeShown ? [{ ...codeField, value: code }, ...fields] : fields
   const body = html`<h1>Welcome to Berth</h1>
 <p class="lead">This server has no account yet. Make the one that administers it.</p>
-${alertOf(refusal)}
+${alertOf(formError)}
 <form method="post">
 ${isCodeShown ? null : html`<input type="hidden" name="code" value="${code!}">`}
-${fieldsOf(all, refusal, true)}
+${fieldsOf(all, formError, true)}
 <button>Create the account</button>
 </form>`
-  return pageOf({ title: 'Set up', body, refusal })
+  return pageOf({ title: 'Set up', body, formError })
 }
 
 const codeField: Field = {
@@ -55,9 +59,9 @@ const codeField: Field = {
   hint: 'It is in the link that the server printed, and in its data directory, in the file setup_code.',
 }
 
-function alreadySetUp({ next }: SetupQuery, refusal: Refusal | null): Page {
+function alreadySetUp({ next }: SetupQuery, formError: FormError | null): Page {
   const body = html`<h1>This server is set up</h1>
 <p class="lead">It has its account already: sign in instead.</p>
 <p><a class="button" href="${withNext('/login', ownPath(next))}">Sign in</a></p>`
-  return pageOf({ title: 'Set up', body, refusal })
+  return pageOf({ title: 'Set up', body, formError })
 }

@@ -11,21 +11,21 @@ import { pageOf, redirect, withNext } from './layout.ts'
 export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query, Body> & { caller: Caller }
 
 /** Added to an address that is reloaded, so that it is reloaded only once. */
-const mark = 'reloaded'
+const reloadedParam = 'reloaded'
 
 export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
   return (call: Call<unknown, Query, Body>): Page | Promise<Page> => {
     const caller = sessionOf(call.context, call.request)
-    return caller ? answer({ ...call, caller }) : leadToLogin(call)
+    return caller ? answer({ ...call, caller }) : redirectToLogin(call)
   }
 }
 
-function leadToLogin(call: Pick<Call, 'context' | 'request'>): Page {
+function redirectToLogin(call: Pick<Call, 'context' | 'request'>): Page {
   const query = new URLSearchParams(call.request.query)
-  const wasReloaded = query.has(mark)
-  query.delete(mark)
-  if (!wasReloaded && call.request.method === 'GET' && comesFromElsewhere(call)) {
-    return reloading(addressOf(call, [...query, [mark, '1']]))
+  const wasReloaded = query.has(reloadedParam)
+  query.delete(reloadedParam)
+  if (!wasReloaded && call.request.method === 'GET' && isCrossSite(call)) {
+    return reloadPage(addressOf(call, [...query, [reloadedParam, '1']]))
   }
   return redirect(withNext('/login', addressOf(call, [...query])))
 }
@@ -38,7 +38,7 @@ function addressOf({ request }: Pick<Call, 'request'>, query: [string, string][]
  * On plain http, browsers send `Sec-Fetch-Site` to loopback only. Elsewhere the `Referer` is used, if there
  * is one.
  */
-function comesFromElsewhere({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
+function isCrossSite({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== undefined) return site === 'cross-site' || site === 'same-site'
   const { scheme, host } = originOf(context, request)
@@ -46,7 +46,7 @@ function comesFromElsewhere({ context, request }: Pick<Call, 'context' | 'reques
   return referrer !== undefined && !referrer.startsWith(`${scheme}://${host}/`)
 }
 
-function reloading(address: string): Page {
+function reloadPage(address: string): Page {
   const body = html`<p>One moment … <a href="${address}">Go on</a></p>`
   return pageOf({
     title: 'One moment',

@@ -6,7 +6,7 @@ import { createDispatcher } from './dispatch.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { createStreamGuard } from './stream-guard.ts'
-import { targetsOf } from './target.ts'
+import { groupByPath } from './target.ts'
 
 /** Serves the API, or another table of routes. Port 0 is any free one; throws `address_in_use`. */
 export async function openApi(
@@ -16,8 +16,8 @@ export async function openApi(
   const { host, port, logger, table = routes } = options
   const streams = createStreamGuard(context.callers.isValid)
   const listener = createDispatcher(context, logger, streams)
-  const socketPaths = new Set(table.filter(({ answer }) => answer === 'socket').map(({ path }) => path))
-  const server = await openServer({ host, port, targets: targetsOf(table), socketPaths, listener })
+  const socketPaths = new Set(table.filter(({ response }) => response === 'socket').map(({ path }) => path))
+  const server = await openServer({ host, port, targets: groupByPath(table), socketPaths, listener })
   const stop = (deadlineMs: number) => {
     streams.stop()
     return server.stop(deadlineMs)

@@ -6,13 +6,13 @@ import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
-import { checkSameOrigin, hostOf, isOfBrowser, originOf } from './origin.ts'
+import { assertSameOrigin, hostOf, isFromBrowser, originOf } from './origin.ts'
 import type { Route } from './route.ts'
 
-type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
+type CredentialSource = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 
 /** The caller that the credential of a request belongs to; null for an unknown credential. */
-type Shown = { caller: Caller | null }
+type Credential = { caller: Caller | null }
 
 /**
  * The caller of a route that is not public, or of a path without a route. Throws
@@ -22,37 +22,37 @@ export function authenticate(
   context: HttpContext,
   request: Request,
   query: URLSearchParams,
-  route: Pick<Route, 'answer' | 'credential' | 'role' | 'scope'> | undefined,
+  route: Pick<Route, 'response' | 'credential' | 'role' | 'scope'> | undefined,
 ): Caller {
-  const shown = shownBy(context, request, query)
-  if (!shown) {
+  const credential = credentialOf(context, request, query)
+  if (!credential) {
     const hint = 'send the header Authorization: Bearer <token>'
     throw new Failure('unauthorized', 'this request needs a credential', hint)
   }
-  const { caller } = shown
-  if (!caller) throw notValid()
+  const { caller } = credential
+  if (!caller) throw invalidCredential()
   if (route?.credential === 'session' && caller.kind === 'token') {
     const hint = 'sign in with a browser; tokens can do everything else'
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
-  if (route) requireRole(context, caller, route)
+  if (route) assertRole(context, caller, route)
   // Browsers let every page open a WebSocket to every server, and send its cookies along.
-  const isSocket = route?.answer === 'socket'
-  if (caller.kind === 'session' && (isSocket || isChanging(request))) checkSameOrigin(context, request)
+  const isSocket = route?.response === 'socket'
+  if (caller.kind === 'session' && (isSocket || isWrite(request))) assertSameOrigin(context, request)
   return caller
 }
 
 /** A route that does not declare how it belongs to services is closed to tokens that are limited to some. */
-function requireRole(context: HttpContext, caller: Caller, route: Pick<Route, 'role' | 'scope'>): void {
+function assertRole(context: HttpContext, caller: Caller, route: Pick<Route, 'role' | 'scope'>): void {
   if (!hasRole(caller, route.role)) {
     const hint = `create a token with the role ${route.role} on the page /account`
     throw new Failure('insufficient_role', `this needs a token with the role ${route.role}`, hint)
   }
-  if (caller.services !== null && route.scope === undefined) throw outOfReach(context, caller)
+  if (caller.services !== null && route.scope === undefined) throw outOfScope(context, caller)
 }
 
 /** For a token that is limited to services. Throws `insufficient_role`, also for what does not exist. */
-export function requireService(
+export function assertServiceInScope(
   context: HttpContext,
   caller: Caller | null,
   { scope }: Pick<Route, 'scope'>,
@@ -63,10 +63,10 @@ export function requireService(
   const { actors, services } = context.storage
   const serviceId =
     scope === 'service' ? services.get(id)?.id : (actors.record(id)?.service_id as string | null)
-  if (!reachesService(caller, serviceId)) throw outOfReach(context, caller)
+  if (!reachesService(caller, serviceId)) throw outOfScope(context, caller)
 }
 
-function outOfReach({ storage }: HttpContext, { services }: Caller): Failure {
+function outOfScope({ storage }: HttpContext, { services }: Caller): Failure {
   const names = (services ?? []).flatMap((id) => storage.services.get(id)?.name ?? [])
   const reach = names.length === 0 ? 'services that no longer exist' : names.join(', ')
   const hint = 'create a token for this service, or for all services, on the page /account'
@@ -74,27 +74,27 @@ function outOfReach({ storage }: HttpContext, { services }: Caller): Failure {
 }
 
 /** For requests with a slow body: a credential that ended while the body arrived must not change anything. */
-export function refuseEnded({ callers }: HttpContext, caller: Caller | null): void {
-  if (caller && !callers.isValid(caller)) throw notValid()
+export function assertStillValid({ callers }: HttpContext, caller: Caller | null): void {
+  if (caller && !callers.isValid(caller)) throw invalidCredential()
 }
 
-function notValid(): Failure {
+function invalidCredential(): Failure {
   return new Failure('unauthorized', 'this credential is invalid or has expired')
 }
 
 /** The caller of a public route: an invalid credential counts as none. */
-export function callerOf(context: HttpContext, request: Asked): Caller | null {
-  return shownBy(context, request, new URLSearchParams(request.query))?.caller ?? null
+export function callerOf(context: HttpContext, request: CredentialSource): Caller | null {
+  return credentialOf(context, request, new URLSearchParams(request.query))?.caller ?? null
 }
 
 /** Guards the public ways in and out: no other site may sign a browser in, or out. */
-export function guardSignIn(context: HttpContext, request: Request): void {
+export function assertSignInOrigin(context: HttpContext, request: Request): void {
   const isSignedIn = sessionSecretsOf(request, originOf(context, request)).length > 0
-  if (isOfBrowser(request) || isSignedIn) checkSameOrigin(context, request)
+  if (isFromBrowser(request) || isSignedIn) assertSameOrigin(context, request)
 }
 
 /** Refuses a Host that is not this server's, or any web page could speak to it (DNS rebinding). */
-export function checkHost(context: HttpContext, request: Request): void {
+export function assertAllowedHost(context: HttpContext, request: Request): void {
   if (context.allowedHosts(hostOf(context, request))) return
   throw new Failure(
     'invalid_request',
@@ -104,21 +104,25 @@ export function checkHost(context: HttpContext, request: Request): void {
 }
 
 /** null when it shows nothing. */
-function shownBy(context: HttpContext, request: Asked, query: URLSearchParams): Shown | null {
+function credentialOf(
+  context: HttpContext,
+  request: CredentialSource,
+  query: URLSearchParams,
+): Credential | null {
   const { callers } = context
-  const token = bearerOf(request) ?? (isChanging(request) ? null : query.get('access_token'))
+  const token = bearerOf(request) ?? (isWrite(request) ? null : query.get('access_token'))
   if (token !== null) return { caller: callers.byToken(token) }
   if (!request.headers.has('cookie')) return null
   const secrets = sessionSecretsOf(request, originOf(context, request))
-  return secrets.length === 0 ? null : { caller: firstOf(context, secrets) }
+  return secrets.length === 0 ? null : { caller: firstValidSession(context, secrets) }
 }
 
 /** The session of the request's cookies; null for a token. */
-export function sessionOf(context: HttpContext, request: Asked): Caller | null {
-  return firstOf(context, sessionSecretsOf(request, originOf(context, request)))
+export function sessionOf(context: HttpContext, request: CredentialSource): Caller | null {
+  return firstValidSession(context, sessionSecretsOf(request, originOf(context, request)))
 }
 
-function firstOf({ callers }: HttpContext, secrets: readonly string[]): Caller | null {
+function firstValidSession({ callers }: HttpContext, secrets: readonly string[]): Caller | null {
   for (const secret of secrets) {
     const caller = callers.bySession(secret)
     if (caller) return caller
@@ -127,11 +131,11 @@ function firstOf({ callers }: HttpContext, secrets: readonly string[]): Caller |
 }
 
 /** Null without a bearer token. Another scheme counts as none, an empty token as a wrong one. */
-function bearerOf({ headers }: Asked): string | null {
+function bearerOf({ headers }: CredentialSource): string | null {
   const [scheme = '', ...rest] = (headers.get('authorization') ?? '').trim().split(/ +/)
   return scheme.toLowerCase() === 'bearer' ? rest.join(' ') : null
 }
 
-function isChanging({ method }: Asked): boolean {
+function isWrite({ method }: CredentialSource): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }

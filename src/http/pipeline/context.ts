@@ -38,7 +38,7 @@ export interface HttpContext {
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
   /** What the edge counts; null without one. */
-  traffic: TrafficNumbers | null
+  traffic: TrafficMetrics | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
   diskOf(serviceId: string): string
@@ -46,7 +46,7 @@ export interface HttpContext {
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority
   /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
-  whileRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+  whileDiskHasRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
 export interface HttpConfig {
@@ -71,7 +71,7 @@ export interface BuildSettings {
   builder: 'buildkit' | 'classic'
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
   /** Why the limits are not in force; null when they are. */
-  whyNotLimited: string | null
+  notEnforcedReason: string | null
   /** Of the engine's build cache; null when it is never pruned. */
   cacheSizeMb: number | null
 }
@@ -119,7 +119,7 @@ export interface HttpStorage {
 
 export type ReadableLogs = Pick<Storage['logs'], 'head' | 'first' | 'isEnded' | 'batchAfter' | 'watch'>
 
-export interface TrafficNumbers {
+export interface TrafficMetrics {
   /** Of the last five minutes. */
   of(serviceId: string): Traffic
   /** In the text format of Prometheus. */
@@ -170,7 +170,7 @@ export interface Observer {
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` if a volume for a datastore of that name exists already. */
-  refuseVolume(datastore: string): Promise<void>
+  assertVolumeFree(datastore: string): Promise<void>
   /** The existing objects of an actor. Throws `docker_unavailable`. */
   leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
   /** How far a backup or a restore is; null when none of that id is at work. */

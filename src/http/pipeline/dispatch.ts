@@ -4,17 +4,23 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { Failure } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import { announcedBytes } from '../server/body.ts'
+import { contentLengthOf } from '../server/body.ts'
 import type { Request, Response } from '../server/messages.ts'
-import { checkHead, decodeParams, parseQuery, requireLength } from '../server/request-head.ts'
-import { authenticate, checkHost, guardSignIn, refuseEnded, requireService } from './auth.ts'
+import { assertContentLength, assertValidHead, decodeParams, parseQuery } from '../server/request-head.ts'
+import {
+  assertAllowedHost,
+  assertServiceInScope,
+  assertSignInOrigin,
+  assertStillValid,
+  authenticate,
+} from './auth.ts'
 import type { HttpContext } from './context.ts'
-import { createIdempotency, type Idempotency, keyScopeOf, repeatable } from './idempotency.ts'
-import { createAnswers, type Visit } from './responses.ts'
-import { type Call, isBelowApi, type Route, type Upload } from './route.ts'
+import { createIdempotency, type Idempotency, keyScopeOf, toKeyedRequest } from './idempotency.ts'
+import { createResponders, type PendingRequest } from './responses.ts'
+import { type Call, isApiPath, type Route, type Upload } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
 import type { Target } from './target.ts'
-import { checkUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
+import { assertUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
 
 interface DispatchParts {
   context: HttpContext
@@ -25,15 +31,15 @@ interface DispatchParts {
 
 /** Makes the listener that answers every request of a server. */
 export function createDispatcher(context: HttpContext, logger: Logger, streams: StreamGuard) {
-  const answers = createAnswers(context.version, logger, streams)
+  const responders = createResponders(context.version, logger, streams)
   const parts = { context, logger, streams, idempotency: createIdempotency(context.storage.events) }
-  const boot = randomBytes(6).toString('hex')
+  const bootId = randomBytes(6).toString('hex')
   let count = 0
 
   return function dispatch(target: Target | null, request: Request, response: Response): void {
-    const requestId = `${boot}-${(++count).toString(36)}`
+    const requestId = `${bootId}-${(++count).toString(36)}`
     const startedAt = performance.now()
-    const visit: Visit = {
+    const pending: PendingRequest = {
       request,
       response,
       target,
@@ -43,37 +49,39 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
       caller: null,
     }
     try {
-      const result = decide(parts, visit)
+      const result = processRequest(parts, pending)
       if (result instanceof Promise) {
-        result.then((value) => answers.succeed(visit, value)).catch((error) => answers.fail(visit, error))
-      } else answers.succeed(visit, result)
+        result
+          .then((value) => responders.succeed(pending, value))
+          .catch((error) => responders.fail(pending, error))
+      } else responders.succeed(pending, result)
     } catch (error) {
-      answers.fail(visit, error)
+      responders.fail(pending, error)
     }
   }
 }
 
 /** What to answer, or the promise of it. Throws whatever refuses the request. */
-function decide(parts: DispatchParts, visit: Visit): unknown {
+function processRequest(parts: DispatchParts, pending: PendingRequest): unknown {
   const { context, logger: log, streams } = parts
-  const { request, target, requestId } = visit
-  checkHead(request)
-  visit.isHeadChecked = true
+  const { request, target, requestId } = pending
+  assertValidHead(request)
+  pending.isHeadChecked = true
   const route = target?.routes.get(request.method)
-  if (!route?.upload) requireLength(request)
-  checkHost(context, request)
+  if (!route?.upload) assertContentLength(request)
+  assertAllowedHost(context, request)
   const query = parseQuery(request.query)
   if (!isPublic(request, target, route)) {
-    visit.caller = authenticate(context, request, query, route)
-  } else if (route?.isGuarded) guardSignIn(context, request)
-  const { caller } = visit
+    pending.caller = authenticate(context, request, query, route)
+  } else if (route?.checksOrigin) assertSignInOrigin(context, request)
+  const { caller } = pending
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
-  if (!route) return refuseMethod(request, target)
-  if (route.answer === 'socket') requireUpgrade(request)
+  if (!route) return handleUnsupportedMethod(request, target)
+  if (route.response === 'socket') assertUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
-  requireService(context, caller, route, params)
-  const asked = askedOf(route, query)
-  const keyScope = route.isRepeatable === false ? undefined : keyScopeOf(request, caller)
+  assertServiceInScope(context, caller, route, params)
+  const asked = validQuery(route, query)
+  const keyScope = route.acceptsIdempotencyKey === false ? undefined : keyScopeOf(request, caller)
   const lastEventId = lastEventIdOf(request)
   const call: Call = {
     context,
@@ -88,21 +96,21 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
     eventId: undefined,
     lastEventId,
   }
-  return perform(parts, route, request, call, keyScope)
+  return runHandler(parts, route, request, call, keyScope)
 }
 
 /** Under /api, unknown paths also need a credential. */
 function isPublic({ path }: Request, target: Target | null, route: Route | undefined): boolean {
   if (route) return route.credential === 'public'
-  return target ? target.isPublic : !isBelowApi(path)
+  return target ? target.isPublic : !isApiPath(path)
 }
 
-function refuseMethod({ method }: Request, target: Target): undefined {
+function handleUnsupportedMethod({ method }: Request, target: Target): undefined {
   if (method === 'OPTIONS') return undefined
   throw new Failure('method_not_allowed', `${target.path} supports only ${target.allow}`)
 }
 
-function requireUpgrade({ isUpgrade }: Request): void {
+function assertUpgrade({ isUpgrade }: Request): void {
   if (isUpgrade) return
   const hint = 'a proxy in between must forward the headers Upgrade and Connection'
   throw new Failure(
@@ -118,10 +126,10 @@ function lastEventIdOf({ headers }: Request): number | undefined {
 }
 
 /** For a body or query without fields: any key is a mistake, and is reported. */
-const nothing = z.strictObject({})
+const noFields = z.strictObject({})
 
 /** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
-function perform(
+function runHandler(
   parts: DispatchParts,
   route: Route,
   request: Request,
@@ -132,17 +140,17 @@ function perform(
   const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
-    const show = route.repeat && ((stored: unknown) => route.repeat!(call.context, stored as { id: string }))
-    return parts.idempotency.once(repeatable(keyScope, request.query, sent), act, show)
+    const show = route.replay && ((stored: unknown) => route.replay!(call.context, stored as { id: string }))
+    return parts.idempotency.runOnce(toKeyedRequest(keyScope, request.query, sent), act, show)
   }
   if (route.upload) {
-    const upload = uploadOf(route.upload, request, () => refuseEnded(call.context, call.caller))
-    return run(upload.announcedBytes, () => upload)
+    const upload = uploadOf(route.upload, request, () => assertStillValid(call.context, call.caller))
+    return run(upload.contentLength, () => upload)
   }
   const handle = (bytes: Buffer) => {
-    refuseEnded(call.context, call.caller)
+    assertStillValid(call.context, call.caller)
     const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
-    return run(bytes, () => validate(route.body ?? nothing, sent))
+    return run(bytes, () => validate(route.body ?? noFields, sent))
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
@@ -153,9 +161,9 @@ function uploadOf(
   request: Request,
   checkCaller: () => void,
 ): Upload {
-  checkUploadType(request, mediaTypes)
+  assertUploadType(request, mediaTypes)
   return {
-    announcedBytes: announcedBytes(request.headers, limitBytes),
+    contentLength: contentLengthOf(request.headers, limitBytes),
     async receive(sink) {
       const sizeBytes = await request.receive(limitBytes, sink)
       checkCaller()
@@ -165,8 +173,8 @@ function uploadOf(
 }
 
 /** Monitors may add any query to public routes. The credential is not a parameter of any route. */
-function askedOf({ credential, query: schema }: Route, query: URLSearchParams): unknown {
+function validQuery({ credential, query: schema }: Route, query: URLSearchParams): unknown {
   if (!schema && (credential === 'public' || query.size === 0)) return undefined
   const fields = [...query].filter(([name]) => name !== 'access_token')
-  return validate(schema ?? nothing, Object.fromEntries(fields))
+  return validate(schema ?? noFields, Object.fromEntries(fields))
 }

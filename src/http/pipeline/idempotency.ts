@@ -6,7 +6,7 @@ import type { Caller } from '../../account/callers.ts'
 import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
-import { Repeated } from './route.ts'
+import { Replayed } from './route.ts'
 
 const keyLimitChars = 200
 
@@ -21,16 +21,16 @@ export function keyScopeOf({ method, path, headers }: Request, caller: Caller | 
 }
 
 /** A request that can be repeated, in hashes. */
-interface Repeatable {
+interface KeyedRequest {
   key: string
-  asked: string
+  requestHash: string
 }
 
 /** `sent` is the body, or the length of an upload: a repetition need not send it to the end. */
-export function repeatable(scope: string, query: string, sent: Buffer | number | null): Repeatable {
+export function toKeyedRequest(scope: string, query: string, sent: Buffer | number | null): KeyedRequest {
   // The key is part of both: what was sent may hold a secret, which its hash alone would give to a guess.
-  const before = JSON.stringify([scope, query])
-  return { key: hashOf(scope), asked: hashOf(before, Buffer.isBuffer(sent) ? sent : String(sent)) }
+  const prefix = JSON.stringify([scope, query])
+  return { key: hashOf(scope), requestHash: hashOf(prefix, Buffer.isBuffer(sent) ? sent : String(sent)) }
 }
 
 function hashOf(...parts: (string | Buffer)[]): string {
@@ -41,39 +41,39 @@ function hashOf(...parts: (string | Buffer)[]): string {
 
 /** Keeps requests in progress in memory; the store has the finished ones. */
 export function createIdempotency(events: HttpContext['storage']['events']) {
-  const underWay = new Map<string, { asked: string; answer: Promise<unknown> }>()
+  const inProgress = new Map<string, { requestHash: string; response: Promise<unknown> }>()
 
   return {
     /**
-     * Runs `act`, which gets the event's id, once per key, however often it is requested. A failed act may be
-     * repeated. `show` builds the response from the stored result. Throws `conflict` if a different request
-     * used the key.
+     * Calls `run` with the event's id once per key, however often the request is repeated. A failed call may
+     * be repeated. `toResponse` converts the stored result. Throws `conflict` if a different request used
+     * the key.
      */
-    async once(
-      { key, asked }: Repeatable,
-      act: (eventId: string) => unknown,
-      show: (stored: unknown) => unknown = (stored) => stored,
+    async runOnce(
+      { key, requestHash }: KeyedRequest,
+      run: (eventId: string) => unknown,
+      toResponse: (stored: unknown) => unknown = (stored) => stored,
     ): Promise<unknown> {
-      const first = underWay.get(key) ?? storedAt(key, show)
+      const first = inProgress.get(key) ?? storedResponse(key, toResponse)
       if (first) {
-        refuseOther(first.asked, asked)
-        return new Repeated(await first.answer)
+        assertSameRequest(first.requestHash, requestHash)
+        return new Replayed(await first.response)
       }
-      const answer = Promise.resolve(act(`${key}#${asked}`)).finally(() => underWay.delete(key))
-      underWay.set(key, { asked, answer })
-      return answer
+      const response = Promise.resolve(run(`${key}#${requestHash}`)).finally(() => inProgress.delete(key))
+      inProgress.set(key, { requestHash, response })
+      return response
     },
   }
 
   /** A stored response without a hash of its request is accepted. */
-  function storedAt(key: string, show: (stored: unknown) => unknown) {
+  function storedResponse(key: string, toResponse: (stored: unknown) => unknown) {
     const stored = events.get(key)
-    return stored && { asked: stored.asked, answer: show(stored.body) }
+    return stored && { requestHash: stored.asked, response: toResponse(stored.body) }
   }
 }
 
-function refuseOther(first: string | undefined, asked: string): void {
-  if (first === undefined || first === asked) return
+function assertSameRequest(first: string | undefined, requestHash: string): void {
+  if (first === undefined || first === requestHash) return
   const message = 'this Idempotency-Key was used for another request'
   throw new Failure('conflict', message, 'use a new key for a new request')
 }

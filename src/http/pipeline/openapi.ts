@@ -34,11 +34,11 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     tags: tags.map((name) => ({ name, description: tagMeanings[name] })),
     paths: pathsOf(
-      api.filter(({ answer }) => answer !== 'socket'),
+      api.filter(({ response }) => response !== 'socket'),
       components,
     ),
     'x-websockets': pathsOf(
-      api.filter(({ answer }) => answer === 'socket'),
+      api.filter(({ response }) => response === 'socket'),
       components,
     ),
     components: { ...components, securitySchemes, headers },

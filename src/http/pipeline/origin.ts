@@ -12,17 +12,17 @@ export interface Origin {
   host: string
 }
 
-type Asked = Pick<Request, 'address' | 'headers'>
+type RequestSource = Pick<Request, 'address' | 'headers'>
 type Trust = Pick<HttpContext, 'isTrustedProxy'> & Partial<Pick<HttpContext, 'edgeSecret'>>
 
-export function originOf(context: Trust, request: Asked): Origin {
+export function originOf(context: Trust, request: RequestSource): Origin {
   const proto = forwarded(context, request, 'x-forwarded-proto')
   const scheme = proto?.toLowerCase() === 'https' ? 'https' : 'http'
   return { scheme, host: hostOf(context, request).toLowerCase() }
 }
 
 /** The Host header as sent; every request must have one. */
-export function hostOf(context: Trust, request: Asked): string {
+export function hostOf(context: Trust, request: RequestSource): string {
   return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
 }
 
@@ -32,7 +32,7 @@ export function portOf({ scheme, host }: Origin): string {
 }
 
 /** Whose request it is: behind a trusted proxy, the last address that no trusted proxy has. */
-export function clientAddressOf(context: Trust, request: Asked): string {
+export function clientAddressOf(context: Trust, request: RequestSource): string {
   const hops = forwardedAll(context, request, 'x-forwarded-for')
   return hops.reverse().find((hop) => !context.isTrustedProxy(hop)) ?? request.address()
 }
@@ -42,19 +42,19 @@ const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
 const proxyHeaders = ['forwarded', 'via', 'x-berth-edge', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
 
 /** Whether the request comes from this host itself: over loopback, and not through a proxy. */
-export function isFromHost(context: Trust, request: Asked): boolean {
+export function isLocalRequest(context: Trust, request: RequestSource): boolean {
   const address = request.address()
   if (!isLoopback(address) || context.isTrustedProxy(address)) return false
   return proxyHeaders.every((name) => !request.headers.has(name))
 }
 
 /** Whether a browser sent the request: scripts send neither of these headers. */
-export function isOfBrowser({ headers }: Asked): boolean {
+export function isFromBrowser({ headers }: RequestSource): boolean {
   return headers.has('sec-fetch-site') || headers.has('origin')
 }
 
 /** Refuses a request that a page of another site made this browser send. Throws `cross_site_request`. */
-export function checkSameOrigin(context: Trust, request: Asked): void {
+export function assertSameOrigin(context: Trust, request: RequestSource): void {
   const site = request.headers.get('sec-fetch-site')
   const { scheme, host } = originOf(context, request)
   const isOwn =
@@ -70,24 +70,24 @@ export function checkSameOrigin(context: Trust, request: Asked): void {
 }
 
 /** The value that the nearest proxy set. */
-function forwarded(context: Trust, request: Asked, name: string): string | undefined {
+function forwarded(context: Trust, request: RequestSource, name: string): string | undefined {
   return request.headers.has(name) ? forwardedAll(context, request, name).at(-1) : undefined
 }
 
-function forwardedAll(context: Trust, request: Asked, name: string): string[] {
+function forwardedAll(context: Trust, request: RequestSource, name: string): string[] {
   const claim = request.headers.get(name)
-  if (claim === undefined || !speaksForOthers(context, request)) return []
+  if (claim === undefined || !isTrustedForwarder(context, request)) return []
   return claim.split(',').map((part) => part.trim())
 }
 
 /** A proxy of --trusted-proxy, or the edge of this very server. */
-function speaksForOthers(context: Trust, request: Asked): boolean {
-  const shown = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
-  if (shown !== undefined) return isSame(shown, context.edgeSecret!)
+function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
+  const presented = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
+  if (presented !== undefined) return isEqualSecret(presented, context.edgeSecret!)
   return context.isTrustedProxy(request.address())
 }
 
-function isSame(shown: string, secret: string): boolean {
+function isEqualSecret(shown: string, secret: string): boolean {
   const [a, b] = [Buffer.from(shown), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

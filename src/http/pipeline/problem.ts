@@ -5,7 +5,7 @@ import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'
 
 /** Error codes of LMDB and the system, and the problem codes that they map to. */
-const synonyms: Record<string, string> = {
+const storageErrorCodes: Record<string, string> = {
   commit_failed: 'insufficient_storage',
   ENOSPC: 'insufficient_storage',
   EDQUOT: 'insufficient_storage',
@@ -22,7 +22,7 @@ export interface Problem {
   errors?: FailureDetail[]
 }
 
-export interface ProblemAnswer {
+export interface ProblemResponse {
   body: Problem
   headers: [string, string][]
 }
@@ -33,9 +33,9 @@ export function statusOf(code: string): number {
 }
 
 /** Turns whatever was thrown into the answer for it. */
-export function toProblem(error: unknown, requestId: string): ProblemAnswer {
+export function toProblem(error: unknown, requestId: string): ProblemResponse {
   const thrown = codeOf(error)
-  const known = synonyms[thrown] ?? thrown
+  const known = storageErrorCodes[thrown] ?? thrown
   const foreseen = kindOf(known)
   const code = foreseen ? known : 'internal_error'
   const kind = foreseen ?? kindOf('internal_error')!

@@ -10,12 +10,12 @@ import type { EventStream } from '../server/event-stream.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { toProblem } from './problem.ts'
-import { Conversation, Download, Events, isBelowApi, Page, Raw, Repeated, WithHeaders } from './route.ts'
+import { Download, Events, isApiPath, Page, Raw, Replayed, WebSocketUpgrade, WithHeaders } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way to an answer. */
-export interface Visit {
+export interface PendingRequest {
   request: Request
   response: Response
   target: Target | null
@@ -27,72 +27,72 @@ export interface Visit {
 }
 
 /** The logged status of a request whose client left. It is never sent. */
-const clientLeft = 499
+const clientClosedRequest = 499
 
-interface AnswerParts {
+interface ResponderParts {
   headers: Headers
   logger: Logger
   streams: StreamGuard
 }
 
 /** Makes the two ways a request ends. Neither throws. */
-export function createAnswers(version: string, logger: Logger, streams: StreamGuard) {
-  const parts: AnswerParts = { headers: createHeaders(version), logger, streams }
+export function createResponders(version: string, logger: Logger, streams: StreamGuard) {
+  const parts: ResponderParts = { headers: createHeaders(version), logger, streams }
   return {
-    succeed: (visit: Visit, result: unknown) => succeed(parts, visit, result),
-    fail: (visit: Visit, error: unknown) => fail(parts, visit, error),
+    succeed: (pending: PendingRequest, result: unknown) => succeed(parts, pending, result),
+    fail: (pending: PendingRequest, error: unknown) => fail(parts, pending, error),
   }
 }
 
-function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
-  const { request, response, target, requestId } = visit
+function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown): void {
+  const { request, response, target, requestId } = pending
   const { headers } = parts
   const status = target?.routes.get(request.method)?.status ?? 204
   if (result instanceof Events) {
-    goOn(parts, visit, response.stream(headers.stream(requestId)), result.start)
+    openLongLived(parts, pending, response.stream(headers.stream(requestId)), result.start)
     return
   }
-  if (result instanceof Conversation) {
-    goOn(parts, visit, response.upgrade(headers.empty(requestId)), result.start)
+  if (result instanceof WebSocketUpgrade) {
+    openLongLived(parts, pending, response.upgrade(headers.empty(requestId)), result.start)
     return
   }
   if (result instanceof Download) {
-    void pour(parts, visit, result)
+    void sendFile(parts, pending, result)
     return
   }
   if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
     response.send(result.status, headers.page(requestId, result.headers), result.html)
-  } else if (result instanceof WithHeaders) sendJson(parts, visit, status, result.answer, result.headers)
-  else if (result instanceof Repeated) {
-    response.send(status, headers.repeated(requestId), toJson(visit.caller, result.answer))
-  } else sendJson(parts, visit, status, result, [])
-  report(parts, visit, result instanceof Raw || result instanceof Page ? result.status : status)
+  } else if (result instanceof WithHeaders) sendJson(parts, pending, status, result.body, result.headers)
+  else if (result instanceof Replayed) {
+    response.send(status, headers.repeated(requestId), toJson(pending.caller, result.body))
+  } else sendJson(parts, pending, status, result, [])
+  logRequest(parts, pending, result instanceof Raw || result instanceof Page ? result.status : status)
 }
 
 function sendJson(
-  { headers }: AnswerParts,
-  visit: Visit,
+  { headers }: ResponderParts,
+  pending: PendingRequest,
   status: number,
-  answer: unknown,
+  body: unknown,
   more: HeaderList,
 ): void {
-  const { caller, response, requestId } = visit
-  if (status === 204) response.send(204, headers.empty(requestId, [...allowOf(visit), ...more]))
-  else response.send(status, headers.json(requestId, more), toJson(caller, answer))
+  const { caller, response, requestId } = pending
+  if (status === 204) response.send(204, headers.empty(requestId, [...allowHeader(pending), ...more]))
+  else response.send(status, headers.json(requestId, more), toJson(caller, body))
 }
 
-type Ongoing = Pick<EventStream, 'end' | 'onClose'>
+type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
-function goOn<Opened extends Ongoing>(
-  parts: AnswerParts,
-  visit: Visit,
+function openLongLived<Opened extends LongLived>(
+  parts: ResponderParts,
+  pending: PendingRequest,
   opened: Opened,
   start: (opened: Opened) => void,
 ): void {
-  const { caller, request, requestId, target } = visit
-  opened.onClose(() => report(parts, visit, target!.routes.get(request.method)!.status))
+  const { caller, request, requestId, target } = pending
+  opened.onClose(() => logRequest(parts, pending, target!.routes.get(request.method)!.status))
   if (caller) parts.streams.admit(caller, opened)
   try {
     start(opened)
@@ -102,54 +102,58 @@ function goOn<Opened extends Ongoing>(
   }
 }
 
-async function pour(parts: AnswerParts, visit: Visit, download: Download): Promise<void> {
-  const { caller, requestId, response } = visit
+async function sendFile(parts: ResponderParts, pending: PendingRequest, download: Download): Promise<void> {
+  const { caller, requestId, response } = pending
   const { path, sizeBytes, fileName } = download
   const disposition = ['Content-Disposition', `attachment; filename="${fileName}"`] as const
   const headers = parts.headers.typed(requestId, 'application/octet-stream', [disposition])
-  const outflow = response.pour(headers, sizeBytes)
-  if (caller) parts.streams.admit(caller, outflow)
+  const stream = response.startDownload(headers, sizeBytes)
+  if (caller) parts.streams.admit(caller, stream)
   try {
-    for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) await outflow.write(piece)
+    for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) await stream.write(piece)
   } catch (error) {
     if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, path }, 'a file cannot be sent')
   }
   // A file that was truncated while it was read is incomplete.
-  outflow.end()
-  report(parts, visit, 200)
+  stream.end()
+  logRequest(parts, pending, 200)
 }
 
-function fail(parts: AnswerParts, visit: Visit, error: unknown): void {
-  const { requestId, response } = visit
+function fail(parts: ResponderParts, pending: PendingRequest, error: unknown): void {
+  const { requestId, response } = pending
   if (codeOf(error) === 'client_left') {
-    report(parts, visit, clientLeft)
+    logRequest(parts, pending, clientClosedRequest)
     return
   }
   const { body, headers: more } = toProblem(error, requestId)
   const { status } = body
   if (status === 500) parts.logger.error({ err: error, request_id: requestId }, 'a request failed')
-  const all = [...more, ...(status === 405 ? allowOf(visit) : [])]
+  const all = [...more, ...(status === 405 ? allowHeader(pending) : [])]
   const headers = parts.headers.typed(requestId, 'application/problem+json', all)
   // A client that still sends would lose its answer to a close: what comes of its body is dropped instead.
-  const isLast = !visit.isHeadChecked
-  if (wantsPage(visit)) response.send(status, parts.headers.page(requestId, all), failurePage(body), isLast)
+  const isLast = !pending.isHeadChecked
+  if (wantsHtml(pending)) response.send(status, parts.headers.page(requestId, all), failurePage(body), isLast)
   else response.send(status, headers, JSON.stringify(body), isLast)
-  report(parts, visit, status)
+  logRequest(parts, pending, status)
 }
 
 /** A browser that a user looks at, outside of the API. */
-function wantsPage({ request, target }: Visit): boolean {
-  const isForPeople = target ? target.isPage : !isBelowApi(request.path)
+function wantsHtml({ request, target }: PendingRequest): boolean {
+  const isForPeople = target ? target.isPage : !isApiPath(request.path)
   return isForPeople && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
 /** `Allow`, where the method is not one of the path's. */
-function allowOf({ request, target }: Visit): [string, string][] {
+function allowHeader({ request, target }: PendingRequest): [string, string][] {
   return target && !target.routes.has(request.method) ? [['Allow', target.allow]] : []
 }
 
 /** Successful reads are logged at the debug level only. */
-function report({ logger }: AnswerParts, { request, requestId, startedAt }: Visit, status: number): void {
+function logRequest(
+  { logger }: ResponderParts,
+  { request, requestId, startedAt }: PendingRequest,
+  status: number,
+): void {
   const { method, path } = request
   const isQuiet = status < 400 && (method === 'GET' || method === 'HEAD')
   const ms = Math.round((performance.now() - startedAt) * 10) / 10

@@ -15,7 +15,7 @@ import type { StreamGuard } from './stream-guard.ts'
 export const v1 = '/api/v1'
 
 /** Where everything needs a credential, and nothing is for people to look at. */
-export function isBelowApi(path: string): boolean {
+export function isApiPath(path: string): boolean {
   return path === '/api' || path.startsWith('/api/')
 }
 
@@ -47,7 +47,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 /** The `body` of a call to an upload route. The body is read only on request. */
 export interface Upload {
   /** The Content-Length; null for a chunked body. */
-  announcedBytes: number | null
+  contentLength: number | null
   /**
    * Streams the body into the sink and resolves with its size. Must be called before the handler's first
    * await. Throws `payload_too_large`, `client_left`, `unauthorized` if the credential ended while the body
@@ -73,7 +73,7 @@ interface Definition<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
-  Answer extends z.ZodType,
+  ResponseBody extends z.ZodType,
 > {
   method: Method
   /** With parameters in braces: `/api/v1/services/{id}`. */
@@ -85,13 +85,13 @@ interface Definition<
   /** How a token that is limited to services may use the route. By default it may not. */
   scope?: ServiceScope
   /** A public way in or out, which only the server's own pages, or no page at all, may use. */
-  isGuarded?: true
+  checksOrigin?: true
   /** For people: it takes a form, not JSON; its failures are pages; the OpenAPI document leaves it out. */
   isPage?: true
-  /** Without it a POST that repeats its `Idempotency-Key` gets the first answer. */
-  isRepeatable?: false
-  /** Makes the answer of a repetition from the stored record; without it that record is the answer. */
-  repeat?: (context: HttpContext, stored: { id: string }) => unknown
+  /** True by default: a POST that repeats its `Idempotency-Key` gets the first response. */
+  acceptsIdempotencyKey?: false
+  /** Builds the response to a repeated request from the stored record; the default is that record. */
+  replay?: (context: HttpContext, stored: { id: string }) => unknown
   /** One line; details go into `description`. */
   summary: string
   description?: string
@@ -105,7 +105,7 @@ interface Definition<
    * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, for which
    * browsers must pass the same checks as for a change. Without it the response is empty.
    */
-  answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
+  response?: ResponseBody | 'stream' | 'text' | 'bytes' | 'socket'
   /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
   events?: z.ZodType
   /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
@@ -116,11 +116,21 @@ interface Definition<
   setsCookie?: true
   /** Codes in addition to those that follow from the rest of the route: `conflict`, `in_use`, … */
   problems?: readonly string[]
-  handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
+  handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<ResponseBody>
 }
 
-type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
-type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Conversation | Download | undefined
+type Reply<ResponseBody extends z.ZodType> =
+  | Result<z.output<ResponseBody>>
+  | Promise<Result<z.output<ResponseBody>>>
+type Result<Value> =
+  | Value
+  | Raw
+  | Page
+  | WithHeaders<Value>
+  | Events
+  | WebSocketUpgrade
+  | Download
+  | undefined
 
 /** A route with its types forgotten, as the table holds it. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
@@ -158,22 +168,22 @@ export class Page {
 }
 
 /** The route's answer, with a cookie. */
-export class WithHeaders<Answer = unknown> {
-  readonly answer: Answer
+export class WithHeaders<ResponseBody = unknown> {
+  readonly body: ResponseBody
   readonly headers: HeaderList
 
-  constructor(answer: Answer, headers: HeaderList) {
-    this.answer = answer
+  constructor(body: ResponseBody, headers: HeaderList) {
+    this.body = body
     this.headers = headers
   }
 }
 
 /** The answer that the first request with an `Idempotency-Key` got. */
-export class Repeated {
-  readonly answer: unknown
+export class Replayed {
+  readonly body: unknown
 
-  constructor(answer: unknown) {
-    this.answer = answer
+  constructor(body: unknown) {
+    this.body = body
   }
 }
 
@@ -187,7 +197,7 @@ export class Events {
 }
 
 /** A WebSocket. `start` is called with it even if the client has left already. */
-export class Conversation {
+export class WebSocketUpgrade {
   readonly start: (socket: WebSocket) => void
 
   constructor(start: (socket: WebSocket) => void) {
@@ -213,10 +223,10 @@ export function route<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
-  Answer extends z.ZodType,
->(definition: Definition<Params, Query, Body, Answer>): Route {
-  const { answer } = definition
-  const status = answer === 'socket' ? 101 : answer ? 200 : 204
+  ResponseBody extends z.ZodType,
+>(definition: Definition<Params, Query, Body, ResponseBody>): Route {
+  const { response } = definition
+  const status = response === 'socket' ? 101 : response ? 200 : 204
   return { credential: 'any', role: 'admin', status, tag: '', ...definition }
 }
 

@@ -4,11 +4,11 @@ import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 
 /** An event stream, or whatever else lasts. */
-type Lasting = Pick<EventStream, 'end' | 'onClose'>
+type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
 export interface StreamGuard {
   /** Ends the stream when its caller's time is over, which may be at once. */
-  admit(caller: CallerId, stream: Lasting): void
+  admit(caller: CallerId, stream: LongLived): void
   /**
    * Checks now. A check also runs every two seconds, for credentials that expire or are revoked by
    * another process.
@@ -20,7 +20,7 @@ export interface StreamGuard {
 const checkEveryMs = 2000
 
 export function createStreamGuard(isValid: (caller: CallerId) => boolean): StreamGuard {
-  const open = new Map<string, { caller: CallerId; streams: Set<Lasting> }>()
+  const open = new Map<string, { caller: CallerId; streams: Set<LongLived> }>()
 
   function check(): void {
     for (const { caller, streams } of [...open.values()]) {
@@ -28,7 +28,7 @@ export function createStreamGuard(isValid: (caller: CallerId) => boolean): Strea
     }
   }
 
-  const checking = setInterval(check, checkEveryMs).unref()
+  const timer = setInterval(check, checkEveryMs).unref()
   return {
     admit(caller, stream) {
       if (!isValid(caller)) {
@@ -44,6 +44,6 @@ export function createStreamGuard(isValid: (caller: CallerId) => boolean): Strea
       })
     },
     check,
-    stop: () => clearInterval(checking),
+    stop: () => clearInterval(timer),
   }
 }

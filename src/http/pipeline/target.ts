@@ -13,18 +13,18 @@ export interface Target {
 }
 
 /** GET also handles HEAD, except if its response is a stream. */
-export function answersHead({ method, answer }: Route): boolean {
-  return method === 'GET' && answer !== 'stream' && answer !== 'bytes'
+export function supportsHead({ method, response }: Route): boolean {
+  return method === 'GET' && response !== 'stream' && response !== 'bytes'
 }
 
 /** Groups a route table by path. */
-export function targetsOf(routes: readonly Route[]): Map<string, Target> {
+export function groupByPath(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
   for (const path of new Set(routes.map((one) => one.path))) {
     const here = routes.filter((one) => one.path === path)
     const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
     const get = byMethod.get('GET')
-    if (get && answersHead(get)) byMethod.set('HEAD', get)
+    if (get && supportsHead(get)) byMethod.set('HEAD', get)
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const isPublic = here.every((one) => one.credential === 'public')

@@ -11,22 +11,22 @@ export const defaultBodyLimitBytes = 1024 * 1024
 /** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
 export const envBodyLimitBytes = 4 * 1024 * 1024
 
-const shownIssues = 100
+const maxDetails = 100
 
 /** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
 export function validate(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(withoutSurplus(schema, value), { error: wordsFor })
+  const result = schema.safeParse(withOneUnknownKey(schema, value), { error: messageFor })
   if (result.success) return result.data
-  const details = result.error.issues.slice(0, shownIssues).map(toDetail)
+  const details = result.error.issues.slice(0, maxDetails).map(toDetail)
   const [first] = details
   const others = result.error.issues.length - 1
   const more = others > 0 ? ` (and ${others} more)` : ''
-  const hint = hintFor(schema, result.error.issues)
-  throw new Failure('invalid_request', `${sentence(first!)}${more}`, hint, details)
+  const hint = exampleHint(schema, result.error.issues)
+  throw new Failure('invalid_request', `${formatDetail(first!)}${more}`, hint, details)
 }
 
 /** Unknown keys are costly for zod, and one is enough to refuse the body: only the first one is passed on. */
-function withoutSurplus(schema: z.ZodType, value: unknown): unknown {
+function withOneUnknownKey(schema: z.ZodType, value: unknown): unknown {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   let first: string | undefined
@@ -44,19 +44,19 @@ function pick(value: object, keys: readonly string[]): object {
 }
 
 /** If the shape of the body is completely different, the hint shows the example of the schema. */
-function hintFor(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
+function exampleHint(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
   const example = Object.values(schema.meta()?.examples ?? {})[0]
   if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined
   return `send something like ${JSON.stringify(example)}`
 }
 
-function sentence({ path, message }: FailureDetail): string {
+function formatDetail({ path, message }: FailureDetail): string {
   return path === '' ? message : `${path}: ${message}`
 }
 
-function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
-    return issue.input === undefined ? 'is required' : `must be ${nameOf(issue.expected)}`
+    return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`
   }
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
@@ -65,7 +65,7 @@ function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined
 }
 
-function nameOf(type: string): string {
+function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
@@ -96,7 +96,7 @@ const formType = 'application/x-www-form-urlencoded'
 /** Parses a JSON body; an empty body counts as `{}`. */
 export function parseBody(request: Request, bytes: Buffer): unknown {
   if (bytes.length === 0) return {}
-  checkMediaType(request)
+  assertJsonType(request)
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -104,7 +104,7 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
     throw new Failure('invalid_request', 'the body is not valid UTF-8')
   }
   if (text.trim() === '') return {}
-  if (hasHalfCharacter(text)) {
+  if (hasLoneSurrogate(text)) {
     throw new Failure(
       'invalid_request',
       'the body has an unpaired surrogate: one of \\ud800 to \\udfff without its counterpart',
@@ -137,14 +137,14 @@ function parseJson(text: string): unknown {
 }
 
 /** It could be kept, but not handed on: no program would get it as it was. UTF-8 has none, escapes may. */
-function hasHalfCharacter(json: string): boolean {
+function hasLoneSurrogate(json: string): boolean {
   if (!/\\ud[89a-f]/i.test(json)) return false
   const whole = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi
   return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
 }
 
 /** A body without a Content-Type counts as JSON; a form does not. */
-function checkMediaType(request: Request): void {
+function assertJsonType(request: Request): void {
   const type = mediaTypeOf(request)
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
     throw new Failure(
@@ -157,7 +157,7 @@ function checkMediaType(request: Request): void {
 }
 
 /** Throws `unsupported_media_type` for an upload of another type; one without a type is believed. */
-export function checkUploadType(request: Request, accepted: readonly string[]): void {
+export function assertUploadType(request: Request, accepted: readonly string[]): void {
   const type = mediaTypeOf(request)
   if (!isEncoded(request) && (!type || accepted.includes(type))) return
   throw new Failure(

@@ -21,7 +21,7 @@ export function toActor(
   const status = actors.record(id)?.status ?? 'failed'
   if (!parked) return { id, kind, service_id, status, parked: null }
   const { at: since, code, reason } = parked
-  const { retry, discard } = words[kind] ?? unknownWords
+  const { retry, discard } = effectsByKind[kind] ?? defaultEffects
   return {
     id,
     kind,
@@ -50,17 +50,17 @@ function isFailed(status: unknown): boolean {
   return status === 'failed'
 }
 
-interface Words {
+interface RecoveryEffects {
   retry: string
   discard: string
 }
 
-const unknownWords = {
+const defaultEffects = {
   retry: 'it continues where it was',
-  discard: 'it ends; the objects that it created ' + 'stay',
+  discard: 'it ends; the objects that it created stay',
 }
 
-const words: Record<string, Words> = {
+const effectsByKind: Record<string, RecoveryEffects> = {
   backup: {
     retry: 'it continues where it was',
     discard: 'it is no longer listed; its file stays',

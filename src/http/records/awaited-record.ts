@@ -12,21 +12,21 @@ export async function awaitRecord<Kind extends string>(
   withinMs: number,
   isWanted: (record: RecordOf<Kind>) => boolean,
 ): Promise<RecordOf<Kind> | null> {
-  const look = () => storage.actors.record<Kind>(id)
+  const read = () => storage.actors.record<Kind>(id)
   const subscribe = (listener: () => void) =>
     storage.changes.subscribe((change) => {
       if (change.id === id) listener()
     })
   const found = () => {
-    const record = look()
+    const record = read()
     return record === null || isWanted(record) ? { record } : null
   }
-  const late = new Error('the record did not change in time')
+  const timeoutError = new Error('the record did not change in time')
   try {
     const work = (signal: AbortSignal) => waitFor(subscribe, found, signal)
-    return (await withTimeout(withinMs, undefined, work, late)).record
+    return (await withTimeout(withinMs, undefined, work, timeoutError)).record
   } catch (error) {
-    if (error === late) return look()
+    if (error === timeoutError) return read()
     throw error
   }
 }

@@ -24,9 +24,12 @@ export function findRestore(storage: HttpStorage, id: string): RestoreRecord & C
   return record
 }
 
-type Around = Pick<HttpContext, 'config' | 'observe'>
+type BackupContext = Pick<HttpContext, 'config' | 'observe'>
 
-export function toBackup({ config, observe }: Around, record: BackupRecord & CommonRecordFields): Backup {
+export function toBackup(
+  { config, observe }: BackupContext,
+  record: BackupRecord & CommonRecordFields,
+): Backup {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return {
@@ -39,7 +42,7 @@ export function toBackup({ config, observe }: Around, record: BackupRecord & Com
   }
 }
 
-export function toRestore({ observe }: Around, record: RestoreRecord & CommonRecordFields): Restore {
+export function toRestore({ observe }: BackupContext, record: RestoreRecord & CommonRecordFields): Restore {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return {

@@ -3,9 +3,9 @@ import type { By } from '../../../storage/actors/actors.ts'
 import { type Caller, serverCaller } from '../../account/callers.ts'
 import type { Call } from '../pipeline/route.ts'
 
-type Asking = Pick<Call, 'caller' | 'context'>
+type CallerContext = Pick<Call, 'caller' | 'context'>
 
-export function byOf({ caller, context }: Asking): By {
+export function byOf({ caller, context }: CallerContext): By {
   if (caller === null) return { kind: 'server', id: null, name: null }
   // A user's e-mail address is shown to sessions only: the record has the user's id.
   if (caller.kind === 'session') {
@@ -17,13 +17,13 @@ export function byOf({ caller, context }: Asking): By {
 }
 
 /** A command to an actor: `by` for its messages, `asker` for its history. */
-export function command<Detail extends object>(call: Asking, type: string, detail?: Detail) {
+export function command<Detail extends object>(call: CallerContext, type: string, detail?: Detail) {
   const asker = byOf(call)
-  return { type, at: new Date().toISOString(), by: wordsFor(asker), asker, ...(detail as Detail) }
+  return { type, at: new Date().toISOString(), by: describeBy(asker), asker, ...(detail as Detail) }
 }
 
 /** Text after "canceled by". All readers of the record see it, so it does not contain the name of a token. */
-export function wordsFor({ kind, name }: By): string {
+export function describeBy({ kind, name }: By): string {
   if (kind === 'session') return 'the administrator'
   if (name === 'server token') return 'the server token'
   return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)
@@ -33,11 +33,11 @@ export function wordsFor({ kind, name }: By): string {
 export function toJson(caller: Caller | null, answer: unknown): string {
   if (!caller || caller.services === null) return JSON.stringify(answer)
   return JSON.stringify(answer, (key, value) =>
-    key === 'by' && isOther(caller, value) ? { kind: value.kind, id: null, name: null } : value,
+    key === 'by' && isOtherCaller(caller, value) ? { kind: value.kind, id: null, name: null } : value,
   )
 }
 
-function isOther({ id }: Caller, by: Partial<By> | null): boolean {
+function isOtherCaller({ id }: Caller, by: Partial<By> | null): boolean {
   return ['session', 'token', 'terminal'].includes(by?.kind ?? '') && by?.id !== id
 }
 

@@ -29,7 +29,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
 }
 
 /** Throws `conflict` if the datastore is not available. */
-export function refuseIdle({ name, status, error }: DatastoreRecord): void {
+export function assertAvailable({ name, status, error }: DatastoreRecord): void {
   if (status === 'available') return
   const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`
   throw new Failure('conflict', `${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
@@ -75,7 +75,7 @@ export function toDatastore(
 }
 
 /** Without its password, and the addresses that contain it, for a caller that may not read secrets. */
-export function shownTo(caller: Caller | null, datastore: Datastore): Datastore {
+export function redactedFor(caller: Caller | null, datastore: Datastore): Datastore {
   if (readsSecrets(caller)) return datastore
   return { ...datastore, password: null, internal_url: null, external_url: null }
 }

@@ -26,7 +26,7 @@ export function showAccessLine({ ts, stream, line, about }: LogLine) {
 export function accessText(access: AccessRecord): string {
   const { method, path, status, duration_ms, bytes_out, client, user_agent } = access
   const agent = user_agent === null ? '-' : JSON.stringify(user_agent)
-  const words = [
+  const fields = [
     method,
     path,
     status || '---',
@@ -35,7 +35,7 @@ export function accessText(access: AccessRecord): string {
     client,
     agent,
   ]
-  return words.join(' ').replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped)
+  return fields.join(' ').replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped)
 }
 
 function escaped(letter: string): string {

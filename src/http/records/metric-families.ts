@@ -17,7 +17,7 @@ export interface Family {
 }
 
 /** Failed backups that are looked through for the newest good one. */
-const lookBack = 50
+const maxBackupsSearched = 50
 const portProblems = ['port_shared', 'port_unreachable']
 
 // Written by hand: to leave out a family that is absent now, prom-client needs a fresh registry per request,
@@ -59,15 +59,15 @@ export function edgeFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[
 export function serviceFamilies({ observe }: HttpContext, rows: readonly ServiceRow[]): Family[] {
   const served = rows.filter(({ type, deleting }) => type !== 'cron_job' && !deleting)
   const counters = served.map(({ id, name }) => ({ name, ...observe.counters(id) }))
-  const wanted = served.map((row) => [row.name, wantedNow(row)] as const)
-  const degraded = served.map((row) => [row.name, Number(row.degraded && wantedNow(row) > 0)] as const)
+  const wanted = served.map((row) => [row.name, desiredInstances(row)] as const)
+  const degraded = served.map((row) => [row.name, Number(row.degraded && desiredInstances(row) > 0)] as const)
   const restarts = counters.map(({ name, restarts: count }) => [name, count] as const)
   const cpu = counters.map(({ name, cpuSeconds }) => [name, cpuSeconds] as const)
   return [
-    ofServices('instances_wanted', 'Desired instances.', wanted),
-    ofServices('degraded', 'Whether instances of the live version are missing or failing.', degraded),
-    ofServices('restarts_total', 'Unexpected ends of instances of the live version.', restarts, 'counter'),
-    ofServices('cpu_seconds_total', 'CPU time of instances since the first sample.', cpu, 'counter'),
+    serviceFamily('instances_wanted', 'Desired instances.', wanted),
+    serviceFamily('degraded', 'Whether instances of the live version are missing or failing.', degraded),
+    serviceFamily('restarts_total', 'Unexpected ends of instances of the live version.', restarts, 'counter'),
+    serviceFamily('cpu_seconds_total', 'CPU time of instances since the first sample.', cpu, 'counter'),
     ...sampledFamilies(observe.usage(), served),
   ]
 }
@@ -78,15 +78,20 @@ function sampledFamilies(sample: UsageSample | null, served: readonly ServiceRow
   const running = usages.map(({ name, usage }) => [name, usage?.running ?? 0] as const)
   const memory = usages.map(({ name, usage }) => [name, usage?.memoryBytes ?? 0] as const)
   return [
-    ofServices('instances_running', 'Running instances of the live version.', running),
-    ofServices('memory_bytes', 'Memory of all instances, without page cache.', memory),
+    serviceFamily('instances_running', 'Running instances of the live version.', running),
+    serviceFamily('memory_bytes', 'Memory of all instances, without page cache.', memory),
     toFamily('berth_instances_sample_timestamp_seconds', 'When running, memory and CPU were last read.', [
       [null, sample.at / 1000],
     ]),
   ]
 }
 
-function ofServices(name: string, help: string, samples: Family['samples'], type?: Family['type']): Family {
+function serviceFamily(
+  name: string,
+  help: string,
+  samples: Family['samples'],
+  type?: Family['type'],
+): Family {
   return toFamily(`berth_service_${name}`, help, samples, 'service', type)
 }
 
@@ -142,11 +147,11 @@ export function toFamily(
   return { name, help, type, label, samples }
 }
 
-function wantedNow(row: ServiceRow): number {
+function desiredInstances(row: ServiceRow): number {
   return row.live_deploy_id === null || row.suspended ? 0 : wantedInstances(row)
 }
 
 function newestBackup({ actors }: HttpContext['storage'], datastoreId: string): number | null {
-  const good = actors.list('backup', datastoreId, lookBack).find(({ status }) => status === 'good')
+  const good = actors.list('backup', datastoreId, maxBackupsSearched).find(({ status }) => status === 'good')
   return good ? Date.parse(String(good.finished_at)) : null
 }

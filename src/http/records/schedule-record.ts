@@ -8,7 +8,7 @@ import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
-const shownInstants = 5
+const maxNextRuns = 5
 
 export function toSchedule(storage: HttpStorage, row: ServiceRow): Schedule {
   const record = recordOf(storage, row)
@@ -20,7 +20,7 @@ export function toSchedule(storage: HttpStorage, row: ServiceRow): Schedule {
     overlap: row.overlap ?? 'skip',
     status,
     error: status === 'failed' ? (record?.error ?? null) : null,
-    next: status === 'waiting' ? nextInstants(row.schedule!, timezone) : [],
+    next: status === 'waiting' ? nextRuns(row.schedule!, timezone) : [],
     last_run: lastRun(storage, record),
     last_skip: record?.last_skip ?? null,
   }
@@ -45,9 +45,9 @@ function lastRun({ actors }: HttpStorage, record: ShownSchedule | null): JobRun 
   return record?.last_run ? (actors.record(record.last_run.job_id) as JobRun | null) : null
 }
 
-function nextInstants(schedule: string, timezone: string): string[] {
+function nextRuns(schedule: string, timezone: string): string[] {
   const instants: string[] = []
-  for (let at = new Date(); instants.length < shownInstants; ) {
+  for (let at = new Date(); instants.length < maxNextRuns; ) {
     const next = nextTime(schedule, at, timezone)
     if (next === null) break
     instants.push(next.toISOString())

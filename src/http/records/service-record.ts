@@ -10,7 +10,7 @@ import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 /** How far back a deploy that is not canceled is looked for. */
-const lookBack = 20
+const maxDeploysSearched = 20
 
 /** Finds a service by id or name. Throws `not_found`. */
 export function findService(storage: HttpStorage, idOrName: string): ServiceRow {
@@ -26,7 +26,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
 }
 
 /** Throws `conflict` for a service that is being deleted. */
-export function refuseDeleting(row: ServiceRow): void {
+export function assertNotDeleting(row: ServiceRow): void {
   if (row.deleting) throw new Failure('conflict', `${row.name} is being deleted`)
 }
 
@@ -41,7 +41,7 @@ export function decisiveDeploy(
   latest = latestDeploy(storage, serviceId),
 ): Deploy | null {
   if (latest?.status !== 'canceled') return latest
-  const recent = storage.actors.list('deploy', serviceId, lookBack) as Deploy[]
+  const recent = storage.actors.list('deploy', serviceId, maxDeploysSearched) as Deploy[]
   return recent.find(({ status }) => status !== 'canceled') ?? latest
 }
 
@@ -69,7 +69,7 @@ export function toService(
     start_command: row.start_command,
     pre_deploy_command: row.pre_deploy_command,
     build_env: row.build_env,
-    ...laterSettingsOf(row),
+    ...optionalSettingsOf(row),
     publish_dir: row.publish_dir,
     spa_fallback: row.spa_fallback,
     port: row.port,
@@ -89,10 +89,10 @@ export function toService(
     cpu_limit: row.cpu_limit,
     live_deploy_id: row.live_deploy_id,
     state: planned ? 'deploying' : stateOf(storage, row, latest),
-    ...publicSideOf(row, publicationOf(context)),
+    ...edgeFieldsOf(row, publicationOf(context)),
     shared_network: row.shared_network ?? true,
     internal_host: listens(row) ? row.name : null,
-    ...liveSideOf(storage, row),
+    ...liveDeployFieldsOf(storage, row),
     latest_deploy: latest,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -101,12 +101,12 @@ export function toService(
 }
 
 /** What rows of older versions lack. */
-function laterSettingsOf({ build_target = null, build_args = {}, init = true }: ServiceRow) {
+function optionalSettingsOf({ build_target = null, build_args = {}, init = true }: ServiceRow) {
   return { build_target, build_args, init }
 }
 
 /** The fields that depend on the edge. */
-function publicSideOf(row: ServiceRow, publication: Publication) {
+function edgeFieldsOf(row: ServiceRow, publication: Publication) {
   return {
     custom_domains: row.custom_domains,
     hsts: row.hsts,
@@ -140,7 +140,7 @@ export function stateOf(
 }
 
 /** What the deploy that serves has found out. */
-function liveSideOf(storage: HttpStorage, row: ServiceRow) {
+function liveDeployFieldsOf(storage: HttpStorage, row: ServiceRow) {
   const live = row.live_deploy_id ? (storage.actors.record(row.live_deploy_id) as Deploy | null) : null
   const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }
   const wanted = { internal_port: row.port, port_source: 'setting' as const }

@@ -14,14 +14,14 @@ export type Trashed =
   | { kind: 'disk'; record: DiskRemovalRecord & { expires_at: string } }
 
 /** When an object that is deleted now is removed; null for immediately. */
-export function expiryOf({ config }: HttpContext, isPurged: boolean): string | null {
+export function trashExpiry({ config }: HttpContext, isPurged: boolean): string | null {
   if (isPurged || config.trashDays === 0) return null
   return new Date(Date.now() + config.trashDays * dayMs).toISOString()
 }
 
 /** What the deletion of a datastore keeps. */
-export function planOf(context: HttpContext, isPurged: boolean): TrashPlan | null {
-  const expiresAt = expiryOf(context, isPurged)
+export function trashPlanFor(context: HttpContext, isPurged: boolean): TrashPlan | null {
+  const expiresAt = trashExpiry(context, isPurged)
   return expiresAt === null ? null : { expiresAt, backupId: context.storage.ids.newId('bak') }
 }
 
@@ -31,20 +31,21 @@ export function listTrashed(context: HttpContext): Trashed[] {
   const datastores = storage.datastores.listAll().map(({ id }) => id)
   const disks = [...storage.actors.active('disk-removal')].map(({ id }) => id)
   const found = [...datastores, ...disks].map((id) => trashedOf(storage, id))
-  return [...found.filter((trashed) => trashed !== null), ...goingDisks(context)].sort((a, b) =>
+  return [...found.filter((trashed) => trashed !== null), ...pendingDiskRemovals(context)].sort((a, b) =>
     deletedAt(a) < deletedAt(b) ? 1 : -1,
   )
 }
 
 /** Throws `not_found`. */
 export function findTrashed(context: HttpContext, id: string): Trashed {
-  const found = trashedOf(context.storage, id) ?? goingDisks(context).find(({ record }) => record.id === id)
+  const found =
+    trashedOf(context.storage, id) ?? pendingDiskRemovals(context).find(({ record }) => record.id === id)
   if (!found) throw new Failure('not_found', 'the trash has no such entry')
   return found
 }
 
 /** The disk of a service that is being deleted. Its removal starts when no instance runs any more. */
-function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
+function pendingDiskRemovals({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
     const removal = storage.actors.record<'service-removal'>(serviceId)
     const row = storage.services.get(serviceId)

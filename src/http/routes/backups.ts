@@ -24,7 +24,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Lists all backups, including those of deleted datastores, newest first',
     query: BackupsQuery,
-    answer: z.array(Backup),
+    response: z.array(Backup),
     handler: backups.listBackups,
   }),
   route({
@@ -33,7 +33,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Returns a backup',
     params: BackupParams,
-    answer: Backup,
+    response: Backup,
     handler: backups.getBackup,
   }),
   route({
@@ -49,7 +49,7 @@ export const backupRoutes = tagged('Backups', [
     path: `${v1}/backups/{id}/content`,
     summary: 'Downloads the file of a verified backup: for pg_restore, or an RDB file',
     params: BackupParams,
-    answer: 'bytes',
+    response: 'bytes',
     problems: ['conflict'],
     handler: backups.downloadBackup,
   }),
@@ -59,7 +59,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Lists the transitions of a backup',
     params: BackupParams,
-    answer: z.array(HistoryEntry),
+    response: z.array(HistoryEntry),
     handler: backups.backupHistory,
   }),
   route({
@@ -67,10 +67,10 @@ export const backupRoutes = tagged('Backups', [
     path: `${v1}/datastores/{id}/backups`,
     summary: 'Starts a backup, which is kept until it is deleted',
     params: DatastoreParams,
-    answer: Backup,
+    response: Backup,
     status: 202,
     problems: ['conflict'],
-    repeat: backups.repeatBackup,
+    replay: backups.replayBackup,
     handler: backups.createBackup,
   }),
   route({
@@ -80,7 +80,7 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Lists the restores of a datastore, newest first',
     params: DatastoreParams,
     query: RestoresQuery,
-    answer: z.array(Restore),
+    response: z.array(Restore),
     handler: restores.listRestores,
   }),
   route({
@@ -89,10 +89,10 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Replaces all data of a datastore with those of a backup',
     params: DatastoreParams,
     body: CreateRestore,
-    answer: Restore,
+    response: Restore,
     status: 202,
     problems: ['conflict'],
-    repeat: restores.repeatRestore,
+    replay: restores.replayRestore,
     handler: restores.createRestore,
   }),
   route({
@@ -101,10 +101,10 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Replaces all data of a datastore with those of an uploaded file',
     params: DatastoreParams,
     upload: restores.restoreUpload,
-    answer: Restore,
+    response: Restore,
     status: 202,
     problems: ['conflict', 'insufficient_storage'],
-    repeat: restores.repeatRestore,
+    replay: restores.replayRestore,
     handler: restores.uploadRestore,
   }),
   route({
@@ -113,7 +113,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Returns a restore',
     params: RestoreParams,
-    answer: Restore,
+    response: Restore,
     handler: restores.getRestore,
   }),
   route({
@@ -125,10 +125,10 @@ export const backupRoutes = tagged('Backups', [
       '202, because ' +
       'the prepared data are still being removed: the status is `undoing`, then `canceled`.',
     params: RestoreParams,
-    answer: Restore,
+    response: Restore,
     status: 202,
     problems: ['not_cancelable'],
-    isRepeatable: false,
+    acceptsIdempotencyKey: false,
     handler: restores.cancelRestore,
   }),
   route({
@@ -137,7 +137,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Lists the transitions of a restore',
     params: RestoreParams,
-    answer: z.array(HistoryEntry),
+    response: z.array(HistoryEntry),
     handler: restores.restoreHistory,
   }),
   route({
@@ -146,7 +146,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Explains why a backup failed, and what to do about it',
     params: BackupParams,
-    answer: Why,
+    response: Why,
     handler: why.whyBackup,
   }),
   route({
@@ -155,7 +155,7 @@ export const backupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Explains why a restore failed, and what to do about it',
     params: RestoreParams,
-    answer: Why,
+    response: Why,
     handler: why.whyRestore,
   }),
 ])

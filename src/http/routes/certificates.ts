@@ -14,7 +14,7 @@ export const certificateRoutes = tagged('Certificates', [
     role: 'read',
     scope: 'filtered',
     summary: 'Lists the certificates of all hosts, with their state and the reason of a failure',
-    answer: z.array(Certificate),
+    response: z.array(Certificate),
     handler: certificates.listCertificates,
   }),
   route({
@@ -22,7 +22,7 @@ export const certificateRoutes = tagged('Certificates', [
     path: `${v1}/certificate-authority`,
     role: 'read',
     summary: 'Shows the certificate authority and the use of its weekly limit',
-    answer: CertificateAuthority,
+    response: CertificateAuthority,
     handler: certificates.showAuthority,
   }),
   route({
@@ -32,7 +32,7 @@ export const certificateRoutes = tagged('Certificates', [
     scope: 'record',
     summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
     params: CertificateParams,
-    answer: z.array(HistoryEntry),
+    response: z.array(HistoryEntry),
     handler: certificates.certificateHistory,
   }),
   route({
@@ -40,7 +40,7 @@ export const certificateRoutes = tagged('Certificates', [
     path: `${v1}/certificates/{id}/retry`,
     summary: 'Starts the next attempt immediately, unless the CA requires a pause',
     params: CertificateParams,
-    answer: Certificate,
+    response: Certificate,
     status: 202,
     problems: ['conflict', 'slow_down'],
     handler: certificates.retryCertificate,
@@ -52,7 +52,7 @@ export const certificateRoutes = tagged('Certificates', [
     scope: 'record',
     summary: 'Explains why there is no new certificate, and what to do about it',
     params: CertificateParams,
-    answer: Why,
+    response: Why,
     handler: why.whyCertificate,
   }),
 ])

@@ -17,7 +17,7 @@ export const datastoreClientRoutes = tagged('Datastores', [
       'is output, after ' +
       'a byte that is 1 for stdout and 2 for stderr',
     params: DatastoreParams,
-    answer: 'socket',
+    response: 'socket',
     problems: ['conflict', 'unavailable'],
     handler: openDatastoreClient,
   }),

@@ -19,7 +19,7 @@ export const datastoreRoutes = tagged('Datastores', [
     path: `${v1}/datastores`,
     role: 'read',
     summary: 'Lists all datastores, by name',
-    answer: z.array(Datastore),
+    response: z.array(Datastore),
     handler: datastores.listDatastores,
   }),
   route({
@@ -28,11 +28,11 @@ export const datastoreRoutes = tagged('Datastores', [
     summary:
       'Creates a datastore and waits up to a minute for it; a failed one is also returned, with the reason',
     body: CreateDatastore,
-    answer: Datastore,
+    response: Datastore,
     status: 201,
     // A repetition under its key may come after its deletion.
     problems: ['name_taken', 'conflict', 'not_found'],
-    repeat: datastores.repeatDatastore,
+    replay: datastores.replayDatastore,
     handler: datastores.createDatastore,
   }),
   route({
@@ -41,7 +41,7 @@ export const datastoreRoutes = tagged('Datastores', [
     role: 'read',
     summary: 'Returns a datastore',
     params: DatastoreParams,
-    answer: Datastore,
+    response: Datastore,
     handler: datastores.getDatastore,
   }),
   route({
@@ -50,7 +50,7 @@ export const datastoreRoutes = tagged('Datastores', [
     summary: 'Changes the limits of a datastore, without a restart',
     params: DatastoreParams,
     body: UpdateDatastore,
-    answer: Datastore,
+    response: Datastore,
     problems: ['conflict', 'docker_error', 'docker_unavailable'],
     handler: datastores.updateDatastore,
   }),
@@ -68,10 +68,10 @@ export const datastoreRoutes = tagged('Datastores', [
     path: `${v1}/datastores/{id}/restart`,
     summary: 'Restarts a datastore; a failed one is retried immediately',
     params: DatastoreParams,
-    answer: Datastore,
+    response: Datastore,
     status: 202,
     problems: ['conflict'],
-    repeat: datastores.repeatDatastore,
+    replay: datastores.replayDatastore,
     handler: datastores.restartDatastore,
   }),
   route({
@@ -80,7 +80,7 @@ export const datastoreRoutes = tagged('Datastores', [
     role: 'read',
     summary: 'Lists the transitions of a datastore: the first 10 and the last 500',
     params: DatastoreParams,
-    answer: z.array(HistoryEntry),
+    response: z.array(HistoryEntry),
     handler: datastores.datastoreHistory,
   }),
   route({
@@ -89,7 +89,7 @@ export const datastoreRoutes = tagged('Datastores', [
     role: 'read',
     summary: 'Explains why a datastore is not available, and what to do about it',
     params: DatastoreParams,
-    answer: Why,
+    response: Why,
     handler: why.whyDatastore,
   }),
 ])

@@ -10,7 +10,7 @@ export const diskRoutes = tagged('Disks', [
     path: `${v1}/disks`,
     role: 'read',
     summary: 'Lists the disks of services, including those of deleted services',
-    answer: z.array(Disk),
+    response: z.array(Disk),
     problems: ['docker_unavailable', 'docker_error'],
     handler: disks.listDisks,
   }),

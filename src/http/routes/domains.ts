@@ -13,7 +13,7 @@ export const domainRoutes = tagged('Domains', [
     scope: 'service',
     summary: 'Lists the hosts of a service: the default one, then its domains',
     params: ServiceParams,
-    answer: z.array(ServiceDomain),
+    response: z.array(ServiceDomain),
     handler: domains.listDomains,
   }),
   route({
@@ -25,7 +25,7 @@ export const domainRoutes = tagged('Domains', [
       'response: 201 with the domain.',
     params: ServiceParams,
     body: AddDomain,
-    answer: ServiceDomain,
+    response: ServiceDomain,
     status: 201,
     problems: ['conflict'],
     handler: domains.addDomain,

@@ -11,7 +11,7 @@ export const edgeRoutes = tagged('Edge', [
     path: `${v1}/edge`,
     role: 'read',
     summary: 'Returns the state of the edge, its traffic, and its HAProxy version',
-    answer: Edge,
+    response: Edge,
     handler: edge.getEdge,
   }),
   route({
@@ -20,7 +20,7 @@ export const edgeRoutes = tagged('Edge', [
     summary: 'Replaces the edge with the newest HAProxy without a failed request',
     body: EdgeUpgrade,
     status: 202,
-    answer: Edge,
+    response: Edge,
     handler: edge.upgradeEdge,
   }),
   route({
@@ -28,8 +28,8 @@ export const edgeRoutes = tagged('Edge', [
     path: `${v1}/edge/retry`,
     summary: 'Retries a parked edge; if its snapshot is lost, creates it again',
     status: 202,
-    answer: Edge,
-    repeat: edge.repeatRetryEdge,
+    response: Edge,
+    replay: edge.replayRetryEdge,
     problems: ['not_found', 'not_parked', 'conflict'],
     handler: edge.retryEdge,
   }),
@@ -38,7 +38,7 @@ export const edgeRoutes = tagged('Edge', [
     path: `${v1}/edge/history`,
     role: 'read',
     summary: 'Lists the transitions of the edge: the first 10 and the last 500',
-    answer: z.array(HistoryEntry),
+    response: z.array(HistoryEntry),
     handler: edge.edgeHistory,
   }),
 ])

@@ -10,7 +10,7 @@ import { script } from '../pages/script.ts'
 import { showSetup, submitSetup } from '../pages/setup.ts'
 import { forSession } from '../pages/signed-in.ts'
 import { style } from '../pages/style.ts'
-import { answerTerminalLogin, showTerminalLogin } from '../pages/terminal-login.ts'
+import { showTerminalLogin, submitTerminalLogin } from '../pages/terminal-login.ts'
 import { Raw, route, tagged } from '../pipeline/route.ts'
 
 const page = { credential: 'public', isPage: true } as const
@@ -19,8 +19,8 @@ const shown = { ...page, method: 'GET' } as const
 const sent = {
   ...page,
   method: 'POST',
-  isGuarded: true,
-  isRepeatable: false,
+  checksOrigin: true,
+  acceptsIdempotencyKey: false,
   body: Form,
   bodyLimitBytes: 16 * 1024,
 } as const
@@ -72,7 +72,7 @@ export const pageRoutes = tagged('Pages', [
     path: '/cli-login',
     summary: 'Approves or denies a terminal login',
     query: TerminalLoginQuery,
-    handler: forSession(answerTerminalLogin),
+    handler: forSession(submitTerminalLogin),
   }),
   route({
     ...shown,

@@ -10,7 +10,7 @@ export const registryRoutes = tagged('Registries', [
     path: `${v1}/registries`,
     role: 'read',
     summary: 'Lists the registries with stored credentials, by host',
-    answer: z.array(Registry),
+    response: z.array(Registry),
     handler: registries.listRegistries,
   }),
   route({
@@ -19,7 +19,7 @@ export const registryRoutes = tagged('Registries', [
     role: 'read',
     summary: 'Returns a registry',
     params: RegistryParams,
-    answer: Registry,
+    response: Registry,
     handler: registries.getRegistry,
   }),
   route({
@@ -29,7 +29,7 @@ export const registryRoutes = tagged('Registries', [
     params: RegistryParams,
     body: PutRegistry,
     problems: ['docker_error', 'docker_unavailable'],
-    answer: Registry,
+    response: Registry,
     handler: registries.putRegistry,
   }),
   route({

@@ -14,7 +14,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       credential: 'public',
       summary: 'Returns `ok`, or 503 `starting`; with `verbose` also `degraded` and codes',
       query: HealthQuery,
-      answer: 'text',
+      response: 'text',
       otherStatuses: { 503: '`starting`: not serving yet.' },
       handler: server.health,
     }),
@@ -23,7 +23,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       path: '/metrics',
       role: 'read',
       summary: 'Returns metrics in the format of Prometheus',
-      answer: 'text',
+      response: 'text',
       handler: server.metrics,
     }),
     route({
@@ -31,7 +31,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       path: `${v1}/openapi.json`,
       credential: 'public',
       summary: 'Returns this document',
-      answer: Document,
+      response: Document,
       handler: server.createOpenApi(routes),
     }),
     route({
@@ -40,7 +40,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       role: 'read',
       scope: 'server',
       summary: 'Returns the version, the defaults and facts about the host',
-      answer: Info,
+      response: Info,
       handler: server.info,
     }),
     route({
@@ -50,7 +50,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       scope: 'filtered',
       summary:
         'The change feed: `ready`, then `change` after each commit; `reset` when Last-Event-ID is too old',
-      answer: 'stream',
+      response: 'stream',
       events: FeedEvents,
       handler: events.followChanges,
     }),

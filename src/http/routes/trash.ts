@@ -10,7 +10,7 @@ export const trashRoutes = tagged('Trash', [
     path: `${v1}/trash`,
     role: 'read',
     summary: 'Lists deleted datastores and disks that can be restored, newest first',
-    answer: z.array(TrashEntry),
+    response: z.array(TrashEntry),
     handler: trash.listTrash,
   }),
   route({
@@ -19,9 +19,9 @@ export const trashRoutes = tagged('Trash', [
     summary: 'Restores a datastore with its id, settings, password and data, or a disk without a service',
     params: TrashParams,
     body: RestoreTrash,
-    answer: RestoredTrash,
+    response: RestoredTrash,
     problems: ['conflict', 'name_taken'],
-    repeat: trash.repeatRestoreTrash,
+    replay: trash.replayRestoreTrash,
     handler: trash.restoreTrash,
   }),
   route({

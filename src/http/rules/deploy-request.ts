@@ -27,13 +27,13 @@ const noSource = { repo_url: null, branch: null, commit: null, image: null, depl
  * A deploy of the service's source: its image, its repository (the head of the branch, or the commit), or the
  * last uploaded archive. Null if it has no source.
  */
-export function requestSource(
+export function sourceDeployRequest(
   context: HttpContext,
   row: ServiceRow,
   { trigger, by, commit, clearCache = false }: SourceOptions,
 ): DeployRequest | null {
   const source = sourceOf(row, commit ?? null)
-  return source && request(context, row, { trigger, by, source, clearCache })
+  return source && buildRequest(context, row, { trigger, by, source, clearCache })
 }
 
 interface SourceOptions {
@@ -51,33 +51,33 @@ function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source
 }
 
 /** A deploy of the archive that was uploaded for it, under its own id. */
-export function requestUpload(
+export function uploadDeployRequest(
   context: HttpContext,
   row: ServiceRow,
   { id, ...asked }: { id: string; clearCache: boolean; by: By },
 ): DeployRequest {
   const source = { ...noSource, kind: 'archive' as const }
-  return { ...request(context, row, { ...asked, trigger: 'upload', source }), id }
+  return { ...buildRequest(context, row, { ...asked, trigger: 'upload', source }), id }
 }
 
 /** A restart names no deploy: it uses the version that is live when its turn comes. */
-export function requestRestart(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
+export function restartDeployRequest(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
   const source = { ...noSource, kind: 'reuse' as const }
-  return request(context, row, { trigger: 'restart', by, source, clearCache: false })
+  return buildRequest(context, row, { trigger: 'restart', by, source, clearCache: false })
 }
 
 /** Image, settings and env of a former deploy. */
-export function requestRollback(
+export function rollbackDeployRequest(
   context: HttpContext,
   row: ServiceRow,
   target: Deploy,
   by: By,
 ): DeployRequest {
   const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
-  return request(context, row, { trigger: 'rollback', by, source, clearCache: false })
+  return buildRequest(context, row, { trigger: 'rollback', by, source, clearCache: false })
 }
 
-function request(
+function buildRequest(
   context: HttpContext,
   row: ServiceRow,
   asked: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
@@ -111,24 +111,24 @@ export async function queueRestart(
   { context, caller, eventId }: Pick<Call, 'caller' | 'context'> & { eventId?: string | undefined },
   row: ServiceRow,
 ): Promise<Deploy> {
-  refuseSuspended(row)
-  if (!waitingDeploy(context, row)) await refuseRestart(context, row)
+  assertNotSuspended(row)
+  if (!reusableQueuedDeploy(context, row)) await assertRestartable(context, row)
   // Read again: a deploy that was queued in the meantime would be canceled by the restart, and its new code
   // with it.
-  const waiting = waitingDeploy(context, row)
+  const waiting = reusableQueuedDeploy(context, row)
   if (waiting) {
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
     return waiting
   }
   return queueDeploy(
     context,
-    requestRestart(context, row, byOf({ context, caller })),
+    restartDeployRequest(context, row, byOf({ context, caller })),
     eventId ? { eventId } : {},
   )
 }
 
 /** The newest deploy, if it is queued and will still read the current settings. */
-function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null {
+function reusableQueuedDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null {
   const latest = latestDeploy(storage, row.id)
   return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null
 }
@@ -136,7 +136,7 @@ function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null
 /**
  * Refuses a restart that cannot work before anything starts. What a running deploy will produce is unknown.
  */
-async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
+async function assertRestartable({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
   if (decisiveDeploy(storage, row.id)?.status === 'running') return
   if (!row.live_deploy_id) {
     throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
@@ -150,7 +150,7 @@ async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow)
   )
 }
 
-export function refuseSuspended(row: ServiceRow): void {
+export function assertNotSuspended(row: ServiceRow): void {
   if (row.suspended)
     throw new Failure('conflict', `${row.name} is suspended`, `berth resume ${row.name} first`)
 }

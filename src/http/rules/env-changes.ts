@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
 
 /** Throws `invalid_request` when the variables together are too large. */
-export function checkTotal(vars: readonly EnvVar[]): void {
+export function assertEnvSize(vars: readonly EnvVar[]): void {
   if (!isWithinTotal(vars)) throw new Failure('invalid_request', 'all variables together may have 512 KiB')
 }
 

@@ -8,15 +8,15 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
 /** Throws `conflict` with the host and its owner. A new service has no former row. */
-export function refuseTakenHosts(context: Context, row: ServiceRow, former: ServiceRow | null): void {
+export function assertHostsFree(context: Context, row: ServiceRow, former: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
-  if (!former) refuseTakenDefault(context, row)
+  if (!former) assertDefaultHostFree(context, row)
   for (const domain of row.custom_domains) {
-    if (!former?.custom_domains.includes(domain)) refuseTakenDomain(context, row, domain)
+    if (!former?.custom_domains.includes(domain)) assertDomainFree(context, row, domain)
   }
 }
 
-function refuseTakenDefault({ config, storage }: Context, { name }: ServiceRow): void {
+function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRow): void {
   const host = defaultHost(name, config.baseDomain)
   if (host === config.edge.dashboardHost) {
     throw new Failure('conflict', `${host} is the address of the dashboard`, 'choose another name')
@@ -30,7 +30,7 @@ function refuseTakenDefault({ config, storage }: Context, { name }: ServiceRow):
   )
 }
 
-function refuseTakenDomain({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
+function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
   if (domain === config.edge.dashboardHost) {
     throw new Failure('conflict', `${domain} is the address of the dashboard`, 'choose another domain')
   }

@@ -12,13 +12,13 @@ import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Whether all references of a value can be resolved. */
 export function isResolvable(value: string, has: HasProperty): boolean {
-  return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, has))
+  return referencesIn(value).every((one) => one !== null && exists(one, has))
 }
 
 /** Whether there is such a thing of that name, and it has that property: not each service has a `url`. */
 export type HasProperty = (noun: Reference['noun'], name: string, property: string) => boolean
 
-function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): boolean {
+function exists({ noun, name, property }: Reference, has: HasProperty): boolean {
   const properties: readonly string[] = noun === 'service' ? serviceProperties : datastoreProperties
   return properties.includes(property) && has(noun, name, property)
 }
@@ -27,7 +27,7 @@ function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): 
  * Throws `in_use`, naming which variables of which services refer to it; a reference of a service to itself
  * does not count, nor does a service that is being deleted.
  */
-export function refuseReferred(
+export function assertNotReferenced(
   storage: HttpStorage,
   { noun, name }: Pick<Reference, 'noun' | 'name'>,
   hint: string,

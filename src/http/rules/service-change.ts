@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Call } from '../pipeline/route.ts'
-import { refuseDeleting, toService } from '../records/service-record.ts'
-import { refuseTakenHosts } from './host-claims.ts'
+import { assertNotDeleting, toService } from '../records/service-record.ts'
+import { assertHostsFree } from './host-claims.ts'
 
 interface ChangeOptions {
   /** What belongs to the same transaction. */
@@ -26,17 +26,17 @@ export function changeService(
   { also, isForced = false, answer = (row) => toService(context, row) }: ChangeOptions = {},
 ): Promise<ServiceRow> {
   const event = { id: eventId ?? '', answer: null as unknown }
-  const changeAndAnswer = (row: ServiceRow) => {
-    refuseDeleting(row)
+  const applyChange = (row: ServiceRow) => {
+    assertNotDeleting(row)
     const wanted = change(row)
     const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
     // The store increments the same way, but only after this response is recorded.
     const changed = isSame ? row : { ...wanted, revision: row.revision + 1 }
-    refuseTakenHosts(context, changed, row)
+    assertHostsFree(context, changed, row)
     event.answer = answer(changed)
     return changed
   }
-  return context.storage.services.update(id, changeAndAnswer, {
+  return context.storage.services.update(id, applyChange, {
     ...(also ? { also } : {}),
     ...(eventId ? { event } : {}),
   })

@@ -18,7 +18,7 @@ export interface ParsedSource {
 
 /** The row of a new service. */
 export function newRow(body: CreateService, made: ParsedSource & { id: string; at: string }): ServiceRow {
-  const given = normalSettings(body, made)
+  const given = normalizedSettings(body, made)
   const settings = settingNames.map((name) => [name, given[name] ?? serviceSettings[name].default])
   return {
     id: made.id,
@@ -49,14 +49,14 @@ export function changedRow(
   made: ParsedSource & { at: string },
 ): ServiceRow {
   const { suspended = row.suspended } = body
-  const given = normalSettings(body, made)
+  const given = normalizedSettings(body, made)
   const changed = { ...withoutStaleBranch(row, made), ...given, suspended, updated_at: made.at }
-  if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) refuseSecondSource(row)
+  if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) throwSecondSource(row)
   return changed
 }
 
 /** The settings that a body names, as they are stored; null for a setting that it clears. */
-function normalSettings(
+function normalizedSettings(
   body: CreateService | UpdateService,
   { repoUrl, branch, image }: ParsedSource,
 ): Partial<Pick<ServiceRow, SettingName>> {
@@ -81,47 +81,48 @@ function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource):
 /**
  * The kind of source changes only explicitly: the same PATCH must clear the old source and set the new one.
  */
-function refuseSecondSource({ name, repo_url, image }: ServiceRow): never {
+function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
   const [field, value] = repo_url ? ['repo_url', repo_url] : ['image', image]
   throw new Failure('conflict', `${name} deploys from ${value}`, `clear ${field} in the same PATCH: ""`)
 }
 
 /** Throws `invalid_request` naming every rule the row would break. */
 export function checkRow(row: ServiceRow): void {
-  const details = [...brokenRules(row)]
+  const details = [...ruleViolations(row)]
   const [first] = details
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
 }
 
-function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
+function* ruleViolations(row: ServiceRow): Iterable<FailureDetail> {
   for (const name of settingNames) {
     const { default: unset, refusal } = serviceSettings[name]
     const reason = refusal?.(row.type) ?? null
-    if (reason !== null && !isDeepStrictEqual(row[name], unset)) yield broken(name, reason)
+    if (reason !== null && !isDeepStrictEqual(row[name], unset)) yield violation(name, reason)
   }
   if (row.type === 'cron_job') {
-    if (row.schedule === null) yield broken('schedule', 'is required: a cron job has one')
-    if (row.instances !== 1) yield broken('instances', 'a cron job has exactly one')
+    if (row.schedule === null) yield violation('schedule', 'is required: a cron job has one')
+    if (row.instances !== 1) yield violation('instances', 'a cron job has exactly one')
   }
   if (row.repo_url !== null && row.image !== null) {
-    yield broken('image', 'a service has a repository or an image, not both')
+    yield violation('image', 'a service has a repository or an image, not both')
   }
   if (row.custom_domains.length > customDomainLimit) {
-    yield broken('custom_domains', `a service has at most ${customDomainLimit} domains`)
+    yield violation('custom_domains', `a service has at most ${customDomainLimit} domains`)
   }
   if (row.disk_mount_path !== null && row.instances > 1) {
-    yield broken('instances', 'a service with a disk has exactly one instance')
+    yield violation('instances', 'a service with a disk has exactly one instance')
   }
-  if (row.root_dir !== null && climbs(row.root_dir)) yield broken('root_dir', 'must not leave the repository')
-  if (row.dockerfile_path !== null && climbs(posix.join(row.root_dir ?? '', row.dockerfile_path))) {
-    yield broken('dockerfile_path', 'must not leave the repository')
+  if (row.root_dir !== null && escapesRoot(row.root_dir))
+    yield violation('root_dir', 'must not leave the repository')
+  if (row.dockerfile_path !== null && escapesRoot(posix.join(row.root_dir ?? '', row.dockerfile_path))) {
+    yield violation('dockerfile_path', 'must not leave the repository')
   }
 }
 
-function broken(path: string, message: string): FailureDetail {
+function violation(path: string, message: string): FailureDetail {
   return { path, code: 'invalid', message }
 }
 
-function climbs(path: string): boolean {
+function escapesRoot(path: string): boolean {
   return posix.normalize(path).split('/')[0] === '..'
 }

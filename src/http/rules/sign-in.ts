@@ -2,20 +2,20 @@
 import type { SignedIn, SignInSource } from '../../account/administrator.ts'
 import type { Login } from '../../api/access/account.ts'
 import { deviceCookie, devicesOf, sessionCookie } from '../pipeline/cookies.ts'
-import { isFromHost, originOf } from '../pipeline/origin.ts'
+import { isLocalRequest, originOf } from '../pipeline/origin.ts'
 import type { Call } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 
-type Asking = Pick<Call, 'context' | 'request'>
+type RequestCall = Pick<Call, 'context' | 'request'>
 
 /** Throws `too_many_attempts`, `invalid_credentials`, `conflict`. */
-export function signIn({ context, request }: Asking, login: Login): Promise<SignedIn> {
+export function signIn({ context, request }: RequestCall, login: Login): Promise<SignedIn> {
   const devices = devicesOf(request, originOf(context, request))
-  const source: SignInSource = { devices, isLocal: isFromHost(context, request) }
+  const source: SignInSource = { devices, isLocal: isLocalRequest(context, request) }
   return context.administrator.signIn(login, request.headers.get('user-agent'), source)
 }
 
-export function cookiesFor({ context, request }: Asking, { secret, device }: SignedIn): HeaderList {
+export function cookiesFor({ context, request }: RequestCall, { secret, device }: SignedIn): HeaderList {
   const origin = originOf(context, request)
   return [sessionCookie(origin, secret), deviceCookie(origin, device)]
 }

@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net'
 const groupCount = 8
 
 /** The address itself where it is no IPv6 address. */
-export function addressBlock(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const mapped = /^(?:0{0,4}:){1,5}:?ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped) return mapped[1]!

@@ -3,7 +3,7 @@
 // left fails.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
-import { Slabs } from './upload-buffers.ts'
+import { UploadBuffers } from './upload-buffers.ts'
 
 /** What of a request its body needs. */
 export interface BodySource {
@@ -27,20 +27,20 @@ export interface Sink {
 }
 
 /** The memory limit, not counting one read of the socket. Reading resumes at half of it. */
-const heldLimitSlabs = 4
-const piecesAtOnce = 1024
+const maxPendingBuffers = 4
+const maxPieces = 1024
 
 /** The Content-Length; null for a chunked body. Throws `payload_too_large`. */
-export function announcedBytes(headers: BodySource['headers'], limitBytes: number): number | null {
+export function contentLengthOf(headers: BodySource['headers'], limitBytes: number): number | null {
   if (headers.has('transfer-encoding')) return null
   const announced = Number(headers.get('content-length') ?? 0)
-  if (announced > limitBytes) throw tooLarge(limitBytes)
+  if (announced > limitBytes) throw payloadTooLarge(limitBytes)
   return announced
 }
 
 /** The whole body. Throws `payload_too_large`, and `client_left`. */
 export function collectBody(source: BodySource, limitBytes: number): Promise<Buffer> | Buffer {
-  if (announcedBytes(source.headers, limitBytes) === 0) return Buffer.alloc(0)
+  if (contentLengthOf(source.headers, limitBytes) === 0) return Buffer.alloc(0)
   return new Promise((resolve, reject) => {
     let pieces: Buffer[] = []
     let sizeBytes = 0
@@ -49,10 +49,10 @@ export function collectBody(source: BodySource, limitBytes: number): Promise<Buf
       sizeBytes += chunk.byteLength
       if (sizeBytes > limitBytes) {
         pieces = []
-        return reject(tooLarge(limitBytes))
+        return reject(payloadTooLarge(limitBytes))
       }
       pieces.push(copyOf(chunk))
-      if (isLast || pieces.length === piecesAtOnce) pieces = [Buffer.concat(pieces)]
+      if (isLast || pieces.length === maxPieces) pieces = [Buffer.concat(pieces)]
       if (isLast) resolve(pieces[0]!)
     })
   })
@@ -63,21 +63,21 @@ export function collectBody(source: BodySource, limitBytes: number): Promise<Buf
  * error of the sink, `payload_too_large` or `client_left`, once the sink has stopped.
  */
 export async function streamBody(source: BodySource, limitBytes: number, sink: Sink): Promise<number> {
-  if (announcedBytes(source.headers, limitBytes) === 0) return 0
-  const inflow = new Inflow(source, limitBytes)
+  if (contentLengthOf(source.headers, limitBytes) === 0) return 0
+  const queue = new BodyQueue(source, limitBytes)
   try {
     await sink.open()
-    for await (const pieces of inflow.batches()) await sink.write(pieces)
-    return inflow.sizeBytes
+    for await (const pieces of queue.batches()) await sink.write(pieces)
+    return queue.sizeBytes
   } finally {
-    inflow.stop()
+    queue.stop()
   }
 }
 
 /** What has come and is not written yet. */
-class Inflow {
+class BodyQueue {
   sizeBytes = 0
-  private readonly slabs = new Slabs()
+  private readonly buffers = new UploadBuffers()
   private isPaused = false
   private isComplete = false
   private isStopped = false
@@ -90,7 +90,7 @@ class Inflow {
     this.source = source
     this.limitBytes = limitBytes
     source.onAborted(() => this.fail(clientLeft()))
-    source.onData((chunk, isLast) => this.take(chunk, isLast))
+    source.onData((chunk, isLast) => this.receive(chunk, isLast))
   }
 
   /**
@@ -99,41 +99,41 @@ class Inflow {
    */
   async *batches(): AsyncGenerator<Buffer[]> {
     for (;;) {
-      await this.change()
+      await this.waitForInput()
       if (this.failure) throw this.failure
-      const slab = this.slabs.take()
-      if (!slab) return
-      yield [slab]
-      this.slabs.giveBack(slab)
-      if (this.slabs.count <= heldLimitSlabs / 2) this.flow()
+      const buffer = this.buffers.shift()
+      if (!buffer) return
+      yield [buffer]
+      this.buffers.release(buffer)
+      if (this.buffers.count <= maxPendingBuffers / 2) this.resume()
     }
   }
 
   /** What still comes is dropped. A source left paused would not notice that its client leaves. */
   stop(): void {
     this.isStopped = true
-    this.slabs.clear()
-    this.flow()
+    this.buffers.clear()
+    this.resume()
   }
 
-  private take(chunk: ArrayBuffer, isLast: boolean) {
+  private receive(chunk: ArrayBuffer, isLast: boolean) {
     if (this.isStopped || this.failure) return
     this.sizeBytes += chunk.byteLength
-    if (this.sizeBytes > this.limitBytes) return this.fail(tooLarge(this.limitBytes))
-    this.slabs.add(new Uint8Array(chunk))
+    if (this.sizeBytes > this.limitBytes) return this.fail(payloadTooLarge(this.limitBytes))
+    this.buffers.add(new Uint8Array(chunk))
     this.isComplete = isLast
-    if (this.slabs.count >= heldLimitSlabs && !isLast) this.pause()
+    if (this.buffers.count >= maxPendingBuffers && !isLast) this.pause()
     this.wake()
   }
 
   private fail(failure: Failure): void {
     this.failure = failure
-    this.slabs.clear()
+    this.buffers.clear()
     this.wake()
   }
 
-  private async change(): Promise<void> {
-    if (this.failure || this.isComplete || this.slabs.count > 0) return
+  private async waitForInput(): Promise<void> {
+    if (this.failure || this.isComplete || this.buffers.count > 0) return
     await new Promise<void>((resolve) => {
       this.wake = resolve
     })
@@ -144,7 +144,7 @@ class Inflow {
     this.isPaused = true
   }
 
-  private flow(): void {
+  private resume(): void {
     if (this.isPaused) this.source.resume()
     this.isPaused = false
   }
@@ -158,6 +158,6 @@ function clientLeft(): Failure {
   return new Failure('client_left', 'the client disconnected before its body was complete')
 }
 
-function tooLarge(limitBytes: number): Failure {
+function payloadTooLarge(limitBytes: number): Failure {
   return new Failure('payload_too_large', `the body may have at most ${size(limitBytes)}`)
 }

@@ -6,33 +6,33 @@
 type Listener = (chunk: ArrayBuffer, isLast: boolean) => void
 
 /** A refused body is dropped until it pauses for this long: then a client may wait for the refusal. */
-const pauseMs = 1000
+const quietPeriodMs = 1000
 /** A refused body is dropped for at most this long; then the client may lose its response. */
-const patienceMs = 30_000
+const discardTimeoutMs = 30_000
 
 export class ChunkedBody {
   /** Receives the body; data that arrive before it is set are dropped. */
   listener: Listener | null = null
   private isComplete = false
   private respond: (() => void) | null = null
-  private decidedAt = 0
+  private respondRequestedAt = 0
   private timer: NodeJS.Timeout | null = null
 
-  take(chunk: ArrayBuffer, isLast: boolean): void {
+  receive(chunk: ArrayBuffer, isLast: boolean): void {
     this.isComplete = isLast
     this.listener?.(chunk, isLast)
     if (!this.respond) return
-    if (isLast || Date.now() - this.decidedAt > patienceMs) this.sendSoon()
+    if (isLast || Date.now() - this.respondRequestedAt > discardTimeoutMs) this.sendSoon()
     else this.timer?.refresh()
   }
 
   /** Calls `respond` once, when all received data have been parsed. Later calls do nothing. */
-  afterwards(respond: () => void): void {
+  respondAfterBody(respond: () => void): void {
     if (this.respond) return
     this.respond = respond
-    this.decidedAt = Date.now()
+    this.respondRequestedAt = Date.now()
     if (this.isComplete) this.sendSoon()
-    else this.timer = setTimeout(() => this.sendSoon(), pauseMs)
+    else this.timer = setTimeout(() => this.sendSoon(), quietPeriodMs)
   }
 
   /** The client left. */

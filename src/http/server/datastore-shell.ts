@@ -15,11 +15,11 @@ import { closeCodes, type WebSocket } from './web-socket.ts'
 const inputLimitBytes = 1024 * 1024
 /** The client is paused above this, plus at most one message, and resumed below a quarter of it. */
 const outputLimitBytes = 256 * 1024
-const startWithinMs = 10_000
+const startTimeoutMs = 10_000
 /** The first byte of a binary message to the CLI. */
 const channels = { stdout: 1, stderr: 2 }
 
-interface Parts {
+interface ShellParts {
   socket: WebSocket
   client: Client
   /** Named in the problem of an internal error, so that the log entry can be found. */
@@ -28,12 +28,12 @@ interface Parts {
 }
 
 /** Runs until either side ends it, and closes the client. */
-export function openDatastoreShell(parts: Parts): void {
+export function openDatastoreShell(parts: ShellParts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)
   const startTimer = setTimeout(
-    () => session.refuse(invalid(`no \`start\` message was received within ${duration(startWithinMs)}`)),
-    startWithinMs,
+    () => session.refuse(invalid(`no \`start\` message was received within ${duration(startTimeoutMs)}`)),
+    startTimeoutMs,
   )
   socket.listen({
     text(text) {
@@ -52,10 +52,10 @@ export function openDatastoreShell(parts: Parts): void {
 class ShellSession {
   private isStarted = false
   private isOutputPaused = false
-  private untakenBytes = 0
-  private readonly parts: Parts
+  private unacknowledgedBytes = 0
+  private readonly parts: ShellParts
 
-  constructor(parts: Parts) {
+  constructor(parts: ShellParts) {
     this.parts = parts
   }
 
@@ -78,18 +78,18 @@ class ShellSession {
 
   handleInput(bytes: Buffer): void {
     this.assertStarted()
-    this.untakenBytes += bytes.length
-    if (this.untakenBytes > inputLimitBytes)
+    this.unacknowledgedBytes += bytes.length
+    if (this.unacknowledgedBytes > inputLimitBytes)
       throw invalid(`more than ${inputLimitBytes} bytes are unacknowledged`)
     this.parts.client.write(bytes, () => {
-      this.untakenBytes -= bytes.length
+      this.unacknowledgedBytes -= bytes.length
       this.send({ type: 'taken', bytes: bytes.length })
     })
   }
 
   resumeOutput(): void {
     const { socket, client } = this.parts
-    if (!this.isOutputPaused || socket.waitingBytes() > outputLimitBytes / 4) return
+    if (!this.isOutputPaused || socket.bufferedBytes() > outputLimitBytes / 4) return
     this.isOutputPaused = false
     client.resume()
   }
@@ -123,7 +123,7 @@ class ShellSession {
   private sendOutput(channel: number, bytes: Buffer): void {
     const { socket, client } = this.parts
     socket.send(Buffer.concat([Buffer.of(channel), bytes]))
-    if (this.isOutputPaused || socket.waitingBytes() < outputLimitBytes) return
+    if (this.isOutputPaused || socket.bufferedBytes() < outputLimitBytes) return
     this.isOutputPaused = true
     client.pause()
   }

@@ -6,20 +6,20 @@ import { STATUS_CODES } from 'node:http'
 import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { ChunkedBody } from './chunked-body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
-import { createOutflow, type Outflow } from './file-download.ts'
+import { createDownloadStream, type DownloadStream } from './file-download.ts'
 import type { HeaderList, Request, Response } from './messages.ts'
-import { leave, type Traffic } from './open-requests.ts'
+import { type InFlight, removeRequest } from './open-requests.ts'
 import { addressOf } from './peer-address.ts'
-import { createWebSocket, type OpenWebSocket, type WebSocket } from './web-socket.ts'
+import { createWebSocket, type UwsWebSocket, type WebSocket } from './web-socket.ts'
 
 /** The context for upgrading a request to a WebSocket; null if the request is not an upgrade. */
-export type Door = Uws.us_socket_context_t | null
-export type SocketData = { socket: OpenWebSocket }
+export type UpgradeContext = Uws.us_socket_context_t | null
+export type SocketData = { socket: UwsWebSocket }
 
 /** Stands in for the socket of a client that left before its stream began. */
-const nothing = () => {}
-const goneSocket = {
-  ...{ cork: nothing, write: () => false, end: nothing, onWritable: nothing, close: nothing },
+const noop = () => {}
+const closedSocket = {
+  ...{ cork: noop, write: () => false, end: noop, onWritable: noop, close: noop },
   tryEnd: (): [boolean, boolean] => [false, false],
   getWriteOffset: () => 0,
 }
@@ -40,17 +40,23 @@ export class Exchange implements Request, Response, BodySource {
   private isDone = false
   private onAbort: (() => void) | null = null
   private readonly res: Uws.HttpResponse
-  private readonly traffic: Traffic
-  private readonly door: Door
+  private readonly inFlight: InFlight
+  private readonly upgradeContext: UpgradeContext
   /** null without `Transfer-Encoding`. */
-  private readonly chunks: ChunkedBody | null
+  private readonly chunkedBody: ChunkedBody | null
 
-  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, paramCount: number, traffic: Traffic, door: Door) {
+  constructor(
+    res: Uws.HttpResponse,
+    req: Uws.HttpRequest,
+    paramCount: number,
+    inFlight: InFlight,
+    upgradeContext: UpgradeContext,
+  ) {
     res.onAborted(() => this.abort())
     this.res = res
-    this.traffic = traffic
-    this.door = door
-    this.isUpgrade = door !== null
+    this.inFlight = inFlight
+    this.upgradeContext = upgradeContext
+    this.isUpgrade = upgradeContext !== null
     this.method = req.getCaseSensitiveMethod()
     this.path = req.getUrl()
     this.query = req.getQuery() ?? ''
@@ -62,9 +68,9 @@ export class Exchange implements Request, Response, BodySource {
       headers.set(name, former === undefined ? value : `${former}, ${value}`)
     })
     this.headers = headers
-    this.chunks = headers.has('transfer-encoding') ? new ChunkedBody() : null
-    if (this.chunks) res.onData((chunk, isLast) => this.chunks!.take(chunk, isLast))
-    traffic.requests.add(this)
+    this.chunkedBody = headers.has('transfer-encoding') ? new ChunkedBody() : null
+    if (this.chunkedBody) res.onData((chunk, isLast) => this.chunkedBody!.receive(chunk, isLast))
+    inFlight.requests.add(this)
   }
 
   address(): string {
@@ -80,7 +86,7 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
-    if (this.chunks) this.chunks.listener = listener
+    if (this.chunkedBody) this.chunkedBody.listener = listener
     else this.res.onData(listener)
   }
 
@@ -97,13 +103,13 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   send(status: number, headers: HeaderList, body: string | Uint8Array = '', close = false): void {
-    if (this.chunks) this.chunks.afterwards(() => this.finish(status, headers, body, true))
-    else this.finish(status, headers, body, close || this.traffic.stopping)
+    if (this.chunkedBody) this.chunkedBody.respondAfterBody(() => this.finish(status, headers, body, true))
+    else this.finish(status, headers, body, close || this.inFlight.stopping)
   }
 
   private finish(status: number, headers: HeaderList, body: string | Uint8Array, closing: boolean): void {
     if (this.isDone) return
-    this.done()
+    this.markDone()
     this.corked(() => {
       this.writeHead(status, headers)
       // With an argument of undefined it would announce 2^63 bytes; a 204 announces none.
@@ -114,43 +120,43 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   stream(headers: HeaderList): EventStream {
-    const { streams } = this.traffic
-    const socket = this.isDone ? goneSocket : this.res
+    const { streams } = this.inFlight
+    const socket = this.isDone ? closedSocket : this.res
     const stream: EventStream = createEventStream(socket, () => streams.delete(stream))
-    if (socket === goneSocket) {
+    if (socket === closedSocket) {
       stream.abort()
       return stream
     }
-    this.done()
+    this.markDone()
     this.onAbort = () => stream.abort()
     this.corked(() => this.writeHead(200, headers))
     streams.add(stream)
     return stream
   }
 
-  pour(headers: HeaderList, totalBytes: number): Outflow {
+  startDownload(headers: HeaderList, totalBytes: number): DownloadStream {
     const isGone = this.isDone
-    const outflow = createOutflow(isGone ? goneSocket : this.res, totalBytes)
-    this.onAbort = () => outflow.abort()
-    outflow.onClose(() => this.done())
-    if (isGone) outflow.abort()
+    const download = createDownloadStream(isGone ? closedSocket : this.res, totalBytes)
+    this.onAbort = () => download.abort()
+    download.onClose(() => this.markDone())
+    if (isGone) download.abort()
     else this.corked(() => this.writeHead(200, headers))
-    return outflow
+    return download
   }
 
   upgrade(headers: HeaderList): WebSocket {
-    const { streams } = this.traffic
-    const socket: OpenWebSocket = createWebSocket(() => streams.delete(socket))
+    const { streams } = this.inFlight
+    const socket: UwsWebSocket = createWebSocket(() => streams.delete(socket))
     if (this.isDone) {
       socket.closed()
       return socket
     }
-    this.done()
+    this.markDone()
     streams.add(socket)
     const given = (name: string) => this.headers.get(`sec-websocket-${name}`) ?? ''
     this.corked(() => {
       this.writeHead(101, headers)
-      this.res.upgrade({ socket }, given('key'), given('protocol'), given('extensions'), this.door!)
+      this.res.upgrade({ socket }, given('key'), given('protocol'), given('extensions'), this.upgradeContext!)
     })
     return socket
   }
@@ -166,13 +172,13 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   private abort(): void {
-    this.done()
-    this.chunks?.abort()
+    this.markDone()
+    this.chunkedBody?.abort()
     this.onAbort?.()
   }
 
-  private done(): void {
+  private markDone(): void {
     this.isDone = true
-    leave(this.traffic, this)
+    removeRequest(this.inFlight, this)
   }
 }

@@ -11,7 +11,7 @@ interface Socket {
   close(): unknown
 }
 
-export interface Outflow {
+export interface DownloadStream {
   /** Resolves when the next piece may come. One call at a time. Throws `client_left`. */
   write(piece: Uint8Array): Promise<void>
   /** Called once, when all of it was sent or never will be. */
@@ -22,7 +22,7 @@ export interface Outflow {
   abort(): void
 }
 
-interface Waiting {
+interface PendingWrite {
   piece: Uint8Array
   /** The offset of the chunk in the whole body. */
   offset: number
@@ -31,9 +31,9 @@ interface Waiting {
 }
 
 /** The head must have been written. */
-export function createOutflow(socket: Socket, totalBytes: number): Outflow {
+export function createDownloadStream(socket: Socket, totalBytes: number): DownloadStream {
   let isOpen = true
-  let waiting: Waiting | null = null
+  let waiting: PendingWrite | null = null
   const closeListeners: (() => void)[] = []
   const close = () => {
     if (!isOpen) return

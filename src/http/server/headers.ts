@@ -1,7 +1,7 @@
 // The headers of every answer: nothing may be framed, sniffed, cached, or tell another site an address.
 import type { HeaderList } from './messages.ts'
 
-const json = 'application/json'
+const jsonType = 'application/json'
 
 /** For pages: only this server's style sheet, script and icon, forms to this server only, no frames. */
 const pagePolicy = [
@@ -22,8 +22,8 @@ export function createHeaders(version: string) {
     ['Referrer-Policy', 'no-referrer'],
     ['Berth-Version', version],
   ] as const
-  const stored = [...common, ['Cache-Control', 'no-store']] as const
-  const jsonList = [...stored, ['Content-Type', json]] as const
+  const noStore = [...common, ['Cache-Control', 'no-store']] as const
+  const jsonList = [...noStore, ['Content-Type', jsonType]] as const
   const streamList = [
     ...common,
     ['Cache-Control', 'no-cache, no-store'],
@@ -43,14 +43,14 @@ export function createHeaders(version: string) {
   ] as const
 
   return {
-    json: withId(jsonList),
+    json: withRequestId(jsonList),
     /** Of an answer that was given before, to the same request. */
-    repeated: withId([...jsonList, ['Idempotency-Replayed', 'true']]),
-    stream: withId(streamList),
-    page: withId(pageList),
-    empty: withId(stored),
+    repeated: withRequestId([...jsonList, ['Idempotency-Replayed', 'true']]),
+    stream: withRequestId(streamList),
+    page: withRequestId(pageList),
+    empty: withRequestId(noStore),
     typed: (requestId: string, contentType: string, more: HeaderList = []): HeaderList => [
-      ...stored,
+      ...noStore,
       ['Content-Type', contentType],
       ['X-Request-Id', requestId],
       ...more,
@@ -58,7 +58,7 @@ export function createHeaders(version: string) {
   }
 }
 
-function withId(list: HeaderList) {
+function withRequestId(list: HeaderList) {
   return (requestId: string, more: HeaderList = []): HeaderList => [
     ...list,
     ['X-Request-Id', requestId],

@@ -1,7 +1,7 @@
 // What a request and a response are to the handlers.
 import type { Sink } from './body.ts'
 import type { EventStream } from './event-stream.ts'
-import type { Outflow } from './file-download.ts'
+import type { DownloadStream } from './file-download.ts'
 import type { WebSocket } from './web-socket.ts'
 
 export type HeaderList = readonly (readonly [name: string, value: string])[]
@@ -31,7 +31,7 @@ export interface Response {
   send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
   stream(headers: HeaderList): EventStream
   /** A body of that size, which is sent as the client takes it. */
-  pour(headers: HeaderList, totalBytes: number): Outflow
+  startDownload(headers: HeaderList, totalBytes: number): DownloadStream
   /** Only for a request that `isUpgrade`. */
   upgrade(headers: HeaderList): WebSocket
 }

@@ -2,27 +2,27 @@
 // A stream is no open request: a stop does not wait for it, it ends it.
 import { settleWithin } from '../../async/settle-within.ts'
 
-export interface Traffic {
+export interface InFlight {
   stopping: boolean
   requests: Set<object>
   streams: Set<{ end(): void }>
   onIdle: (() => void) | null
 }
 
-export function createTraffic(): Traffic {
+export function createInFlight(): InFlight {
   return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
 }
 
 /** The request has ended: it was answered, or its client left. */
-export function leave({ requests, onIdle }: Traffic, request: object): void {
+export function removeRequest({ requests, onIdle }: InFlight, request: object): void {
   if (requests.delete(request) && requests.size === 0) onIdle?.()
 }
 
 /** Resolves when no request is open any more, and at the deadline at the latest. */
-export async function untilAnswered(traffic: Traffic, deadlineMs: number): Promise<void> {
-  if (traffic.requests.size === 0) return
+export async function waitUntilIdle(inFlight: InFlight, deadlineMs: number): Promise<void> {
+  if (inFlight.requests.size === 0) return
   const idle = new Promise<void>((resolve) => {
-    traffic.onIdle = resolve
+    inFlight.onIdle = resolve
   })
   await settleWithin(idle, deadlineMs, undefined)
 }

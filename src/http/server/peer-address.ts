@@ -1,12 +1,12 @@
 // The address of a peer in its usual form. On an IPv6 socket, an IPv4 peer appears as an IPv4-mapped
 // IPv6 address.
 
-const mapped = Buffer.from('00000000000000000000ffff', 'hex')
+const ipv4MappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
 
 /** From the 4 or 16 bytes of it; empty without any. */
 export function addressOf(bytes: ArrayBuffer): string {
   const address = Buffer.from(bytes)
-  const isMapped = address.length === 16 && address.subarray(0, 12).equals(mapped)
+  const isMapped = address.length === 16 && address.subarray(0, 12).equals(ipv4MappedPrefix)
   if (isMapped || address.length === 4) return address.subarray(-4).join('.')
   return address.toString('hex').match(/.{4}/g)?.join(':') ?? ''
 }

@@ -8,27 +8,27 @@ const urlLimitChars = 2048
 const headersLimitChars = 16_384
 
 /** Throws `invalid_request` for an ambiguous head, and for one that is too long. */
-export function checkHead({ headers, path, query }: Request): void {
+export function assertValidHead({ headers, path, query }: Request): void {
   const host = headers.get('host')
-  if (!host || host.includes(',')) throw refused('the Host header must be given once')
-  if (headers.get('content-length')?.includes(',')) throw refused('Content-Length must be given once')
+  if (!host || host.includes(',')) throw invalidRequest('the Host header must be given once')
+  if (headers.get('content-length')?.includes(',')) throw invalidRequest('Content-Length must be given once')
   const encoding = headers.get('transfer-encoding')
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
-    throw refused('the only Transfer-Encoding is chunked, given once')
+    throw invalidRequest('the only Transfer-Encoding is chunked, given once')
   }
   if (encoding !== undefined && headers.has('content-length')) {
-    throw refused('Content-Length and Transfer-Encoding exclude each other')
+    throw invalidRequest('Content-Length and Transfer-Encoding exclude each other')
   }
   if (path.length + query.length + 1 > urlLimitChars) {
-    throw refused(`the address may have at most ${urlLimitChars} characters`)
+    throw invalidRequest(`the address may have at most ${urlLimitChars} characters`)
   }
   if (sizeOf(headers) > headersLimitChars) {
-    throw refused(`the headers may have at most ${headersLimitChars} characters together`)
+    throw invalidRequest(`the headers may have at most ${headersLimitChars} characters together`)
   }
 }
 
 /** Throws `length_required` for a body without a length: only uploads may be sent so. */
-export function requireLength({ headers }: Pick<Request, 'headers'>): void {
+export function assertContentLength({ headers }: Pick<Request, 'headers'>): void {
   if (!headers.has('transfer-encoding')) return
   const hint = 'send Content-Length instead of Transfer-Encoding'
   throw new Failure('length_required', 'only an upload may be sent in chunks', hint)
@@ -55,7 +55,7 @@ function decodeParam(name: string, raw: string): string {
   } catch {
     // Refused below, like NUL.
   }
-  throw refused(`the path's ${name} is not valid`)
+  throw invalidRequest(`the path's ${name} is not valid`)
 }
 
 const noQuery = new URLSearchParams()
@@ -65,11 +65,11 @@ export function parseQuery(raw: string): URLSearchParams {
   if (raw === '') return noQuery
   const query = new URLSearchParams(raw)
   const keys = [...query.keys()]
-  if (new Set(keys).size < keys.length) throw refused('a query parameter is given twice')
-  if (raw.includes('%00')) throw refused('a query parameter contains a NUL')
+  if (new Set(keys).size < keys.length) throw invalidRequest('a query parameter is given twice')
+  if (raw.includes('%00')) throw invalidRequest('a query parameter contains a NUL')
   return query
 }
 
-function refused(message: string): Failure {
+function invalidRequest(message: string): Failure {
   return new Failure('invalid_request', message)
 }

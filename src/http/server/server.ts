@@ -4,9 +4,9 @@
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
 import { Failure } from '../../errors.ts'
-import { type Door, Exchange, type SocketData } from './exchange.ts'
+import { Exchange, type SocketData, type UpgradeContext } from './exchange.ts'
 import type { Request, Response } from './messages.ts'
-import { createTraffic, type Traffic, untilAnswered } from './open-requests.ts'
+import { createInFlight, type InFlight, waitUntilIdle } from './open-requests.ts'
 import { webSocketLimits } from './web-socket.ts'
 
 // Read once, when the library is loaded: hence no import statement, which would come before this line.
@@ -33,21 +33,22 @@ export interface Server {
 /** Listens at once. Throws `address_in_use` when the address cannot be had; port 0 is any free one. */
 export function openServer<Target>(options: ServerOptions<Target>): Promise<Server> {
   const app = uws.App()
-  const traffic = createTraffic()
-  const serve = (pattern: string, target: Target | null) => {
+  const inFlight = createInFlight()
+  const addPattern = (pattern: string, target: Target | null) => {
     const paramCount = pattern.split('{').length - 1
     const path = pattern.replace(/\{(\w+)\}/g, ':$1')
-    const hear = (res: Uws.HttpResponse, req: Uws.HttpRequest, door: Door) => {
-      const exchange = new Exchange(res, req, paramCount, traffic, door)
+    const handleRequest = (res: Uws.HttpResponse, req: Uws.HttpRequest, upgradeContext: UpgradeContext) => {
+      const exchange = new Exchange(res, req, paramCount, inFlight, upgradeContext)
       options.listener(target, exchange, exchange)
       exchange.inCallback = false
     }
-    app.any(path, (res, req) => hear(res, req, null))
-    if (options.socketPaths?.has(pattern)) app.ws<SocketData>(path, { ...socketBehavior, upgrade: hear })
+    app.any(path, (res, req) => handleRequest(res, req, null))
+    if (options.socketPaths?.has(pattern))
+      app.ws<SocketData>(path, { ...socketBehavior, upgrade: handleRequest })
   }
-  for (const [pattern, target] of options.targets) serve(pattern, target)
+  for (const [pattern, target] of options.targets) addPattern(pattern, target)
   // Without a match uWS closes the connection without a response.
-  serve('/*', null)
+  addPattern('/*', null)
   return new Promise((resolve, reject) => {
     const listening = (socket: Uws.us_listen_socket | false) => {
       if (!socket)
@@ -59,7 +60,7 @@ export function openServer<Target>(options: ServerOptions<Target>): Promise<Serv
           ),
         )
       const port = uws.us_socket_local_port(socket)
-      resolve({ port, stop: (deadlineMs) => stopServer(app, socket, traffic, deadlineMs) })
+      resolve({ port, stop: (deadlineMs) => stopServer(app, socket, inFlight, deadlineMs) })
     }
     ;(app as unknown as ExclusiveApp).listen(options.host, options.port, exclusivePort, listening)
   })
@@ -81,22 +82,22 @@ const socketBehavior: Uws.WebSocketBehavior<SocketData> = {
   ...webSocketLimits,
   compression: uws.DISABLED,
   sendPingsAutomatically: true,
-  open: (wire) => wire.getUserData().socket.opened(wire),
-  message: (wire, message, isBinary) => wire.getUserData().socket.received(message, isBinary),
-  drain: (wire) => wire.getUserData().socket.drained(),
-  close: (wire) => wire.getUserData().socket.closed(),
+  open: (uwsSocket) => uwsSocket.getUserData().socket.opened(uwsSocket),
+  message: (uwsSocket, message, isBinary) => uwsSocket.getUserData().socket.received(message, isBinary),
+  drain: (uwsSocket) => uwsSocket.getUserData().socket.drained(),
+  close: (uwsSocket) => uwsSocket.getUserData().socket.closed(),
 }
 
 async function stopServer(
   app: Uws.TemplatedApp,
   socket: Uws.us_listen_socket,
-  traffic: Traffic,
+  inFlight: InFlight,
   deadlineMs: number,
 ) {
-  if (traffic.stopping) return
-  traffic.stopping = true
+  if (inFlight.stopping) return
+  inFlight.stopping = true
   uws.us_listen_socket_close(socket)
-  await untilAnswered(traffic, deadlineMs)
-  for (const stream of [...traffic.streams]) stream.end()
+  await waitUntilIdle(inFlight, deadlineMs)
+  for (const stream of [...inFlight.streams]) stream.end()
   app.close()
 }

@@ -1,16 +1,16 @@
 // Buffers for uploads that wait to be written, from a pool. Allocating memory for each chunk made uploads
 // more than twice as slow: the kernel clears each page, and the garbage collector frees it late.
 
-interface Slab {
+interface UploadBuffer {
   bytes: Buffer
   usedBytes: number
 }
 
-const slabBytes = 1024 * 1024
+const bufferBytes = 1024 * 1024
 
 /** A queue of bytes. A buffer that was taken must be returned once it is written. */
-export class Slabs {
-  private readonly filled: Slab[] = []
+export class UploadBuffers {
+  private readonly filled: UploadBuffer[] = []
   private readonly spare: Buffer[] = []
 
   /** Full and partial buffers, without the one that is taken. */
@@ -21,21 +21,21 @@ export class Slabs {
   /** Copies the bytes. */
   add(bytes: Uint8Array): void {
     for (let rest = bytes; rest.length > 0; ) {
-      const slab = this.open()
-      const part = rest.subarray(0, slabBytes - slab.usedBytes)
-      slab.bytes.set(part, slab.usedBytes)
-      slab.usedBytes += part.length
+      const buffer = this.current()
+      const part = rest.subarray(0, bufferBytes - buffer.usedBytes)
+      buffer.bytes.set(part, buffer.usedBytes)
+      buffer.usedBytes += part.length
       rest = rest.subarray(part.length)
     }
   }
 
   /** The oldest bytes; null when there are none. */
-  take(): Buffer | null {
-    const slab = this.filled.shift()
-    return slab ? slab.bytes.subarray(0, slab.usedBytes) : null
+  shift(): Buffer | null {
+    const buffer = this.filled.shift()
+    return buffer ? buffer.bytes.subarray(0, buffer.usedBytes) : null
   }
 
-  giveBack(taken: Buffer): void {
+  release(taken: Buffer): void {
     this.spare.push(Buffer.from(taken.buffer))
   }
 
@@ -43,11 +43,11 @@ export class Slabs {
     this.filled.length = 0
   }
 
-  private open(): Slab {
+  private current(): UploadBuffer {
     const last = this.filled.at(-1)
-    if (last && last.usedBytes < slabBytes) return last
-    const slab = { bytes: this.spare.pop() ?? Buffer.allocUnsafeSlow(slabBytes), usedBytes: 0 }
-    this.filled.push(slab)
-    return slab
+    if (last && last.usedBytes < bufferBytes) return last
+    const buffer = { bytes: this.spare.pop() ?? Buffer.allocUnsafeSlow(bufferBytes), usedBytes: 0 }
+    this.filled.push(buffer)
+    return buffer
   }
 }

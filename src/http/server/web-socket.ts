@@ -1,8 +1,8 @@
-// One open WebSocket. Sent messages are buffered until the peer reads them: a sender checks `waitingBytes`.
+// One open WebSocket. Sent messages are buffered until the peer reads them: a sender checks `bufferedBytes`.
 // uWS cannot pause reading a WebSocket: a receiver needs a protocol that limits what the peer sends.
 
 /** The part of uWS's WebSocket that is used. */
-interface Wire {
+interface UwsSocket {
   send(message: string | Uint8Array, isBinary: boolean): number
   getBufferedAmount(): number
   end(code: number, reason: string): void
@@ -12,14 +12,14 @@ export interface WebSocketListener {
   text(message: string): void
   /** The listener owns the bytes. */
   bytes(message: Buffer): void
-  /** `waitingBytes` has decreased. */
+  /** `bufferedBytes` has decreased. */
   drained(): void
 }
 
 export interface WebSocket {
   isOpen(): boolean
   /** Sent, but not yet handed to the network. */
-  waitingBytes(): number
+  bufferedBytes(): number
   /** Does nothing after the end. */
   send(message: string | Uint8Array): void
   /** Must be called during the upgrade, before the first message can arrive. */
@@ -31,8 +31,8 @@ export interface WebSocket {
 }
 
 /** A WebSocket with the events that the server passes in. */
-export interface OpenWebSocket extends WebSocket {
-  opened(wire: Wire): void
+export interface UwsWebSocket extends WebSocket {
+  opened(uwsSocket: UwsSocket): void
   received(message: ArrayBuffer, isBinary: boolean): void
   drained(): void
   closed(): void
@@ -51,9 +51,9 @@ export const webSocketLimits = {
 
 export const closeCodes = { done: 1000, goingAway: 1001, refused: 1008 }
 
-export function createWebSocket(onGone: () => void): OpenWebSocket {
+export function createWebSocket(onGone: () => void): UwsWebSocket {
   let isOpen = true
-  let wire: Wire | null = null
+  let uwsSocket: UwsSocket | null = null
   let listener: WebSocketListener = { text: () => {}, bytes: () => {}, drained: () => {} }
   const closeListeners = [onGone]
 
@@ -65,9 +65,9 @@ export function createWebSocket(onGone: () => void): OpenWebSocket {
 
   return {
     isOpen: () => isOpen,
-    waitingBytes: () => (isOpen && wire ? wire.getBufferedAmount() : 0),
+    bufferedBytes: () => (isOpen && uwsSocket ? uwsSocket.getBufferedAmount() : 0),
     send(message) {
-      if (isOpen) wire?.send(message, typeof message !== 'string')
+      if (isOpen) uwsSocket?.send(message, typeof message !== 'string')
     },
     listen: (next) => {
       listener = next
@@ -77,10 +77,10 @@ export function createWebSocket(onGone: () => void): OpenWebSocket {
       else each()
     },
     end(code = closeCodes.goingAway, reason = '') {
-      if (isOpen) wire?.end(code, reason)
+      if (isOpen) uwsSocket?.end(code, reason)
     },
     opened: (opened) => {
-      wire = opened
+      uwsSocket = opened
     },
     received(message, isBinary) {
       const bytes = Buffer.from(new Uint8Array(message))

@@ -13,24 +13,24 @@ export function advise(hint: string, ...commands: string[]): Advice {
 }
 
 /** Two commands, one after the other. */
-export function inOrder(first: string, second: string): Advice {
+export function adviseSequence(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
 
 /** What a program knows of a failure. Records of older versions lack the code. */
-export interface Failed {
+export interface FailedRecord {
   error_code?: string | null | undefined
   error_details?: Readonly<Record<string, string | number>> | null | undefined
 }
 
 /** One detail as text, or the fallback where an older version did not keep it. */
-export function detailOf({ error_details: details }: Failed, name: string, fallback: string): string {
+export function detailOf({ error_details: details }: FailedRecord, name: string, fallback: string): string {
   return String(details?.[name] ?? fallback)
 }
 
 /** The fields of a record that show its failure. */
 export function failureOf(
-  { error, error_code, error_details }: Failed & { error: string | null },
+  { error, error_code, error_details }: FailedRecord & { error: string | null },
   advice: Advice | null,
 ) {
   return {

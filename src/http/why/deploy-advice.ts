@@ -1,9 +1,9 @@
 // What to do about a deploy that did not go live.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
-import { type Advice, advise, detailOf, type Failed, inOrder } from './advice.ts'
+import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from './advice.ts'
 
-export type FailedDeploy = Failed & Pick<Deploy, 'source'>
+export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
 type Deployed = Pick<Service, 'name' | 'type'>
 
 /** Null for a deploy that has not failed. */
@@ -19,7 +19,7 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
     case 'canceled':
       return advise(`deploy again: berth deploy ${name}`, `berth deploy ${name}`)
     case 'exited_early':
-      return adviseOnPages(deploy, service) ?? retry(deploy, name)
+      return adviseStaticSite(deploy, service) ?? retry(deploy, name)
     case 'health_check_failed':
       return adviseOnCheck(deploy, service)
     case 'out_of_memory': {
@@ -37,7 +37,9 @@ function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
       return advise('its log contains a Dockerfile to start from')
     case 'source_not_found': {
       const branch = detailOf(deploy, 'default_branch', '')
-      return branch === '' ? null : inOrder(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
+      return branch === ''
+        ? null
+        : adviseSequence(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
     }
     case 'site_not_found': {
       const command = `berth update ${name} --publish-dir ${detailOf(deploy, 'folder', 'FOLDER')}`
@@ -88,7 +90,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
     case 'listens_locally':
       return advise('listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0')
     case 'wrong_port':
-      return inOrder(`berth update ${name} --port ${port}`, again(deploy, name))
+      return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
     case 'nothing_listens': {
       const command = `berth update ${name} --port N`
       return advise(`listen on $PORT at 0.0.0.0, or: ${command}`, command)
@@ -103,7 +105,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
 }
 
 /** A Dockerfile that only builds pages ends early. The type of a service is fixed, so a new one is needed. */
-function adviseOnPages({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
+function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
   if (type !== 'web_service') return null
   const site = `${name}-site`
   const create = `berth create ${site} --type static_site --publish-dir FOLDER`
@@ -116,10 +118,10 @@ function adviseOnPages({ source }: FailedDeploy, { name, type }: Deployed): Advi
 }
 
 function retry(deploy: FailedDeploy, name: string): Advice {
-  const command = again(deploy, name)
+  const command = retryCommand(deploy, name)
   return advise(`fix it, then: ${command}`, command)
 }
 
-function again({ source }: FailedDeploy, name: string): string {
+function retryCommand({ source }: FailedDeploy, name: string): string {
   return `berth ${source.kind === 'archive' ? 'up' : 'deploy'} ${name}`
 }

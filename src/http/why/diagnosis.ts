@@ -12,11 +12,11 @@ interface Step {
   excerpt: Excerpt
 }
 
-const keptLines = 15
-const setbacks = ['failing', 'failed', 'canceling', 'canceled', 'undoing', 'discarding']
+const excerptLines = 15
+const failureStates = ['failing', 'failed', 'canceling', 'canceled', 'undoing', 'discarding']
 const busyStatuses = ['queued', 'pending', 'running', 'creating', 'restarting', 'undoing']
 
-export const nothing: Excerpted = { failed_step: null, error_line: null, lines: [] }
+export const noExcerpt: Excerpted = { failed_step: null, error_line: null, lines: [] }
 
 /**
  * The last lines of the failed step of a build; else what a program wrote last without a line of Berth's in
@@ -24,8 +24,8 @@ export const nothing: Excerpted = { failed_step: null, error_line: null, lines: 
  */
 export function excerptOf(log: readonly LogLine[]): Excerpted {
   const steps = new Map<number, Step>()
-  const all = createExcerpt(keptLines)
-  let burst = createExcerpt(keptLines)
+  const all = createExcerpt(excerptLines)
+  let burst = createExcerpt(excerptLines)
   let isBurstOver = false
   let failed: Step | null = null
   for (const { stream, line, about } of log) {
@@ -34,12 +34,12 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
     all.add(line)
     const part = about?.step as BuildStep | undefined
     if (part === undefined) {
-      if (stream !== 'system' && isBurstOver) burst = createExcerpt(keptLines)
+      if (stream !== 'system' && isBurstOver) burst = createExcerpt(excerptLines)
       if (stream !== 'system') burst.add(line)
       isBurstOver = stream === 'system'
       continue
     }
-    const step = steps.get(part.number) ?? { name: part.name ?? '', excerpt: createExcerpt(keptLines) }
+    const step = steps.get(part.number) ?? { name: part.name ?? '', excerpt: createExcerpt(excerptLines) }
     steps.set(part.number, step)
     if (part.state === 'failed') failed ??= step
     else if (part.state === undefined) step.excerpt.add(withoutNumber(line, part.number))
@@ -60,14 +60,14 @@ export function phasesOf(history: readonly HistoryEntry[], nowMs: number): Why['
   const states = history.map(({ at, state, status }) => ({ at, name: state.split('.').at(-1)!, status }))
   const changes = states.filter(({ name }, index) => name !== states[index - 1]?.name)
   return changes.flatMap(({ name, at, status }, index) => {
-    if (!busyStatuses.includes(status) || setbacks.includes(name)) return []
+    if (!busyStatuses.includes(status) || failureStates.includes(name)) return []
     const next = changes[index + 1]
     const endMs = next ? Date.parse(next.at) : nowMs
     return [
       {
         name,
         duration_ms: Math.max(0, endMs - Date.parse(at)),
-        failed: next !== undefined && setbacks.includes(next.name),
+        failed: next !== undefined && failureStates.includes(next.name),
       },
     ]
   })

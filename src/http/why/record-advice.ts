@@ -1,9 +1,9 @@
 // What to do about a job run, a datastore, a backup or a restore that failed.
 import type { Backup, Restore } from '../../api/backup.ts'
 import type { JobRun } from '../../api/job.ts'
-import { type Advice, advise, type Failed } from './advice.ts'
+import { type Advice, advise, type FailedRecord } from './advice.ts'
 
-type Run = Failed & Pick<JobRun, 'command'>
+type Run = FailedRecord & Pick<JobRun, 'command'>
 
 /** Null for a run that has not failed. `name` is that of its service. */
 export function adviseOnRun(run: Run, name: string): Advice | null {
@@ -30,7 +30,7 @@ export function adviseOnRun(run: Run, name: string): Advice | null {
 }
 
 /** Null for a datastore that has not failed. */
-export function adviseOnDatastore({ error_code: code }: Failed, name: string): Advice | null {
+export function adviseOnDatastore({ error_code: code }: FailedRecord, name: string): Advice | null {
   if (!code) return null
   const restart = `berth db restart ${name}`
   switch (code) {
@@ -44,7 +44,7 @@ export function adviseOnDatastore({ error_code: code }: Failed, name: string): A
 }
 
 /** Null for a backup that has not failed. */
-export function adviseOnBackup({ error_code: code, datastore }: Failed & Pick<Backup, 'datastore'>) {
+export function adviseOnBackup({ error_code: code, datastore }: FailedRecord & Pick<Backup, 'datastore'>) {
   if (!code) return null
   const again = `berth db backup ${datastore}`
   switch (code) {
@@ -58,7 +58,7 @@ export function adviseOnBackup({ error_code: code, datastore }: Failed & Pick<Ba
 }
 
 /** Null for a restore that has not failed. The datastore keeps its former data. */
-export function adviseOnRestore({ error_code: code, datastore }: Failed & Pick<Restore, 'datastore'>) {
+export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & Pick<Restore, 'datastore'>) {
   if (!code || code === 'canceled') return null
   switch (code) {
     case 'damaged_file':

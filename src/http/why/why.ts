@@ -2,10 +2,10 @@
 
 import type { Why } from '../../api/parts/failure.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
-import type { Advice, Failed } from './advice.ts'
-import { excerptOf, nothing, phasesOf } from './diagnosis.ts'
+import type { Advice, FailedRecord } from './advice.ts'
+import { excerptOf, noExcerpt, phasesOf } from './diagnosis.ts'
 
-interface Explained extends Failed {
+interface ExplainedRecord extends FailedRecord {
   id: string
   status: string
   error: string | null
@@ -13,16 +13,16 @@ interface Explained extends Failed {
 }
 
 /** As many lines of a log are read: a failed step writes its last ones near the end. */
-const readLines = 500
+const tailLines = 500
 
 export async function explain(
   { actors, logs }: Pick<HttpStorage, 'actors' | 'logs'>,
-  record: Explained,
+  record: ExplainedRecord,
   { advice, hasLog }: { advice: Advice | null; hasLog: boolean },
 ): Promise<Why> {
   const { id, status, phase = null, error, error_code: code = null, error_details: details = null } = record
   const isRead = hasLog && error !== null
-  const excerpt = isRead ? excerptOf(await logs.tail(id, readLines)) : nothing
+  const excerpt = isRead ? excerptOf(await logs.tail(id, tailLines)) : noExcerpt
   return {
     ...{ id, status, phase, reason: error, code: code as Why['code'], details },
     ...excerpt,

@@ -161,7 +161,7 @@ test('where a volume of that name is there already the creation is refused, with
   const { call, context, storage } = await startDatastores(t)
   const hint = 'docker volume rm berth-datastore-shop-db deletes it and its data; or choose another name'
   const asked: string[] = []
-  context.observe.refuseVolume = async (name) => {
+  context.observe.assertVolumeFree = async (name) => {
     asked.push(name)
     throw new Failure('conflict', 'the volume berth-datastore-shop-db exists already', hint)
   }
@@ -176,7 +176,7 @@ test('where a volume of that name is there already the creation is refused, with
 test('a taken name is told as taken, although its own volume is there', async (t) => {
   const { context, make, refused } = await startDatastores(t)
   await make(postgres)
-  context.observe.refuseVolume = async () => {
+  context.observe.assertVolumeFree = async () => {
     throw new Failure('conflict', 'the volume exists already')
   }
   assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])

@@ -1,7 +1,7 @@
 // Who asked: records and histories name the session, token or terminal, as it was called then.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byOf, command, wordsFor } from '../../../src/http/records/by.ts'
+import { byOf, command, describeBy } from '../../../src/http/records/by.ts'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
 import { type Api, startApi } from '../../support/http-context.ts'
 import { transitionOf } from '../../support/store-fixtures.ts'
@@ -46,7 +46,7 @@ test('the server token, sessions and unknown tokens have words too', async (t) =
   const context = api.context
   const rights = { role: 'admin' as const, services: null }
   const of = (kind: 'session' | 'token', id: string) => byOf({ context, caller: { kind, id, ...rights } })
-  assert.deepEqual([of('token', 'server'), of('session', 'ses-1'), of('token', 'tok-gone')].map(wordsFor), [
+  assert.deepEqual([of('token', 'server'), of('session', 'ses-1'), of('token', 'tok-gone')].map(describeBy), [
     'the server token',
     'the administrator',
     'a token',

@@ -1,12 +1,12 @@
 // What counts as one client in limits by address.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBlock } from '../../../src/http/server/address-block.ts'
+import { networkOf } from '../../../src/http/server/address-block.ts'
 
 test('an IPv4 address is one client, also where it is written as an IPv6 address', () => {
-  assert.equal(addressBlock('192.0.2.1'), '192.0.2.1')
-  assert.equal(addressBlock('::ffff:192.0.2.1'), '192.0.2.1')
-  assert.equal(addressBlock('0:0:0:0:0:ffff:192.0.2.1'), '192.0.2.1')
+  assert.equal(networkOf('192.0.2.1'), '192.0.2.1')
+  assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
+  assert.equal(networkOf('0:0:0:0:0:ffff:192.0.2.1'), '192.0.2.1')
 })
 
 test('an IPv6 network of 64 bits is one client, however its addresses are written', () => {
@@ -15,13 +15,13 @@ test('an IPv6 network of 64 bits is one client, however its addresses are writte
     '2001:0db8:0000:0001:0000:0000:0000:0002',
     '2001:DB8::1:a:b:c:d',
   ]) {
-    assert.equal(addressBlock(address), '2001:db8:0:1::/64', address)
+    assert.equal(networkOf(address), '2001:db8:0:1::/64', address)
   }
-  assert.equal(addressBlock('::1'), '0:0:0:0::/64')
-  assert.equal(addressBlock('fe80::1%eth0'), 'fe80:0:0:0::/64')
-  assert.notEqual(addressBlock('2001:db8:0:2::1'), addressBlock('2001:db8:0:1::1'))
+  assert.equal(networkOf('::1'), '0:0:0:0::/64')
+  assert.equal(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64')
+  assert.notEqual(networkOf('2001:db8:0:2::1'), networkOf('2001:db8:0:1::1'))
 })
 
 test('what is no address stays as it is', () => {
-  for (const text of ['', 'unknown', '999.1.1.1']) assert.equal(addressBlock(text), text)
+  for (const text of ['', 'unknown', '999.1.1.1']) assert.equal(networkOf(text), text)
 })

@@ -28,7 +28,7 @@ async function start(t: TestContext, sizeMb: number) {
     method: 'GET',
     path: '/api/v1/large',
     summary: 'A file',
-    answer: 'bytes',
+    response: 'bytes',
     async handler() {
       gate.begun++
       if (gate.isClosed) await new Promise<void>((resolve) => Object.assign(gate, { open: resolve }))

@@ -95,7 +95,7 @@ async function startHeld(t: TestContext) {
     credential: 'public',
     summary: 'Waits',
     body: CreateService,
-    answer: CreateService,
+    response: CreateService,
     handler: () =>
       new Promise<undefined>((resolve) => {
         release = () => resolve(undefined)

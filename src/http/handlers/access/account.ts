@@ -15,29 +15,32 @@ import { type Call, WithHeaders } from '../../pipeline/route.ts'
 import { validate } from '../../pipeline/validation.ts'
 import { cookiesFor, signIn } from '../../rules/sign-in.ts'
 
-type Asking = Pick<Call, 'context' | 'request'>
+type RequestCall = Pick<Call, 'context' | 'request'>
 
-export function authStatus({ context, request }: Asking): AuthStatus {
+export function authStatus({ context, request }: RequestCall): AuthStatus {
   const caller = callerOf(context, request)
-  return statusFor(context, caller?.kind ?? null)
+  return authStatusFor(context, caller?.kind ?? null)
 }
 
 export async function setUp(call: Call<unknown, unknown, Setup>): Promise<WithHeaders<AuthStatus>> {
-  return signedIn(call, await signUp(call, call.body))
+  return signedInResponse(call, await signUp(call, call.body))
 }
 
 /** Looks at the code first, then at the rest. */
-export async function signUp({ context, request }: Asking, { code, ...given }: Setup): Promise<SignedIn> {
+export async function signUp(
+  { context, request }: RequestCall,
+  { code, ...given }: Setup,
+): Promise<SignedIn> {
   await context.administrator.checkSetupCode(code)
   const account = validate(NewAccount, given) as NewAccount
   return context.administrator.setUp(account, request.headers.get('user-agent'))
 }
 
 export async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<AuthStatus>> {
-  return signedIn(call, await signIn(call, call.body))
+  return signedInResponse(call, await signIn(call, call.body))
 }
 
-export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
+export async function logout(call: RequestCall & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
   const origin = originOf(call.context, call.request)
   const { sessions } = call.context.storage
   for (const secret of sessionSecretsOf(call.request, origin)) {
@@ -58,12 +61,12 @@ export async function changePassword(
   return new WithHeaders(undefined, [deviceCookie(originOf(call.context, call.request), device)])
 }
 
-function signedIn(call: Asking, made: SignedIn): WithHeaders<AuthStatus> {
-  return new WithHeaders(statusFor(call.context, 'session'), cookiesFor(call, made))
+function signedInResponse(call: RequestCall, made: SignedIn): WithHeaders<AuthStatus> {
+  return new WithHeaders(authStatusFor(call.context, 'session'), cookiesFor(call, made))
 }
 
 /** Only a session gets the e-mail address of the account; a token does not need it. */
-function statusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
+function authStatusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
   const account = administrator.get()
   const { id, email, created_at } = account ?? {}
   const isShown = auth === 'session' && id && email && created_at

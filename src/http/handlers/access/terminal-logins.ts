@@ -14,18 +14,18 @@ import type {
   TerminalLoginParams,
 } from '../../../api/access/terminal-login.ts'
 import { Failure } from '../../../errors.ts'
-import { refuseEnded } from '../../pipeline/auth.ts'
+import { assertStillValid } from '../../pipeline/auth.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import { clientAddressOf } from '../../pipeline/origin.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { command } from '../../records/by.ts'
-import { makeRoom, refuseCrowd } from '../../rules/terminal-login-crowd.ts'
+import { assertBelowLoginLimit, enforceLoginLimit } from '../../rules/terminal-login-limit.ts'
 import { toGrant } from '../../rules/token-grant.ts'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 2
 const freshSessionMs = 10 * 60_000
-const generalName = 'berth in a terminal'
+const defaultName = 'berth in a terminal'
 /** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
 const codeLetters = 'ACEFHJKMNPRTWXY34679'
 
@@ -35,14 +35,14 @@ export async function startTerminalLogin(
   const { context, request, body } = call
   context.administrator.require()
   const address = clientAddressOf(context, request)
-  refuseCrowd(context, address)
+  assertBelowLoginLimit(context, address)
   const now = Date.now()
   const secret = newSecret()
   const input: TerminalLoginInput = {
     id: context.storage.ids.newId('cli'),
     bootId: context.terminalLogins.bootId,
     code: newCode(),
-    name: body.name || generalName,
+    name: body.name || defaultName,
     secretHash: hashOf(secret),
     address,
     at: new Date(now).toISOString(),
@@ -53,7 +53,7 @@ export async function startTerminalLogin(
   await context.actors.spawn('terminal-login', id, input).finally(() => {
     context.terminalLogins.starting.delete(id)
   })
-  await makeRoom(context, id)
+  await enforceLoginLimit(context, id)
   return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
 }
 
@@ -80,7 +80,7 @@ export async function approveTerminalLogin(call: Approval): Promise<TerminalLogi
     const hint = 'send it as `password`'
     throw new Failure('password_required', 'this session began a while ago: the password is needed', hint)
   }
-  refuseEnded(context, caller)
+  assertStillValid(context, caller)
   return toTerminalLogin(await settle(context, params.id, command(call, 'approve', { grant })))
 }
 
@@ -108,11 +108,11 @@ export async function pollTerminalLogin(
   }
   context.terminalLogins.notePoll(record.id)
   if (record.status === 'denied') {
-    await settle(context, record.id, ofTerminal('tell'))
+    await settle(context, record.id, terminalEvent('tell'))
     return { status: 'denied' }
   }
   if (!record.is_collectable) return { status: 'pending' }
-  await settle(context, record.id, ofTerminal('collect'))
+  await settle(context, record.id, terminalEvent('collect'))
   const token = context.terminalLogins.uncollected.get(record.id)
   context.terminalLogins.uncollected.delete(record.id)
   if (token === undefined) throw unknownLogin()
@@ -120,7 +120,7 @@ export async function pollTerminalLogin(
 }
 
 /** A request from the terminal itself: its only credential is the secret of its login. */
-function ofTerminal(type: string) {
+function terminalEvent(type: string) {
   return { type, at: new Date().toISOString(), by: 'the terminal' }
 }
 

@@ -2,25 +2,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserOf } from '../../../src/http/pages/browser.ts'
-import { sentence, timeOf, waitOf } from '../../../src/http/pages/words.ts'
+import { relativeTime, relativeWait, toSentence } from '../../../src/http/pages/text.ts'
 
 const second = 1000
 const minute = 60 * second
 const day = 24 * 60 * minute
 
 test('a time is told as people count it, with the instant itself behind it', () => {
-  const from = (ms: number) => timeOf(new Date(Date.now() + ms).toISOString()).text.replace(/<[^>]*>/g, '')
+  const from = (ms: number) =>
+    relativeTime(new Date(Date.now() + ms).toISOString()).text.replace(/<[^>]*>/g, '')
 
   assert.equal(from(-5 * second), 'just now')
   assert.equal(from(5 * second), 'in less than a minute')
   assert.equal(from(-3 * minute), '3 minutes ago')
   assert.equal(from(30 * day), 'in 30 days')
   assert.equal(from(-400 * day), '1 year ago')
-  assert.match(timeOf('2026-03-01T09:05:00.000Z').text, / title="March 1, 2026 at 9:05\sAM UTC">/)
+  assert.match(relativeTime('2026-03-01T09:05:00.000Z').text, / title="March 1, 2026 at 9:05\sAM UTC">/)
 })
 
 test('a wait is never told too short', () => {
-  assert.deepEqual([1, 59, 60, 61, 300].map(waitOf), [
+  assert.deepEqual([1, 59, 60, 61, 300].map(relativeWait), [
     'in 1 second',
     'in 59 seconds',
     'in 1 minute',
@@ -30,7 +31,7 @@ test('a wait is never told too short', () => {
 })
 
 test('a message becomes a sentence', () => {
-  assert.deepEqual(['must be a number', 'Done.', 'why?'].map(sentence), [
+  assert.deepEqual(['must be a number', 'Done.', 'why?'].map(toSentence), [
     'Must be a number.',
     'Done.',
     'Why?',

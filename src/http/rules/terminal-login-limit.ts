@@ -3,18 +3,18 @@
 import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import { TooSoon } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { addressBlock } from '../server/address-block.ts'
+import { networkOf } from '../server/address-block.ts'
 
-const openAtMost = { all: 100, perSource: 10 }
+const maxOpenLogins = { all: 100, perSource: 10 }
 
 /** Throws `too_many_attempts` when the source of the address has too many open. */
-export function refuseCrowd(context: HttpContext, address: string): void {
-  const source = addressBlock(address)
-  const own = openLogins(context).filter((one) => addressBlock(one.address) === source)
+export function assertBelowLoginLimit(context: HttpContext, address: string): void {
+  const source = networkOf(address)
+  const own = openLogins(context).filter((one) => networkOf(one.address) === source)
   // By id: a login can be in both lists for a moment.
-  const starting = [...context.terminalLogins.starting].filter(([, one]) => addressBlock(one) === source)
+  const starting = [...context.terminalLogins.starting].filter(([, one]) => networkOf(one) === source)
   const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
-  if (ids.size < openAtMost.perSource) return
+  if (ids.size < maxOpenLogins.perSource) return
   const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
   const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
   const message = 'too many open logins from this address'
@@ -23,18 +23,18 @@ export function refuseCrowd(context: HttpContext, address: string): void {
 }
 
 /** Runs after a login was created. An approved login is never ended. */
-export function makeRoom(context: HttpContext, madeId: string): Promise<void> {
+export function enforceLoginLimit(context: HttpContext, madeId: string): Promise<void> {
   return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
 }
 
 async function evictSurplus(context: HttpContext, madeId: string): Promise<void> {
-  const asked = new Set([madeId])
+  const attempted = new Set([madeId])
   for (;;) {
     const open = openLogins(context)
-    const next = evictionOrder(open).find(({ id }) => !asked.has(id))
+    const next = evictionOrder(open).find(({ id }) => !attempted.has(id))
     const ids = new Set([...context.terminalLogins.starting.keys(), ...open.map(({ id }) => id)])
-    if (ids.size <= openAtMost.all || !next) return
-    asked.add(next.id)
+    if (ids.size <= maxOpenLogins.all || !next) return
+    attempted.add(next.id)
     const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit of open terminal logins' }
     // It may be ending just now, by its answer or its time.
     await context.actors.send(next.id, event).catch(() => undefined)
@@ -45,9 +45,9 @@ async function evictSurplus(context: HttpContext, madeId: string): Promise<void>
 function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecord[] {
   const counts = new Map<string, number>()
   for (const { address } of open) {
-    counts.set(addressBlock(address), (counts.get(addressBlock(address)) ?? 0) + 1)
+    counts.set(networkOf(address), (counts.get(networkOf(address)) ?? 0) + 1)
   }
-  const countOf = ({ address }: TerminalLoginRecord) => counts.get(addressBlock(address))!
+  const countOf = ({ address }: TerminalLoginRecord) => counts.get(networkOf(address))!
   const evictable = open.filter(({ status }) => status !== 'approved')
   return evictable.sort((a, b) => countOf(b) - countOf(a) || (a.created_at < b.created_at ? -1 : 1))
 }

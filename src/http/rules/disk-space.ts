@@ -5,7 +5,7 @@ import type { HttpContext } from '../pipeline/context.ts'
 const mebibyte = 1024 * 1024
 
 /** Throws `insufficient_storage` where that much more would leave less than `--min-free-disk`. */
-export async function refuseFullDisk({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
+export async function assertDiskSpace({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
   const freeMb = Math.floor(((await observe.diskFreeBytes()) - sizeBytes) / mebibyte)
   if (freeMb >= config.minFreeDiskMb) return
   throw new Failure(

@@ -2,7 +2,7 @@
 import { type Html, html } from './html.ts'
 
 /** Turns the message of a failure, which is a clause, into a sentence. */
-export function sentence(text: string): string {
+export function toSentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?…]$/.test(start) ? start : `${start}.`
 }
@@ -18,19 +18,19 @@ const units = [
 ] as const
 
 /** `3 minutes ago`, `in 29 days`, `just now`; pointed at, the instant itself. */
-export function timeOf(timestamp: string): Html {
+export function relativeTime(timestamp: string): Html {
   const at = new Date(timestamp)
-  const words = distanceOf((at.getTime() - Date.now()) / 1000)
-  return html`<time datetime="${timestamp}" title="${dated.format(at)} UTC">${words}</time>`
+  const distance = formatDistance((at.getTime() - Date.now()) / 1000)
+  return html`<time datetime="${timestamp}" title="${dated.format(at)} UTC">${distance}</time>`
 }
 
-function distanceOf(seconds: number): string {
+function formatDistance(seconds: number): string {
   const unit = units.find(([, size]) => Math.abs(seconds) >= size)
   if (unit) return counted.format(Math.round(seconds / unit[1]), unit[0])
   return seconds < 0 ? 'just now' : 'in less than a minute'
 }
 
 /** `in 40 seconds`, `in 4 minutes`: never too early. */
-export function waitOf(seconds: number): string {
+export function relativeWait(seconds: number): string {
   return seconds < 60 ? counted.format(seconds, 'second') : counted.format(Math.ceil(seconds / 60), 'minute')
 }

@@ -7,11 +7,11 @@ import { awaitRecord } from '../records/awaited-record.ts'
 const waitMs = 5000
 
 /** Resolves when none of them is pending or running any more. */
-export async function awaitRunsGivenUp(storage: HttpStorage, serviceId: string): Promise<void> {
+export async function waitForRunsToEnd(storage: HttpStorage, serviceId: string): Promise<void> {
   const active = [...storage.actors.active('job-run', serviceId)]
-  await Promise.all(active.map(({ id }) => awaitRecord<'job-run'>(storage, id, waitMs, isOver)))
+  await Promise.all(active.map(({ id }) => awaitRecord<'job-run'>(storage, id, waitMs, isFinished)))
 }
 
-function isOver({ status }: JobRunRecord): boolean {
+function isFinished({ status }: JobRunRecord): boolean {
   return status !== 'pending' && status !== 'running'
 }
