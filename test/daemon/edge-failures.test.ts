@@ -116,7 +116,7 @@ test('a service with a disk says when it will be away and for how long it was', 
 
   assert.equal(two.status, 'live')
   assert.equal((await page(service)).body, 'two')
-  const said = (await logLines(api, two.id)).filter((line) => /away/.test(line))
+  const said = (await logLines(api, two.id)).filter((line) => /service is down|downtime/.test(line))
   assert.equal(said.length, 2)
   assert.match(said[0]!, /stops first: the service is down until this deploy is live/)
   assert.match(said[1]!, /downtime: \d+(\.\d)?s/)

@@ -104,7 +104,7 @@ for (const kind of ['host', 'container'] as const) {
       return edge.error !== null && edge
     })
 
-    assert.match(waiting.error, new RegExp(`port ${port} is taken`))
+    assert.match(waiting.error, new RegExp(`port ${port} is in use`))
     assert.equal((await other.api.call('GET', '/services')).status, 200)
     await new Promise((resolve) => taker.close(resolve))
     await until('it to serve', async () => {

@@ -103,7 +103,7 @@ test('a private image needs the credentials of its registry, which nobody ever s
 
   const { name, first } = await createService(`${host}/app:v1`)
   await logOfFailure(first)
-  assert.match(first.error, new RegExp(`wants credentials; berth registries add ${host} stores them`))
+  assert.match(first.error, new RegExp(`requires credentials; berth registries add ${host} stores them`))
 
   const wrong = { username: account.username, password: 'canary-wrong-pass' }
   assert.equal((await api.call('PUT', `/registries/${host}`, wrong)).status, 200)

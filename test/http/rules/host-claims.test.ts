@@ -50,7 +50,7 @@ test('a default host is no domain, not even its own service’s, and a domain no
   assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'shop.localhost' }), [
     409,
     'conflict',
-    'shop.localhost is the address that shop has anyway',
+    'shop.localhost is already the default address of shop',
     'omit it',
   ])
   const self = { name: 'me', custom_domains: ['me.localhost'] }
