@@ -1,4 +1,4 @@
-// Who effects act for: a schedule, or the server itself for a reason.
+// On whose behalf effects act: a schedule, or the server itself for a stated reason.
 import type { By } from '../../storage/actors/actors.ts'
 
 export const bySchedule: By = { kind: 'schedule', id: null, name: null }

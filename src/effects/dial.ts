@@ -1,5 +1,5 @@
-// Connects to an instance or a datastore at its address in the private network. Nothing else in the effects
-// does, so how they are reached is decided here.
+// Connects to an instance or a datastore at its address in the private network. All effects use
+// this function.
 import { connect, type Socket } from 'node:net'
 
 /** The socket emits `timeout` after this time without traffic, also while it connects. */

@@ -1,4 +1,4 @@
-// The effects of removing a service: its deploys end by their own charts, then what belongs to it goes.
+// The effects of removing a service: its deploys end by their own charts, then its other objects are removed.
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import type { Commit } from '../../storage/store/store.ts'
@@ -35,7 +35,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
       for (const { id } of active()) {
         await ports.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
       }
-      // These give themselves up as soon as their service is being deleted.
+      // These end by themselves once their service is being deleted.
       const others = () => companionKinds.flatMap((kind) => [...ports.storage.actors.active(kind, serviceId)])
       await untilCommitted(ports.storage.changes, serviceId, signal, () =>
         active().length + others().length === 0 ? true : null,

@@ -1,4 +1,4 @@
-// Trying whether something takes TCP connections.
+// Tries whether a TCP connection to an address succeeds.
 import { dial } from './dial.ts'
 
 interface Target {
@@ -14,7 +14,7 @@ export function tryConnection(
   signal: AbortSignal,
 ): Promise<Error | null> {
   return new Promise((resolve) => {
-    // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
+    // Passed to the socket, the signal would keep a listener of it even after the socket has ended.
     const socket = dial(address, port, timeoutMs)
     const settle = (answer: Error | null) => {
       signal.removeEventListener('abort', giveUp)

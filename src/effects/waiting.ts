@@ -1,4 +1,4 @@
-// Waiting for committed changes and for the Docker engine. Every wait ends with its signal.
+// Waits for committed changes and for the Docker engine. Every wait ends with its signal.
 import type { ChangeFeed } from '../../storage/store/changes.ts'
 import { sleep } from '../async/sleep.ts'
 import { waitFor } from '../async/wait-for.ts'
@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../errors.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import type { SharedPorts } from './ports.ts'
 
-/** Looks now and after each change of that service, until `look` has a result. */
+/** Calls `look` now and after each change of that service, until it has a result. */
 export function untilCommitted<T>(
   changes: ChangeFeed,
   serviceId: string,
@@ -20,7 +20,7 @@ export function untilCommitted<T>(
   return waitFor(subscribe, look, signal)
 }
 
-/** Waits until the engine answers. Logs that it waits when this takes more than a second. */
+/** Waits until the engine responds. Logs the wait if it takes more than a second. */
 export async function waitForEngine(
   ports: Pick<EnginePorts, 'engineReady'>,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// Dumping a datastore into a file, and proving the file by reading it back from the disk.
+// Dumps a datastore into a file, and verifies the file by reading it back from the disk.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
@@ -13,7 +13,7 @@ import { formats } from './format.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
 import { findToolError, runTool } from './tool.ts'
 
-/** One that restarts is waited for. */
+/** How long to wait for a datastore that is restarting. */
 const serveTimeoutMs = 120_000
 const pollIntervalMs = 500
 
@@ -83,7 +83,7 @@ export function checkBackup(ports: BackupPorts) {
   }
 }
 
-/** Reads all of it. Throws `backup_failed` with the reason why it is not whole. */
+/** Reads the whole file. Throws `backup_failed` with the reason if the backup is incomplete. */
 export async function verifyFile(
   ports: ToolPorts & TransferPorts,
   datastore: Datastore,

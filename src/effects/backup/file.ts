@@ -18,7 +18,7 @@ const draftOf = (path: string) => `${path}.part`
 export interface Draft {
   write(piece: Uint8Array): Promise<void>
   sizeBytes(): number
-  /** It is on the disk when this resolves. */
+  /** Resolves when the draft is on disk. */
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function createDraft(settings: BackupSettings, place: BackupFileRef
   }
 }
 
-/** The folder goes with its last backup, which may be just now. */
+/** Retries, because the folder is removed with its last backup, possibly at this moment. */
 async function openDraft(settings: BackupSettings, path: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     await makeFolder(settings, dirname(path))
@@ -66,7 +66,7 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
   }
 }
 
-/** What was written, or is kept already: a check that was cut short is done again. */
+/** The draft, or the verified file: a check that was interrupted is repeated. */
 export async function findFile(settings: BackupSettings, place: BackupFileRef): Promise<string> {
   const path = backupPath(settings.backupDir, place)
   for (const candidate of [draftOf(path), path]) {
@@ -75,7 +75,7 @@ export async function findFile(settings: BackupSettings, place: BackupFileRef): 
   throw new Failure('backup_failed', `${path} is gone`)
 }
 
-/** Gives what was checked its name; after a crash in between it has it already. */
+/** Renames the verified draft. After a crash in between, the file already has its final name. */
 export async function publishDraft(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
@@ -89,14 +89,14 @@ export async function publishDraft(settings: BackupSettings, place: BackupFileRe
   }
 }
 
-/** Removes what was half written and what was kept. The folder goes with the last one. */
+/** Removes the draft and the file, and the folder if it is then empty. */
 export async function removeFile(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   for (const name of [draftOf(path), path]) await rm(name, { force: true })
   await rmdir(dirname(path)).catch(() => undefined)
 }
 
-/** Counts the pieces of a file of that size. */
+/** Reports progress for a file of that size, chunk by chunk. */
 export function createProgressReporter({ progress }: TransferPorts, id: string, totalBytes: number) {
   let doneBytes = 0
   return (piece: Uint8Array) => {

@@ -1,11 +1,11 @@
-// How the data of the two kinds of datastores are written to a file, and how such a file is proven whole: by
-// the server's own programs, reading all of it.
+// How the data of both kinds of datastores are written to a file. The server's own programs verify the file
+// by reading all of it.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 
 export interface BackupFormat {
-  /** What its dump writes to its standard output. */
+  /** The command that writes the dump to standard output. */
   dump(credentials: Credentials): Command
   /** Reads the backup from standard input to the end; exit code 0 means that it is complete. */
   check: Command
@@ -19,7 +19,7 @@ const postgres: BackupFormat = {
   check: { argv: ['pg_restore', '-f', '/dev/null'] },
 }
 
-// Of a stream redis-cli would write the mark of its end too: it takes a file, which it ends properly.
+// redis-cli would append its end marker to a stream, so it writes to a file, which it ends properly.
 const redis: BackupFormat = {
   dump: ({ password }) => ({
     argv: ['sh', '-c', 'redis-cli -h 127.0.0.1 --rdb /tmp/dump.rdb >&2 && cat /tmp/dump.rdb'],

@@ -21,7 +21,7 @@ export interface BackupSettings extends ToolSettings, FreeDiskSettings {
   backupDir: string
 }
 
-/** What it takes to run a datastore's own programs. */
+/** What running a datastore's own programs needs. */
 export interface ToolPorts {
   tools: OneShotContainers
   settings: ToolSettings
@@ -29,7 +29,7 @@ export interface ToolPorts {
 
 export interface ToolSettings extends DatastoreImages, DefaultLimits {}
 
-/** Of backups and restores. */
+/** The progress of backups and restores. */
 export interface TransferPorts {
   progress: TransferProgress
 }

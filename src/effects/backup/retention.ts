@@ -16,14 +16,14 @@ export function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>) {
   }
 }
 
-/** Of a datastore, the newest first. */
+/** The backups of a datastore, newest first. */
 export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId: string): BackupRecord[] {
   const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
   const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record<'backup'>(id))
   return records.filter((record) => record !== null)
 }
 
-/** The good ones beyond `keep`, and what failed before the oldest that is kept. Newest first. */
+/** Successful scheduled backups beyond the newest `keep`, and failed ones older than those. Newest first. */
 function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
   const scheduled = backups.filter(({ trigger }) => trigger === 'schedule')
   const oldest = scheduled.filter(({ status }) => status === 'good')[keep - 1]

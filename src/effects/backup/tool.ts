@@ -7,14 +7,14 @@ import { imageOf } from '../datastore/image.ts'
 import type { ToolPorts } from './ports.ts'
 
 export interface ToolRun extends OneShotStreams {
-  /** The actor's it works for. */
+  /** The actor that runs the tool. */
   id: string
   command: Command
-  /** Whether it reaches the datastore, by 127.0.0.1. */
+  /** Whether the tool reaches the datastore at 127.0.0.1. */
   sharesNetwork: boolean
 }
 
-/** Memory as the datastore has it, and at least as much as any container by default. */
+/** The tool gets the memory limit of the datastore, and at least the default limit. */
 export function runTool(
   ports: ToolPorts,
   { record, name }: Pick<Datastore, 'record' | 'name'>,

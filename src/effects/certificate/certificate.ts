@@ -51,7 +51,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
 
     async keepWatch(input, signal) {
       const output = await keepWatch(ports, input, signal)
-      // The edge drops what has expired: without it, plain http serves on.
+      // The edge drops expired certificates. Without one, plain http is still served.
       if (output.news === 'expired') await notifyEdge(ports, signal)
       return output
     },

@@ -11,7 +11,10 @@ export interface CertificateClaims {
    * Resolves when every host that needs a certificate has its actor. Does nothing without an e-mail address.
    */
   ensure(): Promise<void>
-  /** Now, and after each change that matters, until the answer is called. Actors are restored before it. */
+  /**
+   * Runs now and after each relevant change, until the returned function is called. Actors are restored
+   * before the first run.
+   */
   start(): () => void
 }
 

@@ -1,5 +1,5 @@
-// Answers challenges by TXT records in the operator's zone. Each is in a file before it is published, until
-// it is removed: after a crash the sweep of the next start removes what was left.
+// Answers challenges by TXT records in the operator's zone. Each record is in a file from before its
+// publication until its removal, so the sweep at the next start removes what a crash left.
 import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { StoredTxtRecord } from '../../../storage/certificates.ts'
@@ -17,9 +17,9 @@ export interface DnsPorts {
 }
 
 export interface DnsChallenges {
-  /** For one order of the host, which may be a wildcard. */
+  /** The challenges of one order. The host may be a wildcard. */
   challengesOf(host: string, signal: AbortSignal): Challenges
-  /** Removes the records that no order needs any more, now and every ten minutes, until it is called. */
+  /** Removes the records that no order needs, now and every ten minutes. The returned function stops this. */
   startSweep(): () => void
 }
 
@@ -79,7 +79,10 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
   }
 }
 
-/** One change of the zone after the other: a removal must not overtake the same record's publication. */
+/**
+ * Changes to the zone run one after the other: a removal must not overtake the publication of the
+ * same record.
+ */
 function createZone(
   { storage, logger }: Parts,
   { provider }: DnsPorts,
@@ -97,7 +100,7 @@ function createZone(
     publish: (record: StoredTxtRecord, signal: AbortSignal) =>
       oneAtATime(() => provider.present(record, signal)),
 
-    /** One that fails is repeated by the sweep. */
+    /** The sweep repeats a failed removal. */
     remove: (record: StoredTxtRecord) =>
       oneAtATime(() => cleanUp(record)).catch((error: unknown) =>
         logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),

@@ -10,17 +10,17 @@ import { duration } from '../../quantities.ts'
 export type Echo = { kind: 'match' } | { kind: 'other'; status: number } | { kind: 'silent'; reason: string }
 
 export interface Internet {
-  /** A and AAAA; none for a name that does not exist. Throws when no name server answers. */
+  /** The A and AAAA records; empty if the name does not exist. Throws when no name server responds. */
   addressesOf(host: string): Promise<string[]>
   ownAddresses(): string[]
-  /** Asks the address for that path of the host, and follows no redirect. */
+  /** Requests that path of the host from the address. Follows no redirect. */
   echo(wanted: { address: string; host: string; path: string; answer: string }): Promise<Echo>
 }
 
 export interface InternetOptions {
-  /** `address:port`; those of the system by default. */
+  /** `address:port`; by default the name servers of the system. */
   nameServers?: string[]
-  /** Of HTTP. */
+  /** The HTTP port. */
   port?: number
 }
 

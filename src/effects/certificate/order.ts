@@ -14,7 +14,7 @@ type OrderPorts = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage'
 
 export interface OrderedHost {
   host: string
-  /** The authority that the former certificate came from; null without one. */
+  /** The CA that issued the former certificate; null without one. */
   formerDirectoryUrl: string | null
 }
 
@@ -67,7 +67,7 @@ export function createOrders(ports: OrderPorts) {
   }
 }
 
-/** Authorities take an order of a host that they have a certificate of for a renewal. */
+/** CAs treat an order for a host that they have certified before as a renewal. */
 function countsAsNew(
   { settings, weeklyLimit }: OrderPorts,
   { host, formerDirectoryUrl }: OrderedHost,

@@ -1,5 +1,5 @@
-// What certificates need of the daemon: the edge that answers for them, the CA's address, a way to look at
-// the internet.
+// What certificates need of the daemon: the edge that answers challenges, the CA's address, and DNS and
+// HTTP queries.
 import type { CertificateInput } from '../../../machines/certificate/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Logger } from '../../logger.ts'
@@ -7,19 +7,19 @@ import type { DnsChallenges } from './dns-challenge.ts'
 import type { Internet } from './internet.ts'
 import type { WeeklyLimit } from './weekly-limit.ts'
 
-/** Fits the daemon's own `Edge`. */
+/** A part of the daemon's `Edge`. */
 export interface CertificateEdge {
-  /** Resolves when every host answers `/.well-known/acme-challenge/<token>` with it. */
+  /** Resolves when every host answers `/.well-known/acme-challenge/<token>` with the given text. */
   putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
   dropChallenge(token: string): void
-  /** Resolves when the edge serves what `storage.certificates` has. */
+  /** Resolves when the edge serves the certificates in `storage.certificates`. */
   changeCertificates(signal: AbortSignal): Promise<void>
 }
 
 export interface CertificateSettings {
-  /** Null: no CA is used. */
+  /** null: no CA is used. */
   acmeEmail: string | null
-  /** Of the CA. */
+  /** The directory URL of the CA. */
   acmeDirectory: string
   /** New certificates a week per registered domain; null without a limit. */
   newPerWeek: number | null
@@ -34,7 +34,10 @@ export interface CertificatePorts {
   weeklyLimit: WeeklyLimit
   /** null without a zone that this server may change. */
   dns: DnsChallenges | null
-  /** Of a service, or with null of the server itself; none when it is gone or private. */
+  /**
+   * The hosts of a service, or with null those of the server itself. Empty if the service is removed
+   * or private.
+   */
   routedHosts(serviceId: string | null): string[]
 }
 

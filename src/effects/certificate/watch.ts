@@ -9,7 +9,7 @@ import type { CertificatePorts } from './ports.ts'
 type Watcher = Pick<CertificatePorts, 'logger' | 'routedHosts' | 'settings' | 'storage'>
 
 const dayMs = 24 * 60 * 60_000
-/** Days before the end at which a renewal that fails becomes a warning of the log. */
+/** Days before expiry at which a failing renewal is logged as a warning. */
 const warningDays = [21, 7, 1]
 const maxSleepMs = 60 * 60_000
 

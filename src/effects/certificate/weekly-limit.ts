@@ -1,5 +1,5 @@
-// The authority's limit of new certificates per registered domain and week: counted here, so that an order
-// over the limit waits with a time instead of being refused. Renewals do not count.
+// The CA's limit of new certificates per registered domain and week. It is counted here, so an order over the
+// limit waits until a known time instead of being refused. Renewals do not count.
 import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
@@ -17,14 +17,14 @@ export interface DomainUsage {
   issued: number
   /** How many may be ordered now; null without a limit. */
   remaining: number | null
-  /** When the next new host may be ordered; null when it may be now. */
+  /** When the next new host may be ordered; null if it may be ordered now. */
   nextOrderAt: string | null
-  /** Why it may not be now. */
+  /** Why no new host may be ordered now. */
   reason: string | null
 }
 
 export interface Turn {
-  /** Why there is no turn now; null when there is. */
+  /** Why the order must wait; null if it may proceed. */
   trouble: CertificateTrouble | null
   giveBack(): void
 }
@@ -33,7 +33,7 @@ const wildcardHint = 'one wildcard (--acme-dns) serves all names below the base 
 const weekMs = 7 * 24 * 60 * 60_000
 /** The pause after a refusal without `Retry-After`. */
 const pauseMs = 60 * 60_000
-/** Certificates are valid from one hour before they are issued, with the best known authority. */
+/** The best-known CA dates certificates one hour back. */
 const backdatedMs = 60 * 60_000
 
 export type WeeklyLimit = ReturnType<typeof openWeeklyLimit>
@@ -41,7 +41,7 @@ export type WeeklyLimit = ReturnType<typeof openWeeklyLimit>
 export function openWeeklyLimit({ settings, storage }: Counted) {
   const { acmeDirectory: directoryUrl, newPerWeek } = settings
   const ledger = storage.issuedCertificates
-  /** Domains of orders that are under way. */
+  /** Domains of unfinished orders. */
   const open = new Map<object, string>()
   seed(ledger, storage, directoryUrl)
 
@@ -60,14 +60,17 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
       return { trouble: null, giveBack: () => void open.delete(turn) }
     },
 
-    /** Whether the authority would take an order of it for a renewal. */
+    /** Whether the CA would treat an order for the host as a renewal. */
     hasIssued: (host: string) => ledger.issued(directoryUrl).some((one) => one.host === host),
 
     issued(host: string, order: string): void {
       ledger.record([{ directoryUrl, order, host, domain: registeredDomainOf(host), at: isoNow() }])
     },
 
-    /** The authority refused a new host. For a limit of the domain, its other new hosts wait as well. */
+    /**
+     * Records that the CA refused a new host. If the limit of the domain is reached, its other new hosts wait
+     * as well.
+     */
     refused(host: string, { message, retryAt }: Pick<CertificateTrouble, 'message' | 'retryAt'>): void {
       if (!concernsDomain(message, host)) return
       const until = retryAt ?? new Date(Date.now() + pauseMs).toISOString()
@@ -75,7 +78,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
       ledger.pause(pause)
     },
 
-    /** Of every domain with a certificate in the last seven days, or a pause. */
+    /** The usage of every domain that has a certificate of the last seven days, or is paused. */
     list(): DomainUsage[] {
       const known = [...ledger.issued(directoryUrl), ...ledger.pauses(directoryUrl)]
       const domains = [...new Set(known.map(({ domain }) => domain))].sort()
@@ -138,7 +141,7 @@ export function allowance(issuedMs: number[], limit: number | null, nowMs: numbe
   return { remaining, nextMs: remaining > 0 ? nowMs : Math.ceil(fullAgainMs - weekMs + stepMs) }
 }
 
-/** An older version did not count: the certificates that it obtained this week are counted as new. */
+/** An older version did not count, so the certificates that it obtained this week count as new. */
 function seed(ledger: IssuedCertificates, { certificates }: Counted['storage'], directoryUrl: string): void {
   if (ledger.hasRecords()) return
   const issuedMs = (notBefore: string) => Date.parse(notBefore) + backdatedMs

@@ -63,7 +63,7 @@ async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
   }
 }
 
-/** Whether the server went away between the scheduled time and the start of its run. */
+/** Whether the next scheduled time has passed already, because the server was down. */
 function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Date): boolean {
   const latest = schedule && latestTime(schedule, now, timezone ?? 'UTC')
   return latest ? latest.getTime() > Date.parse(instant) : false

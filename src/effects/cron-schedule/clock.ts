@@ -1,4 +1,4 @@
-// The clock that schedules go by, so that two years can pass in a second.
+// The clock of schedules. Tests replace it, so that two years pass in a second.
 import { waitForWake } from '../../async/wait-for-wake.ts'
 
 export interface Clock {

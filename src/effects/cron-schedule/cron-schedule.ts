@@ -1,4 +1,4 @@
-// The effects of a schedule: waiting for its next instant, and beginning the run of it.
+// The effects of a schedule: waiting for its next instant, and starting the run.
 import type { machine } from '../../../machines/cron-schedule.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { beginRun } from './begin.ts'

@@ -45,7 +45,10 @@ export function awaitResume(ports: Parts, clock: Clock) {
     pollUntil<PlanChange>(ports, clock, input, signal, () => ({ waitMs: pollIntervalMs }))
 }
 
-/** Until there is a step, or the service has another plan. Looks at once when its service changes. */
+/**
+ * Polls until there is a step or the plan of the service has changed. A change of the service triggers a
+ * check at once.
+ */
 async function pollUntil<Step>(
   { storage }: Parts,
   clock: Clock,
@@ -72,7 +75,7 @@ async function pollUntil<Step>(
   }
 }
 
-/** The latest instant that has come gets a run; for those before it, a whole period late, it is too late. */
+/** Only the latest instant that has passed gets a run. Earlier ones are at least one period late. */
 function dueRun({ storage }: Parts, plan: SchedulePlan, first: number, latest: number): DueRun {
   const missed =
     latest > first ? { first: isoOf(first), last: isoOf(latestUpTo(plan, latest - 1) ?? first) } : null

@@ -2,7 +2,7 @@
 import type { SchedulePlan } from '../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 
-/** Null for a service that is gone or about to be, or that has no schedule. */
+/** null if the service is deleted or being deleted, or has no schedule. */
 export function planOf(service: ServiceRow | null): SchedulePlan | null {
   if (!service || service.deleting || service.schedule === null) return null
   const { schedule, timezone, suspended } = service

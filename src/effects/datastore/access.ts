@@ -1,4 +1,4 @@
-// What effects need of a datastore, read each time: its record, its password, its container.
+// A datastore as effects use it, read again for each effect: its record, its password and its container.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
@@ -12,7 +12,7 @@ export interface Datastore {
   record: DatastoreRecord
   credentials: Credentials
   kind: DatastoreEngine
-  /** Of its container. */
+  /** The name of its container. */
   name: string
 }
 
@@ -29,7 +29,7 @@ export function findDatastore(ports: Pick<DatastorePorts, 'owner' | 'storage'>, 
   }
 }
 
-/** What its container may use: what was set, or what the server sets for all. */
+/** The limits of its container: those that were set, or else the server's defaults. */
 export function limitsOf(
   { settings }: { settings: DefaultLimits },
   { memoryMb, cpus }: { memoryMb: number | null; cpus: number | null },
@@ -41,16 +41,16 @@ export function limitsOf(
   }
 }
 
-/** What of the limits the host cannot give; null when it gives all. */
+/** The limit that the host cannot grant in full; null if it can. */
 export function findCappedLimit({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
   if (cpuLimit <= cpus) return null
   return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is capped at ${cpus}`
 }
 
-/** What `timeout` ends with in coreutils and in busybox. */
+/** The exit codes of `timeout` in coreutils and in busybox. */
 const timeoutExitCodes = [124, 143]
 
-/** Whether it answers; else why not, without the password. */
+/** Null if the datastore is healthy; otherwise the reason, without the password. */
 export async function checkDatastore(
   ports: Pick<DatastorePorts, 'datastores'>,
   { name, kind, credentials }: Datastore,

@@ -6,7 +6,7 @@ import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 
 export interface Clients {
-  /** Counts at once; `start` runs it. Throws `unavailable` at the limit. */
+  /** Reserves a client at once; `start` runs it. Throws `unavailable` at the limit. */
   open(datastoreId: string): Client
 }
 
@@ -21,7 +21,7 @@ export type ClientEvents = Pick<InteractiveOptions, 'wrote' | 'ended' | 'failed'
 export interface Client {
   /** Call once. Resolves when the client runs, or after `events.failed`. */
   start(start: ClientStart, events: ClientEvents): Promise<void>
-  /** Input before the client runs is kept for it. */
+  /** Input that arrives before the client runs is queued. */
   write(bytes: Buffer, taken: () => void): void
   end(): void
   resize(size: TerminalSize): void

@@ -28,7 +28,7 @@ export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostP
   return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
 }
 
-/** Up to `count` ports of the range that are free now, from a place of chance on. */
+/** Up to `count` ports of the range that are free now, from a random position on. */
 export async function freePorts(
   bind: string,
   { first, last }: PortRange,

@@ -41,7 +41,7 @@ export function imageOf(
   return template.replaceAll('{version}', version)
 }
 
-/** The network, when the engine answers soon. Throws `docker_unavailable`. */
+/** Returns the network if the engine responds soon. Throws `docker_unavailable`. */
 export async function waitForEngineBriefly(ports: DatastorePorts, signal: AbortSignal) {
   try {
     return await withTimeout(engineTimeoutMs, signal, ports.engineReady)

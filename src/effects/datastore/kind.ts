@@ -5,15 +5,15 @@ import type { Command, Outcome } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 
 export interface DatastoreEngine {
-  /** Where the volume belongs, by the server's version. */
+  /** The mount path of the volume, which depends on the server's version. */
   mountPath(version: string): string
   env(credentials: Credentials): Record<string, string>
-  /** What `sh -c` runs in place of the image's own command; null for that. */
+  /** The script for `sh -c` that replaces the image's own command; null to use the image's command. */
   script: string | null
-  /** Asks it something that only a server that is ready for its clients can answer. */
+  /** A command that succeeds only if the server is ready for clients. */
   healthCommand(credentials: Credentials): Command
   isHealthy(outcome: Outcome): boolean
-  /** Whether a server refuses only because it is still loading its data. */
+  /** Whether the server refuses only because it is still loading its data. */
   isLoading(refusal: string): boolean
   /** The command that gives a running server its new memory limit; null if the server does not need it. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
@@ -22,8 +22,8 @@ export interface DatastoreEngine {
 }
 
 /**
- * A hanging server still accepts connections, and its client would wait without end. Nothing outside of the
- * container could stop it.
+ * A hanging server still accepts connections, and its client would wait without limit. Nothing outside of the
+ * container could stop that client.
  */
 const probeTimeout = ['timeout', '8']
 

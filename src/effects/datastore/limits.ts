@@ -45,7 +45,7 @@ async function updateContainer(
   if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
   const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal })
   const output = maskPassword(`${stdout}${stderr}`.trim(), credentials)
-  // A server that is still starting reads its limit then, or gets it afterwards.
+  // A server that is still starting either reads the new limit or gets it afterwards.
   const hasStarted = !/LOADING|Connection refused/i.test(output)
   if (!hasStarted || (exitCode === 0 && output === 'OK')) return
   throw new Failure('docker_error', output || 'it does not respond')

@@ -1,11 +1,11 @@
-// The value of `${{datastore.NAME.PROP}}` in the env of a service. It may be a secret: it goes into the
-// sealed env of a release and nowhere else.
+// The value of `${{datastore.NAME.PROP}}` in the env of a service. It may be a secret, so it is stored only
+// in the sealed env of a release.
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import type { DatastoreProperty } from '../../domain/env-references.ts'
 import { findDatastore } from './access.ts'
 import type { DatastoreBind, DatastorePorts } from './ports.ts'
 
-/** null when there is no such datastore, or it has no such property. */
+/** null if the datastore or the property does not exist. */
 export function lookUpDatastore(
   ports: Pick<DatastorePorts, 'owner' | 'storage'> & { settings: DatastoreBind },
   name: string,

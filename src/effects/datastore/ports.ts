@@ -30,7 +30,7 @@ export interface DatastoreImages {
 }
 
 export interface DatastoreBind {
-  /** The address of the host that datastores are reached by. */
+  /** The host address at which datastores are published. */
   datastoreBind: string
 }
 

@@ -1,4 +1,4 @@
-// Waiting until a datastore answers, and saying why it does not.
+// Waits until a datastore responds, and explains why it does not.
 import { sleep } from '../../async/sleep.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit } from '../../docker/containers/exit-explanation.ts'
@@ -15,7 +15,7 @@ const firstPauseMs = 100
 const maxPauseMs = 1000
 const tailLines = 20
 
-/** From now on Docker itself starts it again, also after a reboot and without us. */
+/** Afterwards Docker itself restarts the datastore, also after a reboot and without the daemon. */
 export function awaitAnswer(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
     const datastore = findDatastore(ports, id)
@@ -86,7 +86,7 @@ async function requireRunning(
   throw new Failure('datastore_failed', await explainLoss(ports, datastore, signal))
 }
 
-/** A message: the container is gone, or how it ended and the last line of its output. */
+/** A message: the container no longer exists, or how it ended, with the last line of its output. */
 export async function explainLoss(
   ports: DatastorePorts,
   datastore: Datastore,

@@ -9,8 +9,8 @@ export function removeDatastore(ports: DatastorePorts) {
   return async ({ id, backupId }: { id: string; backupId: string | null }, signal: AbortSignal) => {
     const { actors, addresses, datastores } = ports.storage
     const volume = datastores.volume(id)
-    // Removed already or in the trash, where an effect that ends late can put it at any time: it has no
-    // container, and another datastore may have its name.
+    // Already removed, or in the trash, where a late effect can put it at any time: it has no container, and
+    // its name may belong to another datastore.
     const hasContainer = () => volume !== null && datastores.has(id) && !datastores.isTrashed(id)
     const nameOf = (text: string) => datastoreName(ports.owner, text)
     await retryUntilCleanedUp(ports, id, signal, async () => {

@@ -18,7 +18,7 @@ export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
     for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
       await sleep(Math.min(left, pollIntervalMs), signal)
     }
-    // The next time is computed from now, and never from before the one that is due.
+    // The next time is computed from now, but never from before the backup that is due.
     const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
     return { at, backupId: ports.storage.ids.newId('bak') }
   }

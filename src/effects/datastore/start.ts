@@ -19,7 +19,7 @@ interface StartInput {
   id: string
   kind: DatastoreKind
   version: string
-  /** It never served. */
+  /** The datastore has never served. */
   isNew: boolean
   /** The datastore never served, and an earlier attempt failed and left incomplete data. */
   isAfresh: boolean
@@ -34,7 +34,7 @@ export function startDatastore(ports: DatastorePorts) {
   return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
     const network = await waitForEngineBriefly(ports, signal)
     const datastore = findDatastore(ports, id)
-    // What is on the disk already is started, however full that is.
+    // A datastore with existing data is started even if the disk is full.
     if (isNew) await checkFreeDisk(ports.settings, 'a datastore')
     if (isAfresh) await removeIncomplete(ports, datastore)
     const volume = volumeOf(ports, datastore)
@@ -59,13 +59,13 @@ export function startDatastore(ports: DatastorePorts) {
       restart: 'no',
     })
     const hostPort = await startOnFreePort(ports, datastore, specOf, signal)
-    // One that was there already has the limits of then.
+    // An existing container still has its former limits.
     await ports.datastores.limit(datastore.name, limits)
     return { at: isoNow(), hostPort, notice: findCappedLimit(limits, await ports.engine.info()) }
   }
 }
 
-/** Uses the same port as before; another one only if that port stays in use. */
+/** Uses the same port as before, or another one if that port stays in use. */
 async function startOnFreePort(
   ports: DatastorePorts,
   { record: { id, name }, name: container }: Datastore,
@@ -115,7 +115,7 @@ function volumeLabels({ record: { id, name } }: Datastore): Record<string, strin
   return { [labels.kind]: datastoreKind, [labels.id]: id, [labels.service]: name }
 }
 
-/** Ends it in order, so that it need not recover. Not there, or stopped already, is fine. */
+/** Stops the server cleanly, so that it needs no recovery. A missing or stopped container is fine. */
 export function stopDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
     await waitForEngineBriefly(ports, signal)

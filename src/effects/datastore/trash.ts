@@ -1,4 +1,4 @@
-// A datastore on its way into the trash and out of it: its final backup, its name, its volume.
+// The effects of a datastore's trash: its final backup, its name and its volume.
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import { byServer } from '../by.ts'
@@ -42,7 +42,7 @@ export function trashDatastore(ports: DatastorePorts) {
     const name = String(ports.storage.actors.record(id)!.name)
     const container = datastoreName(ports.owner, name)
     await retryUntilCleanedUp(ports, id, signal, async () => {
-      // When this runs again after a late end, another datastore may have that name.
+      // If this effect ends late and runs again, another datastore may have the name.
       if (isRestored(ports, id) || ![id, null].includes(datastores.idOf(name))) return
       if ((await ports.instances.inspect(container))?.state === 'running') {
         await ports.instances.stop(container, stopSeconds)

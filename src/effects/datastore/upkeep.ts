@@ -15,7 +15,7 @@ import { explainLoss } from './probe.ts'
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 3000
 const connectTimeoutMs = 2000
-/** Rounds between two questions: each starts a process in the container. */
+/** Rounds between two health checks, each of which starts a process in the container. */
 const roundsPerHealthCheck = 10
 /** Failed probes in a row. */
 const maxMisses = 3
@@ -92,7 +92,7 @@ async function reconcileLimits(
   const { revision, settled, trouble } = record.limits
   const wasUnavailable = trouble?.code === 'docker_unavailable'
   if (settled < revision || (trouble !== null && !wasUnavailable)) return
-  // Of Redis, the container's limits are only half of it.
+  // For Redis the container's limits are only half of the setting: the server has its own memory limit.
   const isMissed = wasUnavailable && caughtUp.revision !== revision
   if (!isMissed && !(await differs(ports, record, state))) return
   await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
@@ -112,7 +112,7 @@ async function differs(
   const wanted = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
   if (state.cpuLimit === wanted.cpuLimit) return false
-  // More CPUs than the host has are as many as it has.
+  // A limit above the host's CPUs is capped at their number.
   return state.cpuLimit !== Math.min(wanted.cpuLimit, (await ports.engine.info()).cpus)
 }
 

@@ -21,7 +21,7 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   instanceEvents: InstanceEvents
   logCollector: Pick<LogCollector, 'drained'>
   edge: Edge
-  /** How the hosts of services are opened. */
+  /** How the hosts of services are published. */
   publication: Publication
   builder: Builder
   builderWatch: BuilderWatch

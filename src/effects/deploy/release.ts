@@ -1,4 +1,4 @@
-// What a deploy runs with, frozen when it got its turn.
+// The settings and env of a deploy, frozen when it got its turn.
 import type { Release } from '../../../storage/releases.ts'
 import type { DeployPorts } from './ports.ts'
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../logger.ts'
 export interface DiskUsage {
   at: string
   data: DataUsage
-  /** Of the whole engine; null while it does not respond. */
+  /** Usage of the whole engine; null while it does not respond. */
   docker: DockerUsage | null
 }
 
@@ -35,7 +35,7 @@ interface DataSettings {
 
 const freshMs = 5 * 60_000
 
-/** Returns the last figures at once; null until there are some. */
+/** Returns the last figures at once; null before the first count. */
 export function createDiskUsage(ports: Parts): () => DiskUsage | null {
   let known: DiskUsage | null = null
   let isCounting = false

@@ -18,20 +18,20 @@ interface Operation extends WriteOperation {
 }
 
 interface Space {
-  /** The file system. */
+  /** The id of the file system. */
   id: string
   directory: string
   freeMb: number
 }
 
 const checkIntervalMs = 1000
-/** What a canceled operation leaves is removed by its actor, a moment after it ended. */
+/** The actor of a canceled operation removes its files shortly after it ended. */
 const recoveryMs = 5000
 const mebibyte = 1024 * 1024
 
 export class DiskWatch {
   readonly #minFreeMb: number
-  /** In the order of their beginning. */
+  /** In order of their start. */
   readonly #operations = new Set<Operation>()
   /** By file system: the earliest time to cancel another operation. */
   readonly #nextCancelAt = new Map<string, number>()
@@ -42,8 +42,8 @@ export class DiskWatch {
   }
 
   /**
-   * The work gets a signal that ends with the outer one, or with `insufficient_storage` when there is too
-   * little space left in one of the directories. One that does not exist here is not watched.
+   * The work's signal is aborted with the outer one, or with `insufficient_storage` when one of the
+   * directories has too little space left. A directory that does not exist on this host is not watched.
    */
   async guard<T>(
     { what, directories }: WriteOperation,

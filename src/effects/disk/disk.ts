@@ -1,4 +1,4 @@
-// The check of the free disk before anything big is fetched or built, and while it is.
+// Checks the free disk before and during large fetches and builds.
 import { statfs } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
 import type { EnginePorts } from '../engine/ports.ts'
@@ -25,7 +25,7 @@ export async function checkFreeDisk(
   )
 }
 
-/** What may still be written to the data directory before the threshold; less than 0 when it is passed. */
+/** Bytes that may still be written to the data directory before the threshold; negative below it. */
 export async function availableBytes({ dataDir, minFreeDiskMb }: FreeDiskSettings): Promise<number> {
   return (await freeBytes(dataDir)) - minFreeDiskMb * mebibyte
 }
@@ -45,7 +45,7 @@ export function guardDirectory<T>(
   return ports.diskWatch.guard({ what, directories: [directory] }, signal, work)
 }
 
-/** The same for what the engine writes. Throws `docker_unavailable`. */
+/** Like `guardDirectory`, for data that the engine writes. Throws `docker_unavailable`. */
 export async function guardDockerDisk<T>(
   ports: Pick<EnginePorts, 'engine'> & { diskWatch: DiskWatch },
   what: string,

@@ -1,4 +1,4 @@
-// Entries of the trash: their size, and when their time is over.
+// Entries of the trash: their size, and their expiry.
 import { sleep } from '../../async/sleep.ts'
 import { volumeBytes } from '../../docker/containers/volume-size.ts'
 import { findVolume } from '../../docker/containers/volumes.ts'
@@ -9,7 +9,7 @@ import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** The clock may be changed during the wait. */
 const pollIntervalMs = 30_000
-/** A deletion waits no longer than this for the size. */
+/** The longest time that a deletion waits for the size. */
 const measureMs = 10_000
 
 export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortSignal) {

@@ -1,4 +1,4 @@
-// Converts an access event of HAProxy to an access line: its slots are instances of deploys.
+// Converts an access event of HAProxy to an access line: HAProxy's slots become instances of deploys.
 import type { AccessEvent } from '../../edge/access-events.ts'
 import type { AccessLine } from '../../edge/access-line.ts'
 import { numberIn } from '../../edge/routes.ts'
@@ -20,7 +20,7 @@ export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: S
     path: event.path,
     protocol: event.protocol,
     tls: event.tls,
-    // HAProxy's -1: the client left before there was an answer.
+    // HAProxy's -1: the client disconnected before there was a response.
     status: Math.max(0, event.status),
     bytesIn: event.in,
     bytesOut: event.out,

@@ -10,7 +10,7 @@ import type { EdgeRounds } from './haproxy-edge.ts'
 export interface AccessReader {
   /** Sets the process that serves now. The one before it and the retired ones are read until they end. */
   follow(process: string, files: EdgeFiles, retired: readonly EdgeFiles[]): void
-  /** Resolves when nothing is read any more. */
+  /** Resolves when all readers have ended. */
   close(): Promise<void>
 }
 

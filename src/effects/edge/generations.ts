@@ -25,7 +25,7 @@ export interface GenerationParts {
   logger: Logger
 }
 
-/** As long as HAProxy lets connections live after a reload (`hard-stop-after`). */
+/** How long HAProxy keeps connections open after a reload (`hard-stop-after`). */
 const hardStopMs = 60 * 60 * 1000
 /** How long to wait for a generation that was starting when the daemon ended. */
 const startTimeoutMs = 10_000
@@ -46,7 +46,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
   const accepting = await findAccepting(files)
   const newest = listGenerations(files).at(-1)!
   if (accepting === null) {
-    // A retired one never accepts connections again, but holds the listening sockets until it ends.
+    // A retired generation never accepts connections again, but holds the listening sockets until it ends.
     const former = await findRunning(files)
     const isRetired = former?.generation === newest.generation
     const next = isRetired ? generationOf(files, newest.generation + 1) : newest
@@ -63,8 +63,8 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
 }
 
 /**
- * Starts the next generation, which takes the listening sockets, and retires the one before. When anything
- * fails the previous one continues to serve. Throws `upgrade_failed` with the reason.
+ * Starts the next generation, which inherits the listening sockets, and retires the previous one. If a step
+ * fails, the previous one continues to serve. Throws `upgrade_failed` with the reason.
  */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
   const { files, launcher, rounds } = parts
@@ -90,8 +90,8 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
 }
 
 /**
- * Retires what should not accept connections any more, and removes what has none. Returns false when another
- * generation than `current` has become the newest that accepts connections.
+ * Retires generations that should no longer accept connections, and removes those without any. Returns false
+ * when another generation than `current` has become the newest that accepts connections.
  */
 export async function retireOldGenerations(
   parts: GenerationParts,
@@ -122,7 +122,7 @@ async function hasEnded(parts: GenerationParts, files: EdgeFiles, idle: IdleSinc
   if (since !== null && Date.now() - since > hardStopMs) return true
   if (await hasConnections(files)) idle.delete(generation)
   else if (!idle.has(generation)) idle.set(generation, Date.now())
-  // Its last access lines are still to be read.
+  // Its last access lines must still be read.
   return Date.now() - (idle.get(generation) ?? Date.now()) > minIdleMs
 }
 

@@ -1,5 +1,5 @@
-// The edge as other effects use it: they commit what should be, and wait until it is so.
-// The edge may be unavailable. Each caller that waits sets its own limit.
+// The edge as other effects use it: they commit the wanted state, and wait until it is applied. The edge may
+// be unavailable. Each caller that waits sets its own limit.
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { type AccessMark, readAccess } from '../../edge/access-events.ts'
 import type { Driver } from '../../edge/driver.ts'
@@ -36,7 +36,7 @@ export interface Edge {
 }
 
 export interface RoundOutcome {
-  /** How much it serves. */
+  /** How many services, hosts and ready instances it serves. */
   routes: { services: number; hosts: number; ready: number }
   /** Why HAProxy refused certificates. */
   refusals: string[]
@@ -47,7 +47,7 @@ export interface RoundOutcome {
   retired: readonly EdgeFiles[]
 }
 
-/** What the effects of the edge's own actor do with it. */
+/** The interface of the edge for its own actor. */
 export interface EdgeRounds {
   /** Writes all files that HAProxy reads at its start. */
   render(): Promise<void>
@@ -57,9 +57,9 @@ export interface EdgeRounds {
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** Records each request after that one, until the process or the signal ends; yields the position. */
+  /** Records each request after the given one, until the process or the signal ends; yields the position. */
   readAccess(files: EdgeFiles, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
-  /** The request that an earlier life of the daemon recorded last. */
+  /** The last request that the daemon recorded before its restart. */
   newestRequest(): Promise<AccessMark | null>
 }
 
@@ -77,7 +77,7 @@ interface Parts extends RouteParts {
 /** How long a cleanup waits for an unavailable edge. */
 const bestEffortMs = 3_000
 const maxWaitMs = 60_000
-/** Something else may send commands to HAProxy too: its state is read this often. */
+/** Another program may send commands to HAProxy too, so its whole state is read this often. */
 const compareIntervalMs = 60_000
 
 type LastRound =
@@ -98,7 +98,10 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   readonly #challenges = new Map<string, string>()
   readonly #waiting = new Set<() => void>()
   #wake: () => void = () => undefined
-  /** Each request for a change has a number; what a round began with is applied by its end. */
+  /**
+   * The number of the latest requested change. At its end, a round has applied all changes requested
+   * before it.
+   */
   #requested = 0
   #applied = 0
   #last: LastRound = { mode: 'unknown' }

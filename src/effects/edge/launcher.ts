@@ -17,15 +17,15 @@ import type { EdgePorts } from './ports.ts'
 
 export interface Launcher {
   /**
-   * Resolves when it serves. It takes the listening sockets of `former`. One that failed is removed again.
-   * Throws `edge_unavailable` with the reason.
+   * Resolves when the generation serves. It inherits the listening sockets of `former`. If it fails, it is
+   * removed. Throws `edge_unavailable` with the reason.
    */
   start(files: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
-  /** Keeps a boot from starting it. */
+  /** Prevents a start at boot. */
   disableRestart(files: EdgeFiles): Promise<void>
-  /** Ends it and removes its files. A missing one is fine. */
+  /** Stops the generation and removes its files. A missing one is fine. */
   remove(files: EdgeFiles): Promise<void>
-  /** The image that it runs from; null for a process of the host. */
+  /** The image that the generation runs; null for a host process. */
   imageOf(files: EdgeFiles): Promise<{ name: string; id: string } | null>
 }
 
@@ -110,7 +110,7 @@ async function waitUntilServing(ports: EdgePorts, files: EdgeFiles, signal: Abor
   throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'no reason given'}`)
 }
 
-/** All containers of the edge, of whichever generation. */
+/** Removes the edge containers of all generations. */
 export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
   const { engine, owner } = ports
   for (const generation of await listEdgeContainers(engine, owner)) {
@@ -123,7 +123,7 @@ export async function stopHostProcesses(files: EdgeFiles): Promise<void> {
   for (const one of listGenerations(files)) await openHostProcess(one).stop()
 }
 
-/** Sockets that root created in the container are given to the user of the daemon. */
+/** The owner of sockets that root creates in the container: the user of the daemon. */
 export function socketOwner(): { uid: number; gid: number } | null {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   return uid === 0 ? null : { uid, gid }

@@ -1,8 +1,8 @@
-// What effects use where there is no edge (`--edge off`).
+// The edge of a server that runs none (`--edge off`).
 import { Failure } from '../../errors.ts'
 import type { Edge } from './haproxy-edge.ts'
 
-/** With a reverse proxy of the operator there is nothing to serve and nothing to wait for. */
+/** The operator's own reverse proxy serves all requests, so there is nothing to apply or to wait for. */
 export function noEdge(): Edge {
   const nothing = async () => undefined
   const refused = async () => {

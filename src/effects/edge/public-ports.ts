@@ -12,7 +12,7 @@ export interface PortProblem {
 }
 
 export interface PublicPorts {
-  /** Asks all ports; null when this edge alone answers. A recent result without a problem is used again. */
+  /** Checks all ports; null if only this edge answers. A recent result without a problem is reused. */
   check(signal: AbortSignal): Promise<PortProblem | null>
 }
 
@@ -28,13 +28,16 @@ interface PortAnswer {
   answers: PortOwner[]
 }
 
-/** Two programs that share a port evenly: all go to one of them once in 128 looks. */
+/**
+ * Connections per port. If two programs share a port evenly, all connections reach one of them once in
+ * 128 checks.
+ */
 const connectionsPerPort = { loopback: 8, others: 2 }
 const maxInterfaces = 8
 const confirmAfterMs = 1_000
 const recentMs = 10_000
 const intervalMs = 60_000
-/** A problem that is over must not be shown for another minute. */
+/** Shorter while there is a problem, so that a solved one is not shown for another minute. */
 const problemIntervalMs = 5_000
 /** Interfaces of containers. Their addresses lead to the same listeners. */
 const bridge = /^(docker|br-|veth|virbr|cni|flannel|cali|lxc)/
@@ -61,7 +64,7 @@ export async function watchPorts(
   while (!signal.aborted) {
     try {
       const problem = await ports.check(signal)
-      // The message counts connections, and differs each time.
+      // Compared by code, because the message contains counts that vary.
       if (reported === undefined || problem?.code !== reported?.code) {
         await actors.send(id, { type: 'ports.checked', at: isoNow(), problem })
         if (problem) logger.error(problem, 'requests to the public ports may not reach this edge')
@@ -98,7 +101,7 @@ function findAnswers(targets: PortTarget[], proof: Proof, signal: AbortSignal): 
   )
 }
 
-/** Pure. Silence at an address that is not loopback may be a packet filter of the operator. */
+/** Pure. No answer at an address other than loopback may be caused by the operator's packet filter. */
 export function toProblem(answers: readonly PortAnswer[]): PortProblem | null {
   const foreign = answers.filter(({ answers }) => answers.includes('another program'))
   if (foreign.length > 0) {
@@ -121,7 +124,7 @@ function targetsOf({ httpPort, httpsPort, hasIpv6 }: PublicPortParts): PortTarge
   ])
 }
 
-/** Loopback, and some addresses of the host itself: a program may have the port at one of them only. */
+/** Loopback and some addresses of the host: a program may listen at one of them only. */
 export function addressesToCheck(
   interfaces: ReturnType<typeof networkInterfaces>,
   hasIpv6: boolean,

@@ -31,7 +31,7 @@ export interface EdgeParts {
   rounds: EdgeRounds
   publicPorts: PublicPorts
   mode: 'container' | 'host'
-  /** Empty for our own. */
+  /** --edge-image; empty for the default. */
   image: string
   docker: string
   /** Resolves when the API listens, because the edge needs its address. */
@@ -82,7 +82,7 @@ export class EdgeReconciler {
         signal.throwIfAborted()
         const { routes, refusals, process, files, retired } = await this.#rounds.round()
         reader.follow(process, files, retired)
-        // Only now does HAProxy have the configuration of this daemon.
+        // The ports are checked from here on, when HAProxy has the configuration of this daemon.
         watching ??= watchPorts(
           this.#ports,
           { id, ports: this.#publicPorts },
@@ -106,7 +106,7 @@ export class EdgeReconciler {
   }
 
   /**
-   * Compares the running software with the available one, now and then daily. Upgrades at the
+   * Compares the running software with the available one, now and then once a day. Upgrades at the
    * first difference.
    */
   async compare(id: string, signal: AbortSignal): Promise<void> {
@@ -126,7 +126,7 @@ export class EdgeReconciler {
   async upgrade(request: { id: string; generation: number; force: boolean }, signal: AbortSignal) {
     const { id, generation, force } = request
     const current = await ensureGeneration(this.#generations, signal)
-    // The daemon had ended after the new one took over: keep the new one, and retire the others.
+    // The daemon ended after a newer generation had taken over: keep that one, and retire the others.
     if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
     const wanted = await this.#whileReconciling(id, signal, (ending) => findWanted(this.#software, ending))
     const running = await readRunning(current, this.#generations.launcher)
@@ -165,7 +165,7 @@ export class EdgeReconciler {
     if (mayUpgrade) await actors.send(id, { type: 'upgrade', at: isoNow(), force: false })
   }
 
-  /** Runs the work while the edge is kept up to date. Rejects when either rejects. */
+  /** Runs the work while the edge is reconciled. Rejects when either rejects. */
   async #whileReconciling<T>(id: string, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
     const ending = new AbortController()
     const signal = AbortSignal.any([outer, ending.signal])

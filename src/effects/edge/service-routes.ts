@@ -1,5 +1,5 @@
-// What the edge should serve, from the committed rows of all services.
-// A row is read again only when its service changed: a change of one costs the same among a thousand.
+// The wanted routes of the edge, from the committed rows of all services. A row is read again only when its
+// service changed, so one change costs the same among a thousand services.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
 import { hostsOf, isPublicType, wildcardOf } from '../../domain/domains.ts'
@@ -10,7 +10,7 @@ export interface RouteParts extends Pick<EdgePorts, 'storage'> {
   settings: Pick<EdgePorts['settings'], 'baseDomain'>
 }
 
-/** What of the edge follows from one service. */
+/** The routes of one service. */
 export interface ServiceRoute {
   id: string
   pool: number
@@ -35,12 +35,12 @@ export class ServiceRoutes {
     this.#parts = parts
   }
 
-  /** It is read again the next time. */
+  /** The service is read again at the next use. */
   touch(serviceId: string): void {
     this.#stale.add(serviceId)
   }
 
-  /** Gives each public service its pool, where it has none yet. */
+  /** Allocates a pool for each public service that has none. */
   async ensurePools(): Promise<void> {
     for (const { id } of this.all().filter(({ pool }) => pool === 0)) {
       await this.#parts.storage.upstreams.allocatePool(id)
@@ -90,21 +90,21 @@ export class ServiceRoutes {
 }
 
 export interface Surroundings {
-  /** Key and chain by host, for valid certificates. */
+  /** Key and certificate chain by host; only valid certificates. */
   certificates: ReadonlyMap<string, string>
-  /** ACME token to answer. */
+  /** ACME responses by token. */
   challenges: ReadonlyMap<string, string>
   dashboardHost: string | null
 }
 
-/** Pure. A host with a certificate is led to https; the dashboard's always is. */
+/** Pure. A host with a certificate is redirected to https; the dashboard host always is. */
 export function toRoutes(
   services: ServiceRoute[],
   { certificates, challenges, dashboardHost }: Surroundings,
 ): Routes {
   const maps = noMaps()
   const claims = services.flatMap((route) => route.hosts.map((host, at) => ({ host, route, at })))
-  // After the base domain has changed two may have a claim to one host: then it is a default host.
+  // After a change of the base domain, two services may claim one host, which is then a default host.
   for (const { host, route } of claims.sort((a, b) => b.at - a.at)) {
     maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
     maps.timeouts.set(host, String(route.timeoutMs))

@@ -10,7 +10,7 @@ import { openRuntime } from '../../edge/runtime.ts'
 import type { Launcher } from './launcher.ts'
 import type { EdgePorts } from './ports.ts'
 
-/** By `identity` two are the same: the id of an image, or the version of a program. */
+/** `identity` decides whether two are equal: the id of an image, or the version of a program. */
 export interface Software {
   version: string | null
   image: string | null
@@ -26,7 +26,7 @@ export interface SoftwareParts {
 
 const pullTimeoutMs = 10 * 60_000
 
-/** Returns what runs. Throws `edge_unavailable`, and the errors of engine calls. */
+/** Returns the running software. Throws `edge_unavailable`, and the errors of engine calls. */
 export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
   const shown = await openRuntime(files.adminSocket).ask('show info')
   const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null
@@ -35,8 +35,8 @@ export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'im
 }
 
 /**
- * What a start would use now; an image is on the engine when this resolves. Throws `edge_image_missing`, and
- * why an image cannot be pulled.
+ * The software that a start would use now. An image is on the engine when this resolves. Throws
+ * `edge_image_missing`, or the reason why an image cannot be pulled.
  */
 export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Promise<Software> {
   if (parts.mode === 'host') {

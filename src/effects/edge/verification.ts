@@ -12,7 +12,7 @@ export interface Verification {
   pool: number
   slot: number
   host: string
-  /** The path of the health check; null where any answer will do. */
+  /** The path of the health check; null if any response is enough. */
   healthPath: string | null
 }
 
@@ -20,7 +20,7 @@ const attemptTimeoutMs = 5_000
 const attempts = 5
 const pauseMs = 200
 
-/** Throws `not_reached` with what was answered instead. */
+/** Throws `not_reached` with the unexpected response. */
 export async function verifyUpstream(
   files: EdgeFiles,
   driver: Pick<Driver, 'countOpen'>,
@@ -33,7 +33,7 @@ export async function verifyUpstream(
     const found = await sendRequest(files, wanted, signal)
     if (found === null) return
     answer = found
-    // Without a path to check there may be pages that take long: it is reached when it works on one.
+    // Without a health path the page may take long to load: an open request at the instance is enough.
     if (found === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted))) return
     await sleep(pauseMs, signal)
   }

@@ -12,13 +12,13 @@ export type ImageNeed =
   | 'in-use'
   /** A finished deploy can be rolled back to with it. Retention limits how many of these stay. */
   | 'version'
-  /** Its deploy was discarded before it recorded an image. A person decides what becomes of it. */
+  /** Its deploy was discarded before it recorded an image. A user decides about it. */
   | 'left-behind'
 
 interface Scope {
-  /** Limits the question to the images of one service. */
+  /** Limits the query to the images of one service. */
   serviceId?: string
-  /** This deploy is at its end and needs nothing any more. */
+  /** This deploy is being cleaned up and needs nothing. */
   endingId?: string | undefined
 }
 

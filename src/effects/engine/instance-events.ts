@@ -9,7 +9,7 @@ const allInstances = '*'
 export interface InstanceEvents {
   subscribe(deployId: string, listener: Listener): () => void
   subscribeService(serviceId: string, listener: Listener): () => void
-  /** Of every service. */
+  /** Subscribes to the events of all services. */
   subscribeAll(listener: Listener): () => void
   publish(event: ContainerEvent): void
 }
@@ -17,7 +17,7 @@ export interface InstanceEvents {
 export function createInstanceEvents(): InstanceEvents {
   const listeners = new Map<string, Set<Listener>>()
 
-  /** Ids of deploys and services differ by their prefix, and from `everything`. */
+  /** Ids of deploys and services differ by their prefix, and from `allInstances`. */
   function subscribe(id: string, listener: Listener): () => void {
     const own = listeners.get(id) ?? new Set()
     listeners.set(id, own.add(listener))

@@ -51,7 +51,7 @@ async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promis
   const owner = { ...claim.owner, serverId: takeOver }
   refuseRunning(takeOver, former)
   refuseLocked(storage.directory, former)
-  // A daemon that shows no other sign recreates its edge.
+  // A running daemon that shows no other sign would recreate its edge.
   for (const generation of await listEdgeContainers(engine, owner)) {
     await removeEdgeContainer(engine, owner, generation)
   }
@@ -123,7 +123,7 @@ function foreignObjects({ prefix }: Owner, foreign: ForeignObject[]): Failure {
   )
 }
 
-/** At every start, as long as objects remain: only the operator can remove them. */
+/** Logged at every start while such objects exist: only the operator can remove them. */
 function logForeignObjects(logger: Logger, foreign: ForeignObject[]): void {
   const named = (kind: ForeignObject['kind']) =>
     foreign.filter((object) => object.kind === kind).map(({ name }) => name)

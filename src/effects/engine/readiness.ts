@@ -1,5 +1,5 @@
-// When effects may use the engine: it answers, the prefix is ours, and it has our network.
-// Objects of our prefix with another server id mean a wrong data directory. Going on would delete them.
+// When effects may use the engine: it responds, the prefix belongs to this server, and the network exists.
+// Objects with the prefix and another server id mean a wrong data directory: continuing would delete them.
 import { sleep } from '../../async/sleep.ts'
 import { ensureNetwork, type Network } from '../../docker/network/networks.ts'
 import { codeOf, type Failure } from '../../errors.ts'

@@ -1,4 +1,4 @@
-// Whether a parked actor may continue: another actor may have taken its place.
+// Whether a parked actor may resume: another actor may have replaced it.
 import type { DeploySnapshot } from '../../../machines/deploy/deploy.ts'
 import type { JobRunSnapshot } from '../../../machines/job-run/job-run.ts'
 import type { ActorRow } from '../../../storage/actors/actors.ts'
@@ -14,10 +14,10 @@ export function requireMayResume(storage: Storage, row: ActorRow, snapshot: unkn
   else if (row.kind === 'restore') requireOnlyActor(storage, row, 'datastore_id')
 }
 
-/** In these a deploy looks at once for what became of its service. */
+/** In these states a deploy itself checks at once whether its service still needs it. */
 const selfCheckingStates = ['queued', 'live', 'draining']
 
-/** It would start, switch or clean up for a service that has gone on without it. */
+/** In other states it would start, switch or clean up for a service that another deploy has changed. */
 function requireDeployTurn(
   { actors, services }: Storage,
   { id, service_id }: ActorRow,

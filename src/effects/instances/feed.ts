@@ -13,7 +13,7 @@ interface Parts {
 
 interface Seen {
   serviceId: string
-  /** Changes whenever something of the instance does. */
+  /** Changes with every change of the instance. */
   mark: string
   announcedAt: number
 }
@@ -41,7 +41,7 @@ export class InstanceFeed {
     void this.#flush()
   }
 
-  /** Announces what differs from what was seen: an engine that restarts forgets its events. */
+  /** Announces all differences from the last seen states, because a restarted engine forgets its events. */
   async refresh(): Promise<void> {
     const found = await this.#parts.instances.list({})
     const names = new Set(found.map(({ name }) => name))
@@ -81,7 +81,7 @@ export class InstanceFeed {
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#flush(), delayMs).unref()
   }
 
-  /** Of the due ones those whose last change is long enough ago. */
+  /** Of the due instances, those that were last announced long enough ago. */
   #ready(): [name: string, serviceId: string][] {
     const before = performance.now() - pauseMs
     return [...this.#due].filter(([name]) => (this.#seen.get(name)?.announcedAt ?? before) <= before)

@@ -1,5 +1,5 @@
-// A bound on the lines about instances in each service's log: a crash loop must not push out what the
-// instances write. What exceeds it is counted, and the count is one line.
+// Limits the lines about instances in each service's log, because a crash loop must not displace the
+// instances' own output. Lines beyond the limit are counted, and the count is one line.
 
 const burst = 20
 const refillMs = 10_000
@@ -34,7 +34,7 @@ export function createLineBudget(
     account.timer = null
     if (account.omitted > 0) summarize(serviceId, account.omitted)
     account.omitted = 0
-    // A full account is the same as none.
+    // A full account needs no entry.
     refill(account)
     if (account.tokens === burst) accounts.delete(serviceId)
   }

@@ -3,14 +3,14 @@ import { constants } from 'node:os'
 import { duration } from '../../quantities.ts'
 
 export interface InstanceEvent {
-  /** `stopped` and not `exited` when Berth ended it. */
+  /** `stopped` instead of `exited` if Berth ended it. */
   type: 'started' | 'exited' | 'stopped' | 'removed'
   exit_code: number | null
   /** The main process was killed at the memory limit. */
   out_of_memory: boolean
-  /** Whether it is started again, by Docker or by Berth. */
+  /** Whether Docker or Berth restarts it. */
   restarts: boolean
-  /** The delay of Docker; null when it is not known, and when Berth starts it. */
+  /** Docker's delay; null if it is unknown or Berth restarts the instance. */
   restarts_in_ms: number | null
 }
 

@@ -25,13 +25,13 @@ interface Parts {
   storage: Pick<Storage, 'actors' | 'commit' | 'runtimeLogs' | 'services'>
 }
 
-/** What is known of one container since this daemon follows it. */
+/** The state of one container since this daemon started to follow it. */
 interface Life {
   startedNano: number | null
   oomNano: number
-  /** Before its last start; null when it is not known. */
+  /** The restart delay before its last start; null if unknown. */
   delayMs: number | null
-  /** The kernel remembers a kill of an earlier run too. */
+  /** Whether a kill in the kernel log was counted: the log also contains those of earlier runs. */
   isKernelLogUsed: boolean
   /** Lines are written in the order of the events. */
   tail: Promise<void>
@@ -45,7 +45,7 @@ const oomWaitMs = 1000
 const pollIntervalMs = 100
 /** How long the last output of an instance may take from Docker to the log. */
 const outputDelayMs = 250
-/** Of one instance: more events than these are not written down. */
+/** Per instance: further events are not logged. */
 const maxPendingEvents = 20
 
 export class InstanceReports {
@@ -62,7 +62,7 @@ export class InstanceReports {
     this.#unsubscribe = parts.instanceEvents.subscribeAll((event) => this.#handleEvent(event))
   }
 
-  /** Events before this instant may be missing, because the engine or this daemon was down. */
+  /** Inspects all instances: events may have been missed while the engine or this daemon was down. */
   refresh(): void {
     this.#feed.refresh().catch((error: unknown) => {
       this.#parts.logger.warn({ reason: messageOf(error) }, 'the state of instances is not known')
@@ -100,7 +100,7 @@ export class InstanceReports {
       })
   }
 
-  /** A container that takes the place of another one waits for the lines about that one. */
+  /** Reports of a container wait for those of the container that it replaces. */
   #lifeOf({ action, name }: ContainerEvent): Life {
     const known = this.#lives.get(name)
     if (known && action !== 'create') return known
@@ -110,7 +110,7 @@ export class InstanceReports {
     return life
   }
 
-  /** `before` is what was known when the event came. */
+  /** `before` is the state when the event arrived. */
   async #report(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<void> {
     if (event.action === 'start') {
       if (this.#isOfLiveDeploy(event)) this.#writeEvent(event, started)
@@ -130,12 +130,12 @@ export class InstanceReports {
   ): Promise<InstanceEvent> {
     const state = await this.#parts.instances.inspect(event.name).catch(() => null)
     const runMs = before.startedNano === null ? null : (event.timeNano - before.startedNano) / 1e6
-    // Docker starts a container of this policy again unless a command stopped it: then Berth does.
+    // With this policy Docker restarts a container, unless a command stopped it: then Berth does.
     const isUp = state?.state === 'restarting' || state?.state === 'running'
     const byDocker = !isAsked && isUp && state?.restart === 'unless-stopped'
     life.delayMs = byDocker ? restartDelay(life.delayMs, runMs) : 0
     const outOfMemory = event.exitCode === killedExitCode && (await this.#wasForMemory(before, life, state))
-    // What it wrote comes before the line about its end.
+    // The last output comes before the line about the exit.
     if (state && isEnded(state)) await this.#parts.logCollector.drained(event.name)
     else await sleep(outputDelayMs, this.#closing.signal)
     return {
@@ -166,7 +166,7 @@ export class InstanceReports {
     }
   }
 
-  /** The starts and stops of a deploy that is under way are in its own log. */
+  /** The log of an unfinished deploy already contains its starts and stops. */
   #isOfLiveDeploy({ deployId, timeNano }: ContainerEvent): boolean {
     const record = this.#parts.storage.actors.record(deployId)
     if (record?.status !== 'live') return false
@@ -180,7 +180,7 @@ export class InstanceReports {
     this.#budget.spend(serviceId, () => this.#write(serviceId, lineOf(index, what), ts, about))
   }
 
-  /** The log of a service that is being deleted is removed: a late line would make it again. */
+  /** A service that is being deleted gets no lines: a late one would recreate its removed log. */
   #write(serviceId: string, line: string, ts?: string, about?: Record<string, unknown>): void {
     const { runtimeLogs, services } = this.#parts.storage
     const service = services.get(serviceId)

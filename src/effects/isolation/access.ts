@@ -1,4 +1,4 @@
-// Who may connect to whom, from the addresses that containers hold and the references in their env.
+// Who may connect to whom, computed from the addresses of containers and the references in their env.
 import type { HeldAddress } from '../../../storage/addresses.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { preDeployIndex } from '../../docker/engine/names.ts'
@@ -8,9 +8,9 @@ import type { Access } from '../../firewall/rules.ts'
 /** An existing container, or one that will be created. */
 interface Holder {
   address: string
-  /** The service or datastore that it belongs to. */
+  /** The service or datastore that owns it. */
   ownerId: string
-  /** Whether the name of its owner resolves to it: not for the container of a command. */
+  /** Whether the name of its owner resolves to it; false for the container of a command. */
   isNamed: boolean
   /** The deploy whose env it has; null for a datastore. */
   deployId: string | null
@@ -62,7 +62,7 @@ function accessOf(
   return access
 }
 
-/** Null when its record is gone: its container is removed soon. */
+/** Null if its record no longer exists: its container is removed soon. */
 function holderOf(storage: Storage, { deploy_id: actorId, index, address }: HeldAddress): Holder | null {
   if (storage.datastores.has(actorId)) return { address, ownerId: actorId, isNamed: true, deployId: null }
   const record = storage.actors.record(actorId)
@@ -75,7 +75,7 @@ function holderOf(storage: Storage, { deploy_id: actorId, index, address }: Held
   return { address, ownerId, isNamed: index < preDeployIndex, deployId: actorId }
 }
 
-/** Null when it cannot be read now. */
+/** Null if it cannot be read now. */
 function readReferences(storage: Storage, deployId: string): Reference[] | null {
   const release = storage.releases.get(deployId)
   if (release === null) return null

@@ -13,7 +13,7 @@ import { createAccess, isSharedService } from './access.ts'
 
 export interface IsolationState {
   enforced: boolean
-  /** Why not; null when it is. */
+  /** The reason why not; null when enforced. */
   reason: string | null
 }
 
@@ -36,7 +36,7 @@ export class Isolation {
   readonly #watching: Promise<void>
   readonly #unsubscribe: () => void
   #bridge: string | null = null
-  /** What the kernel has; null when that is not known. */
+  /** The rules in the kernel; null if unknown. */
   #applied: string | null = null
   #reason: string | null = 'the Docker engine has not responded yet'
   readonly #rounds = new SharedRounds(() => this.#applyOnce())
@@ -46,13 +46,13 @@ export class Isolation {
     this.#options = options
     this.#accessOf = createAccess(options.storage)
     this.#unsubscribe = options.storage.changes.subscribe(({ kind }) => {
-      // What a deploy or a run changes is applied when it takes its addresses.
+      // Changes by deploys and runs are applied when they allocate their addresses.
       if (kind === 'service') this.#scheduleApply()
     })
     this.#watching = this.#watch()
   }
 
-  /** Containers are on this bridge from now on. */
+  /** Sets the bridge that connects the containers. */
   open(bridge: string): void {
     this.#bridge = bridge
     this.#applied = null
@@ -145,7 +145,10 @@ export interface AddressPorts {
   isolation: Isolation
 }
 
-/** The fixed address of a container that is about to start. What it may reach is in force before it does. */
+/**
+ * Allocates the fixed address of a container that is about to start. Its rules are in force when
+ * this resolves.
+ */
 export async function allocateAddress(
   { storage, isolation }: AddressPorts,
   actorId: string,

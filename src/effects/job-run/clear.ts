@@ -1,5 +1,5 @@
-// After a run: the last line of its log, then its container, address and place go, and runs that are too old.
-// Who follows the log need not wait for the rest.
+// After a run: writes the last line of its log, removes its container, address and slot, and deletes old
+// runs. Clients that follow the log do not wait for the rest.
 import type { RunSlot } from '../../../machines/job-run/job-run.ts'
 import { jobKind } from '../../docker/engine/names.ts'
 import { isoNow } from '../iso-now.ts'
@@ -7,7 +7,7 @@ import { openActorLog } from '../logs/actor-log.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 import type { JobRunPorts } from './ports.ts'
 
-/** Of each service; the older ones are forgotten with their logs. */
+/** Per service; older runs are deleted with their logs. */
 const maxRetainedRuns = 1000
 
 export function clearRun(ports: JobRunPorts) {
@@ -24,7 +24,7 @@ export function clearRun(ports: JobRunPorts) {
   }
 }
 
-/** Of one run, or of all of a service. */
+/** The containers of one run, or of all runs of a service. */
 export async function removeRunContainers(
   ports: Pick<JobRunPorts, 'instances'>,
   of: { deployId: string } | { serviceId: string },

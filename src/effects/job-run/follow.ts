@@ -1,5 +1,5 @@
-// A run from its start to its end: its output into its log, its exit code into its record.
-// It may have ended while the daemon was down. Then it ended as it did, its limit notwithstanding.
+// Follows a run to its end: its output into its log, its exit code into its record. A run that ended while
+// the daemon was down keeps its result, even beyond its limit.
 import type { FollowedRun, RunFollow } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit, isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
@@ -37,7 +37,7 @@ export function followRun(ports: JobRunPorts) {
     })
 }
 
-/** What has ended has all the time it needs to be read. */
+/** Null for a run that has ended: its output is read without a limit. */
 async function remainingMs(
   ports: JobRunPorts,
   { endsAt, timeoutSeconds }: RunFollow,
@@ -87,7 +87,7 @@ async function describeFailure(
     : words
 }
 
-/** If the engine cannot return logs, the answer is unknown. */
+/** False if the engine cannot return logs. */
 async function hadNoShell({ instances }: JobRunPorts, exit: InstanceState): Promise<boolean> {
   try {
     return isShellMissing(exit, await instances.tail(exit.name, 1))

@@ -17,7 +17,7 @@ export async function copyOutput(
   signal: AbortSignal,
 ): Promise<void> {
   const { logs } = ports.storage
-  // What was read before counts only once it can be read back.
+  // Lines that were read before count only once they are on disk.
   await logs.flush(id)
   const log = await openCollectedLog(logs, id)
   const writer = { deployId: id, index: 0 }

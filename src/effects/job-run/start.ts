@@ -1,5 +1,5 @@
-// The container of a run: like an instance of the live deploy, except for its command, its name and its end.
-// An existing container is the run itself, active or ended. It is inspected and never created again.
+// Starts the container of a run. It is like an instance of the live deploy, except for its command, its name
+// and its end. An existing container is the run itself, active or ended, and is never created again.
 import type { RunStart } from '../../../machines/job-run/job-run.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { InstanceSpec, InstanceState } from '../../docker/containers/instances.ts'
@@ -46,7 +46,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
 
 const shownChars = 200
 
-/** On one line; whole it is in the record. */
+/** On one line. The record has the full command. */
 function announcement({ command }: RunStart): string {
   if (command === null) return "running the image's own command"
   const line = command.trim().replace(/\s*\n\s*/g, ' ↵ ')

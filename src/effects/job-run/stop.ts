@@ -1,4 +1,4 @@
-// Stops a run: SIGTERM, ten seconds, SIGKILL. Its output until then is kept.
+// Stops a run: SIGTERM, ten seconds, SIGKILL. Its output until then is stored.
 import type { EndedRun, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'

@@ -18,7 +18,7 @@ export function awaitTurn(ports: JobRunPorts) {
   return (input: TurnInput, outer: AbortSignal) =>
     cancelWithService(ports, input.serviceId, outer, async (signal) => {
       const log = openActorLog(ports, 'job', input.id)
-      // Also, so that runs which continue after a restart of the daemon get their slots back first.
+      // Also lets runs that continue after a restart of the daemon get their slots back first.
       await waitForEngine(ports, signal, log.info)
       const hasLogged = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
       await ports.jobSlots.acquire(input, signal, (running) => {
@@ -62,7 +62,7 @@ async function replace(ports: JobRunPorts, otherId: string, id: string): Promise
   await ports.actors.send(otherId, { type: 'cancel', at: isoNow(), by: `${id}, which replaces it` })
 }
 
-/** Frozen from here on: what goes live later is not its business. */
+/** The run is frozen to this version. Later deploys do not affect it. */
 function findLiveVersion(ports: JobRunPorts, { serviceId, command }: TurnInput) {
   const { services, actors } = ports.storage
   const deployId = services.get(serviceId)?.live_deploy_id

@@ -12,7 +12,7 @@ interface Parts {
 
 export class AccessLog {
   readonly #parts: Parts
-  /** By id; null for a service that is gone. */
+  /** Service names by id; null if the service no longer exists. */
   readonly #names = new Map<string, string | null>()
   readonly #unsubscribe: () => void
 
@@ -23,7 +23,7 @@ export class AccessLog {
     })
   }
 
-  /** Never throws. A request of a service that is gone leaves no trace: its log would never be removed. */
+  /** Never throws. Requests of a deleted service are not recorded: their log would never be removed. */
   recordAccess(line: AccessLine): void {
     const name = this.#nameOf(line.serviceId)
     if (name === null) return
@@ -65,13 +65,13 @@ export class AccessLog {
     try {
       return this.#parts.storage.services.get(serviceId)?.name ?? null
     } catch {
-      // A damaged row is no reason to lose the requests of its service.
+      // Requests of a service with a damaged row are still recorded.
       return serviceId
     }
   }
 }
 
-/** As the API has it. */
+/** The record in the form of the API. */
 function toRecord(line: AccessLine) {
   return {
     request_id: line.id,

@@ -3,9 +3,9 @@ import type { LogAbout, LogStream } from '../../../storage/log/logs.ts'
 import type { BuildStep } from '../../docker/build/build-log.ts'
 import type { SharedPorts } from '../ports.ts'
 
-/** What programs read of a line; the line itself is for people. */
+/** Fields of a line for programs; the text is for people. */
 export interface ActorLine extends LogAbout {
-  /** Of a build: the step, and what became of it. */
+  /** A step of a build and its result. */
   step?: BuildStep
   /** A shorter form of the line, shown after the name of the phase. */
   brief?: string
@@ -18,13 +18,13 @@ export interface ActorLog {
   write(stream: LogStream, line: string): void
   /** A line of a build. */
   build(stream: LogStream, line: string, step: BuildStep | null): void
-  /** Closes the log with its last line. Doing it again changes nothing. */
+  /** Closes the log with its last line. Idempotent. */
   close(lastLine: string): Promise<void>
 }
 
 export type ActorLogPorts = Pick<SharedPorts, 'logger' | 'storage'>
 
-/** `noun` is what the daemon's own log calls the actor. */
+/** `noun` is the actor's name in the daemon's own log. */
 export function openActorLog(ports: ActorLogPorts, noun: 'deploy' | 'job', id: string): ActorLog {
   const { logs } = ports.storage
   return {

@@ -6,7 +6,7 @@ import { sleep } from '../../async/sleep.ts'
 import { createLogCursor, type LogCursor } from '../../docker/logs/log-cursor.ts'
 import { type TimedLine, toLogLine } from '../../docker/logs/log-frames.ts'
 
-/** Which container of a service: of which deploy, and which of its instances. */
+/** A container of a service, identified by deploy and instance. */
 export interface LogWriter {
   deployId: string
   index: number
@@ -14,9 +14,9 @@ export interface LogWriter {
 
 export interface CollectedLog {
   cursor(writer: LogWriter): LogCursor
-  /** Stores a line. Resolves at once, but waits while the disk takes no more. */
+  /** Stores a line. Resolves at once, unless too many lines wait for the disk. */
   append(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
-  /** Forgets the places of all others: their containers are gone. */
+  /** Removes the read positions of all other containers, which no longer exist. */
   retain(writers: LogWriter[]): void
   /** Writes the note, unless it is unchanged. */
   save(): Promise<void>
@@ -27,7 +27,7 @@ interface Note {
   places: Record<string, string[]>
 }
 
-/** So many lines are read again at the start, at most. */
+/** The most lines that are read again at the start. */
 const linesBetweenNotes = 4000
 const maxPendingBytes = 1024 * 1024
 const fullDiskPauseMs = 500
@@ -70,7 +70,7 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
   }
 }
 
-/** The places as the note has them, brought up to what was stored since. */
+/** The read positions in the note, advanced by the lines stored since. */
 async function readCursors(logs: Logs, serviceId: string): Promise<Map<string, LogCursor>> {
   const head = logs.head(serviceId)
   const note = parseNote(await logs.readNote(serviceId)) ?? {

@@ -25,7 +25,7 @@ type Reading = { instance: InstanceSummary } & (
   { mode: 'open'; done: Promise<void>; controller: AbortController }
   /** The run that began at `startedAt` was read to its end. */
   | { mode: 'ended'; startedAt: string }
-  /** Reading failed or was aborted. It continues at the next look. */
+  /** Reading failed or was aborted. It continues at the next poll. */
   | { mode: 'interrupted' }
 )
 type OpenReading = Extract<Reading, { mode: 'open' }>
@@ -33,7 +33,7 @@ type OpenReading = Extract<Reading, { mode: 'open' }>
 /** A start of an instance wakes the loop; this interval catches missed events. */
 const pollIntervalMs = 10_000
 const drainTimeoutMs = 5_000
-/** An engine that hangs does not keep the daemon from stopping. */
+/** A hanging engine must not prevent the daemon from stopping. */
 const stopTimeoutMs = 2_000
 const saveIntervalMs = 10 * 60_000
 
@@ -64,9 +64,9 @@ export class LogCollector {
     this.#loop ??= this.#run()
   }
 
-  /** Resolves when what a stopped container wrote is stored; after 5 s in any case. */
+  /** Resolves when the output of a stopped container is stored; after 5 s in any case. */
   async drained(name: string): Promise<void> {
-    // A container whose output cannot be read must still be removed in the end.
+    // A container whose output cannot be read must still be removed.
     await settleWithin(
       this.#readToEnd(name).catch(() => undefined),
       drainTimeoutMs,
@@ -110,7 +110,7 @@ export class LogCollector {
     if (Date.now() - this.#savedAt > saveIntervalMs) await this.#saveAll()
   }
 
-  /** An instance that is down may have run and ended since it was read: compare when its run began. */
+  /** A stopped instance may have run again since it was read, so the start of its last run is compared. */
   async #isUnread(instance: InstanceSummary): Promise<boolean> {
     const known = this.#readings.get(instance.containerId)
     if (known?.mode === 'open') return false
@@ -138,7 +138,7 @@ export class LogCollector {
     return reading
   }
 
-  /** Returns when the run began that was read to its end; null when its end is not known. */
+  /** Returns when the run that was read to its end had started; null if its end was not reached. */
   async #follow(instance: InstanceSummary, signal: AbortSignal): Promise<string | null> {
     const log = await this.#logOf(instance.serviceId)
     const cursor = log.cursor(instance)
@@ -170,12 +170,12 @@ export class LogCollector {
     if (known) return known
     const opening = openCollectedLog(this.#ports.storage.runtimeLogs, serviceId)
     this.#logs.set(serviceId, opening)
-    // What cannot be read now may be readable at the next look.
+    // An unreadable log is opened again at the next poll.
     opening.catch(() => this.#logs.delete(serviceId))
     return opening
   }
 
-  /** When it was started last; null when it is gone. */
+  /** The start of its last run; null if the container no longer exists. */
   async #runOf({ containerId }: InstanceSummary): Promise<string | null> {
     return (await this.#ports.instances.inspect(containerId))?.startedAt ?? null
   }
@@ -201,7 +201,7 @@ export class LogCollector {
     for (const opening of this.#logs.values()) await (await opening).save()
   }
 
-  /** An unavailable engine is not logged: the next look retries. */
+  /** An unavailable engine is not logged: the next poll retries. */
   #warn(what: string, error: unknown): void {
     if (this.#stopping.signal.aborted || codeOf(error) === 'docker_unavailable') return
     this.#ports.logger.warn({ reason: messageOf(error) }, what)

@@ -105,7 +105,7 @@ async function sql(
   await query(ports, datastore, statements, signal)
 }
 
-/** Each statement is a transaction. Connects to a database that is never restored. */
+/** Each statement is its own transaction. Connects to a database that is never restored. */
 function query(
   ports: RestorePorts,
   datastore: Datastore,

@@ -27,7 +27,7 @@ repl-diskless-sync yes
 repl-diskless-sync-delay 0
 END`
 
-/** In the data themselves, so that it comes with all of them, or not. */
+/** The marker is part of the data, so it is present exactly if all of them are. */
 const markerKey = ({ id }: { id: string }) => `berth:restored:${id}`
 
 export const redisRestorer: Restorer = {
@@ -168,7 +168,7 @@ function numberIn(text: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0)
 }
 
-/** Throws `restore_failed` for an answer that is an error. */
+/** Throws `restore_failed` for an error response. */
 function runRedisCommand(
   ports: RestorePorts,
   datastore: Datastore,

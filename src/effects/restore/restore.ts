@@ -48,7 +48,7 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
     async switchData(input, signal) {
       const switchOver = (datastore: Datastore) =>
         restorerOf(datastore).switchOver(ports, datastore, workOf(ports, input), signal)
-      // Whatever stopped it in the middle, the next attempt sees how far it got.
+      // If an attempt is interrupted, the next one detects how far it got.
       await withRetries(ports, input, signal, switchOver, () => !isGone(ports, input.datastoreId))
       return { at: isoNow() }
     },
@@ -62,7 +62,7 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
   }
 }
 
-/** A datastore or engine that becomes unavailable in the middle may be back in time. */
+/** Retries, because the datastore or the engine may be unavailable only for a moment. */
 async function withRetries(
   ports: RestorePorts,
   input: RestoreSlot,
@@ -89,7 +89,7 @@ function asRestoreFailure(error: unknown): unknown {
   return codeOf(error) === 'docker_error' ? new Failure('restore_failed', messageOf(error)) : error
 }
 
-/** What comes at the end, and has to: only a datastore that is deleted needs none of it. */
+/** A final step, retried until it succeeds or the datastore is deleted. */
 function finalStep(
   ports: RestorePorts,
   work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,

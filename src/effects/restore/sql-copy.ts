@@ -12,7 +12,7 @@ export class CopyData {
     return this.matched >= end.length
   }
 
-  /** Up to the end of the data or of the piece. */
+  /** Skips to the end of the data or of the chunk. */
   skip(piece: Buffer, from: number): { next: number; lines: number; isOver: boolean } {
     let lines = 0
     for (let at = from; at < piece.length; at++) {

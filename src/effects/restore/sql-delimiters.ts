@@ -28,7 +28,7 @@ export class DollarQuote {
   text = '$'
   private matched = 0
 
-  /** For the first tag; `no` if it is not a tag. */
+  /** Reads the first tag; `no` if it is not a tag. */
   open(byte: number): 'yes' | 'no' | 'not yet' {
     const isDigit = byte >= 0x30 && byte <= 0x39
     const isPart = isWordByte(byte) && !(isDigit && this.text === '$') && this.text.length < tagLimit
@@ -37,7 +37,7 @@ export class DollarQuote {
     return byte === dollar ? 'yes' : 'not yet'
   }
 
-  /** Whether some of its last tag is read. */
+  /** Whether a part of the closing tag has been read. */
   get isClosing(): boolean {
     return this.matched > 0
   }

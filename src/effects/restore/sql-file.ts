@@ -1,4 +1,4 @@
-// An SQL file on its way to psql: unpacked, looked through, and without the statements that are left out.
+// Prepares an SQL file for psql: decompressed, checked, and without the statements that are left out.
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -18,7 +18,7 @@ export interface SqlFile {
   sizeBytes: number
 }
 
-/** Throws `restore_failed` for a file that is gone, and `unsupported_dump`. */
+/** Throws `restore_failed` for a missing file, and `unsupported_dump`. */
 export async function formatOfFile(path: string): Promise<DumpFormat> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw new Failure('restore_failed', `the file cannot be read: ${messageOf(error)}`)
@@ -37,7 +37,7 @@ function knownFormat(head: Buffer): DumpFormat {
   throw unsupported(`the file ${format.message}`)
 }
 
-/** What psql is to read. `tell` gets the pieces as they lie on the disk. Throws `unsupported_dump`. */
+/** The input of psql. `tell` gets the chunks as read from the disk. Throws `unsupported_dump`. */
 export async function* readSql(
   { path, sizeBytes }: SqlFile,
   tell: (piece: Uint8Array) => void,
@@ -75,7 +75,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>, sizeBytes: number): As
   }
 }
 
-/** The same, once its beginning is known to be SQL, and without a byte order mark. */
+/** The same data without a byte order mark. Throws unless they start as SQL. */
 async function* startOfSql(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const piece of pieces) {

@@ -1,6 +1,6 @@
-// Splits an SQL file into statements as psql does, a piece at a time, and passes on what psql is to read.
-// Line breaks always stay, so that psql's line numbers hold. Where psql's reading depends on its
-// version or on a setting, the file is refused.
+// Splits an SQL file into statements as psql does, chunk by chunk, and passes on the input of psql. Line
+// breaks are always kept, so psql's line numbers are correct. If psql's reading would depend on its version
+// or on a setting, the file is refused.
 import { messageOf } from '../../errors.ts'
 import { CopyData } from './sql-copy.ts'
 import { BlockComment, countLines, DollarQuote } from './sql-delimiters.ts'
@@ -27,7 +27,7 @@ export class SqlLexer {
   private dollarQuote = new DollarQuote()
   private readonly command = new PsqlCommand()
   private previous = 0
-  /** The last token is a string with escapes: a string right after it would have them too. */
+  /** The last token is a string with escapes: a string directly after it would have escapes too. */
   private followsEscapes = false
   private isLineStart = true
   private readonly outflow = new SqlOutput()
@@ -49,7 +49,7 @@ export class SqlLexer {
     return this.outflow.finish(!this.words.isEmpty)
   }
 
-  /** Throws `unsupported_dump` for a file that is cut. */
+  /** Throws `unsupported_dump` for a truncated file. */
   end(): void {
     this.naming(() => {
       if (this.mode === 'command') this.endCommand()
@@ -79,7 +79,7 @@ export class SqlLexer {
     return next
   }
 
-  /** As far as nothing inside can end it: data are read much faster so. */
+  /** Skips bytes that cannot end the current token, which makes reading data much faster. */
   private skipQuoted(at: number): number {
     const isClosing = this.mode === 'dollar string' && this.dollarQuote.isClosing
     if (isClosing || this.words.first === 'set') return this.step(at)
@@ -205,7 +205,7 @@ export class SqlLexer {
     this.dollarQuote = new DollarQuote()
   }
 
-  /** Whether it took the byte. */
+  /** Returns whether the byte was consumed. */
   private readTag(byte: number): boolean {
     const answer = this.dollarQuote.open(byte)
     if (answer === 'yes') this.beginQuoted('dollar string', quote)

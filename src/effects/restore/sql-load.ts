@@ -1,6 +1,5 @@
-// Restoring Postgres from an SQL file: looked through first, then run by psql in one transaction.
-// psql commits at the end of its input, wherever that is. The last line that we send
-// proves that it had all.
+// Restores Postgres from an SQL file: checked first, then run by psql in one transaction. psql commits at the
+// end of its input, even if it is truncated. The last line that we send proves that psql received all of it.
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import { createProgressReporter } from '../backup/file.ts'
@@ -12,7 +11,7 @@ import type { RestoreWork } from './work.ts'
 
 /**
  * psql's restricted mode refuses every command with a backslash. psql has it since 13.22, 14.19, 15.14, 16.10
- * and 17.6; older ones rely on the look through the file.
+ * and 17.6; with older versions the check of the file must suffice.
  */
 const script = `if psql --help=commands | grep -q '[\\]restrict'
 then exec psql "$@" -c '\\restrict '"$BERTH_KEY" -f -
@@ -21,7 +20,7 @@ fi`
 const options = ['-XAtq', '--single-transaction', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1']
 const maxMessageChars = 300
 
-/** Reads all of it. Throws `unsupported_dump` with the line. */
+/** Reads the whole file. Throws `unsupported_dump` with the line. */
 export async function checkSql(ports: RestorePorts, work: RestoreWork, signal: AbortSignal): Promise<void> {
   try {
     const onChunk = createProgressReporter(ports, work.id, work.sizeBytes)
@@ -31,7 +30,7 @@ export async function checkSql(ports: RestorePorts, work: RestoreWork, signal: A
   }
 }
 
-/** Into that database. Throws `restore_failed` with the line. */
+/** Loads the file into that database. Throws `restore_failed` with the line. */
 export async function loadSql(
   ports: RestorePorts,
   datastore: Datastore,

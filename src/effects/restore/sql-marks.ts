@@ -1,11 +1,11 @@
-// What in an SQL file is not SQL: the comments by which pg_dump marks its beginning and end, and the
-// commands of psql.
+// The parts of an SQL file that are not SQL: the comments by which pg_dump marks its beginning and end, and
+// the commands of psql.
 
 import { Failure } from '../../errors.ts'
 
 const textLimit = 200
 
-/** A line of text, of which the beginning matters. */
+/** A line of text, cut to its beginning. */
 class Line {
   private text = ''
 
@@ -13,7 +13,7 @@ class Line {
     if (this.text.length < textLimit) this.text += String.fromCharCode(byte)
   }
 
-  /** All of it, which is over. */
+  /** Returns the finished line and starts the next. */
   take(): string {
     const text = this.text.trim()
     this.text = ''
@@ -31,7 +31,7 @@ export class DumpMarks {
     return this.begun > this.ended
   }
 
-  /** The comment is over. */
+  /** Called at the end of a comment. */
   note(): void {
     const comment = this.comment.take()
     if (comment === 'PostgreSQL database cluster dump') {
@@ -49,7 +49,7 @@ export class DumpMarks {
 export class PsqlCommand {
   readonly line = new Line()
 
-  /** The command is over. */
+  /** Called at the end of a command. */
   requireAllowed(): void {
     const command = this.line.take()
     if (/^\\(un)?restrict \w+$/.test(command)) return

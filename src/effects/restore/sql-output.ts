@@ -1,11 +1,11 @@
 // The output of an SQL file: chunks pass unchanged, except for a statement that is held until it is judged.
 
-/** Of a statement that may be left out. */
+/** The largest size of a held statement. */
 const heldLimitBytes = 1024 * 1024
 const lineFeed = 10
 
 export class SqlOutput {
-  /** Whether the statement that is being read is kept back. */
+  /** Whether the current statement is held. */
   isHolding = true
   private piece: Buffer = Buffer.alloc(0)
   private unsent = 0

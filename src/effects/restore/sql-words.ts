@@ -11,7 +11,7 @@ const [open, close] = [0x28, 0x29]
 export class SqlWords {
   /** The word that is being read. */
   word = ''
-  /** Empty for a statement that starts with something other than a word; null while unknown. */
+  /** Empty for a statement that does not start with a word; null while unknown. */
   first: string | null = null
   private text = ''
   private depth = 0
@@ -26,13 +26,13 @@ export class SqlWords {
     return this.text.length > limit
   }
 
-  /** What a quote or a dollar follows at once; empty at the start of a token. */
+  /** The text directly before a quote or a dollar sign; empty at the start of a token. */
   get token(): string {
     if (/^[\d$]/.test(this.word)) throw new Error('a number runs into a string')
     return this.word
   }
 
-  /** Whether a semicolon would end it. */
+  /** Whether a semicolon would end the statement. */
   get isWhole(): boolean {
     return this.depth === 0 && this.blocks === 0
   }
@@ -63,7 +63,7 @@ export class SqlWords {
     if (this.depth === 0) this.append(String.fromCharCode(byte))
   }
 
-  /** What is quoted matters in SET alone. */
+  /** Quoted text matters only in SET. */
   addQuoted(byte: number): void {
     if (this.depth === 0 && this.first === 'set') this.append(String.fromCharCode(byte).toLowerCase())
   }
@@ -87,7 +87,7 @@ export class SqlWords {
   }
 }
 
-/** Of an identifier, a number or a parameter. */
+/** Whether the byte is a part of an identifier, a number or a parameter. */
 export function isWordByte(byte: number): boolean {
   return (
     (byte >= 0x61 && byte <= 0x7a) ||

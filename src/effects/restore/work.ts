@@ -1,5 +1,5 @@
-// What a restore works on, and how it runs commands: in the datastore's own container, with retries while
-// that is unavailable.
+// The input of a restore, and how it runs commands: in the datastore's own container, with retries while that
+// is unavailable.
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { Command } from '../../docker/exec/exec.ts'
@@ -9,22 +9,22 @@ import { waitUntilServing } from '../backup/dump.ts'
 import { type Datastore, maskPassword } from '../datastore/access.ts'
 import type { RestorePorts } from './ports.ts'
 
-/** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
+/** Replaces the data of one kind of datastore, completely or not at all. Each step is idempotent. */
 export interface Restorer {
-  /** Loads the data next to the existing data, or proves that they could be loaded. */
+  /** Loads the data next to the existing data, or verifies that they can be loaded. */
   load(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
-  /** From one moment to the next the new data serve. Done before, it does nothing. */
+  /** Switches to the new data at one moment. If that has happened already, it does nothing. */
   switchOver(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
   /** Removes the former data. */
   tidy(ports: RestorePorts, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
-  /** Removes what was brought. What was switched stays so. */
+  /** Removes the loaded data. A completed switch is not undone. */
   undo(ports: RestorePorts, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
 }
 
 export interface RestoreWork {
-  /** Of the restore. */
+  /** The id of the restore. */
   id: string
-  /** Of the file. */
+  /** The path of the file. */
   path: string
   sizeBytes: number
 }
@@ -33,7 +33,7 @@ const commandTimeoutMs = 10 * 60_000
 const firstPauseMs = 250
 const maxPauseMs = 30_000
 
-/** Throws `not_found` for the file of a backup that is gone. */
+/** Throws `not_found` if the backup no longer exists. */
 export function workOf({ storage, settings }: RestorePorts, { id, backupId }: RestoreSlot): RestoreWork {
   const sizeBytes = storage.actors.record<'restore'>(id)!.size_bytes
   if (backupId === null) return { id, path: storage.restoreFiles.path(id), sizeBytes }
@@ -44,7 +44,10 @@ export function workOf({ storage, settings }: RestorePorts, { id, backupId }: Re
   return { id, path: backupPath(settings.backupDir, place), sizeBytes }
 }
 
-/** What a command inside prints. Throws `restore_failed` with its complaint. */
+/**
+ * Returns the output of a command in the datastore's container. Throws `restore_failed` with its
+ * error output.
+ */
 export async function runCommand(
   ports: RestorePorts,
   { name, credentials }: Datastore,
@@ -61,7 +64,7 @@ export async function runCommand(
   return stdout.trim()
 }
 
-/** Repeats what may be repeated until it is done, for as long as there is a datastore to do it to. */
+/** Repeats idempotent work until it succeeds or the datastore no longer exists. */
 export async function retryUntilDone(
   ports: RestorePorts,
   { id, datastoreId }: RestoreSlot,
@@ -83,7 +86,10 @@ export async function retryUntilDone(
   }
 }
 
-/** Not one in the trash, or on its way there: it may be restored, and changes to its data wait for that. */
+/**
+ * A datastore in the trash, or on its way there, still exists: it may be restored, and changes to its data
+ * wait until then.
+ */
 export function isGone({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'

@@ -8,13 +8,13 @@ import type { Logger } from '../../logger.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 
 export interface ServiceUsage {
-  /** Of the live version. */
+  /** Usage of the live version. */
   running: number
   memoryBytes: number
 }
 
 export interface UsageSample {
-  /** When it began: no value is older. */
+  /** When the sample was started: no value is older. */
   at: number
   byService: ReadonlyMap<string, ServiceUsage>
 }

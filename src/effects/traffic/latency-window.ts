@@ -1,11 +1,11 @@
-// Requests, errors and latency of the last five minutes, in slots of ten seconds. Pure: the clock comes in.
-// Durations are counted by classes that are 5 % wide, so that a percentile is at most 2.5 % off and any
+// Requests, errors and latency of the last five minutes, in slots of ten seconds. Pure: the caller passes the
+// time. Durations are counted in classes that are 5 % wide, so that a percentile is at most 2.5 % off and any
 // number of requests takes the same memory.
 
 export interface TrafficWindow {
   window_seconds: number
   requests: number
-  /** Answers of 500 and above. */
+  /** Responses with status 500 and above. */
   errors: number
   /** null without a request. */
   p50_ms: number | null
@@ -14,7 +14,7 @@ export interface TrafficWindow {
 }
 
 interface Slot {
-  /** Since when, in slots since 1970. */
+  /** The number of the slot since 1970. */
   at: number
   requests: number
   errors: number
@@ -32,7 +32,7 @@ const classCount = 360
 export class LatencyWindow {
   readonly #slots: Slot[] = []
 
-  /** `durationMs` is null for what has no latency: a WebSocket is as long as people stay. */
+  /** `durationMs` is null for requests without a latency: a WebSocket lasts as long as its client stays. */
   add(isError: boolean, durationMs: number | null, nowMs: number): void {
     const slot = this.#slotAt(Math.floor(nowMs / slotMs))
     slot.requests += 1

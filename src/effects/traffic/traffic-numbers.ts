@@ -40,7 +40,7 @@ export class TrafficNumbers {
     this.#now = now
   }
 
-  /** `service` is the name it has now. */
+  /** `service` is the current name of the service. */
   record(line: AccessLine, service: string): void {
     const { serviceId, status, firstByteMs } = line
     const numbers = this.#numbersOf(serviceId, service)
@@ -52,7 +52,7 @@ export class TrafficNumbers {
     if (latencyMs !== null) this.#durations.observe({ service }, latencyMs / 1000)
   }
 
-  /** Of the last five minutes. */
+  /** The numbers of the last five minutes. */
   of(serviceId: string): TrafficWindow {
     return (this.#numbers.get(serviceId)?.window ?? new LatencyWindow()).read(this.#now())
   }
@@ -62,7 +62,7 @@ export class TrafficNumbers {
     return this.#registry.metrics()
   }
 
-  /** The numbers of a service that is gone. */
+  /** Removes the numbers of a deleted service. */
   forget(serviceId: string): void {
     const service = this.#numbers.get(serviceId)?.service
     this.#numbers.delete(serviceId)
@@ -89,7 +89,7 @@ export class TrafficNumbers {
 
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none']
 
-/** `none` is for a client that left before there was an answer. */
+/** `none` is for a client that disconnected before there was a response. */
 function classOf(status: number): string {
   return classes[Math.floor(status / 100) - 1] ?? 'none'
 }

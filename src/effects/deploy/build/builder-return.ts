@@ -7,12 +7,12 @@ import type { DeployLog } from '../log.ts'
 interface Waiting {
   builderWatch: Pick<BuilderWatch, 'untilItWorks'>
   log: Pick<DeployLog, 'info'>
-  /** Of each wait; then what the build threw is thrown. */
+  /** The limit of each wait. When it is reached, the build's own error is thrown. */
   timeoutMs: number
   signal: AbortSignal
 }
 
-/** Builds again whenever the builder works that hung. */
+/** Repeats the build whenever the hanging builder works again. */
 export async function retryWhileBuilderUnavailable(
   { builderWatch, log, timeoutMs, signal }: Waiting,
   build: () => Promise<void>,

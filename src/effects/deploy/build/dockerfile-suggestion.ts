@@ -1,7 +1,7 @@
-// The error for a project without a Dockerfile: where Berth looked for one, and one to start from.
+// The error for a project without a Dockerfile: where Berth looked for one, and a suggested Dockerfile.
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 
-/** Lines for the deploy's log. `shown` is where the Dockerfile was looked for. */
+/** Lines for the deploy's log. `shown` is the path that Berth looked for. */
 export async function suggestionLines(directory: string, shown: string): Promise<string[]> {
   const { kind, dockerfile, notes } = await suggestDockerfile(directory)
   return [

@@ -56,7 +56,7 @@ export function buildInputs(
   }
 }
 
-/** Which layers and cache mounts of former builds it may use. */
+/** The layers and cache mounts of earlier builds that the build may use. */
 export async function cacheOf(
   { storage: { buildCaches } }: DeployPorts,
   { serviceId, clearCache }: { serviceId: string; clearCache: boolean },

@@ -51,7 +51,7 @@ function slotWaitMessage(running: number): string {
   return `waiting for a build slot: ${running === 1 ? '1 build is' : `${running} builds are`} running`
 }
 
-/** The clock of a build starts here, where it has its slot. */
+/** The build's time limit starts here, once it has its slot. */
 async function buildInSlot(
   ports: DeployPorts,
   input: BuildInput,
@@ -65,7 +65,7 @@ async function buildInSlot(
   try {
     const isSite = requireRelease(ports, input.id).settings.type === 'static_site'
     const make = isSite ? buildSite : buildFromDockerfile
-    // If the engine went away at the very end, the build may still have finished.
+    // If the engine became unavailable at the very end, the build may still have finished.
     const isBuilt = () => inspectImage(ports.engine, image)
     const build = () =>
       guardDockerDisk(ports, 'a build', either, async (bound) => {

@@ -29,13 +29,13 @@ interface Pull {
   id: string
   serviceId: string
   requested: ImageReference
-  /** Our name for it. */
+  /** Berth's name for the image. */
   image: string
   log: DeployLog
   signal: AbortSignal
 }
 
-/** How far back an image of the service is looked for that came from the same place. */
+/** How many deploys are searched for an image from the same repository. */
 const maxDeploysSearched = 500
 
 export function pullImage(ports: DeployPorts) {
@@ -113,7 +113,7 @@ async function pullByDigest(
   await tagImage(ports.engine, ports.owner, name, pull.image)
 }
 
-/** The image on this host, or null: by digest exactly, or by what the tag meant at the last pull. */
+/** The image on this host, or null: exactly by digest, or the one that the tag meant at the last pull. */
 async function findLocalCopy(pull: Pull, reason: string): Promise<string | null> {
   const { ports, requested, log } = pull
   const local = await inspectImage(ports.engine, requested.reference)
@@ -132,7 +132,7 @@ async function tagAsOurs({ ports, id, image }: Pull, from: string, reference: st
   await tagImage(ports.engine, ports.owner, from, image)
 }
 
-/** The newest image of the service's deploys that is here and came from the same repository. */
+/** The newest existing image of the service's deploys that came from the same repository. */
 async function findEarlier(
   { ports, serviceId, requested }: Pull,
   fits: (image: ImageReference) => boolean,

@@ -9,9 +9,9 @@ import type { DeployPorts } from '../ports.ts'
 import { workDirectory } from '../source/source.ts'
 
 export interface PullNote {
-  /** What the deploy runs, with its digest where one is known. */
+  /** The image that the deploy runs, with its digest if known. */
   reference: string
-  /** The name to take off again; null when it was here before. */
+  /** The name to remove again; null if it existed before the pull. */
   pulledName: string | null
 }
 
@@ -42,7 +42,7 @@ export async function writePullNote(ports: DeployPorts, deployId: string, note: 
   await rename(`${path}.new`, path)
 }
 
-/** Takes off the name that this deploy's pull gave, if it gave one. Doing it again changes nothing. */
+/** Removes the name that this deploy's pull added, if any. Idempotent. */
 export async function dropPulledName(
   ports: DeployPorts,
   deployId: string,
@@ -54,7 +54,10 @@ export async function dropPulledName(
   await writePullNote(ports, deployId, { ...note, pulledName: null })
 }
 
-/** The same for a cleanup: writes nothing, as the disk may be full. The note goes with the rest. */
+/**
+ * Like `dropPulledName`, for a cleanup: it writes no note, because the disk may be full. The note is removed
+ * with the work directory.
+ */
 export async function removePulledNameOnly(
   ports: DeployPorts,
   deployId: string,

@@ -1,4 +1,5 @@
-// The Dockerfile that puts a site into the static server's image, and what of the source goes in. Pure.
+// The Dockerfile that puts a site into the static server's image, and which files of the source it
+// includes. Pure.
 import { posix } from 'node:path'
 import { siteOwner } from '../../../base-images/static-server-files.ts'
 import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
@@ -30,15 +31,18 @@ export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site
   ].join('\n')
 }
 
-/** Whether a build failed because the folder or its index.html is missing, in the words of either builder. */
+/**
+ * Whether a build failed because the folder or its index.html is missing. Recognizes the messages of
+ * both builders.
+ */
 export function isMissing(error: unknown): boolean {
   if (codeOf(error) !== 'build_failed') return false
   return /^COPY .*(not found|no such file|not exist)/.test(messageOf(error))
 }
 
 /**
- * Lines of a .dockerignore that keep the site's folder without its dotfiles, but for those of .well-known.
- * `rules` are the person's own, which lie in and speak of the folder `root`.
+ * Lines of a .dockerignore that include the site's folder without its dotfiles, except those in .well-known.
+ * `rules` are the user's own, relative to the folder `root`.
  */
 export function siteIgnore(folder: string, root: string, rules: string): string[] {
   const own = ignoreLines(rules).map(({ line }) =>

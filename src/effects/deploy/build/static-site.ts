@@ -73,7 +73,7 @@ function describeFolder({ publish_dir, root_dir }: ServiceSettings): string {
   return publish_dir ?? root_dir ?? 'the top folder'
 }
 
-/** The folder of the source that is the site. */
+/** The folder in the source that contains the site. */
 async function findFolder({ settings }: SiteBuild, root: string): Promise<string> {
   const { publish_dir, spa_fallback } = settings
   const folder = await resolveInside(root, publish_dir ?? '.', 'publish_dir')
@@ -125,7 +125,7 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
   }
 }
 
-/** `publish_dir` as `cd` in the last stage would take it. */
+/** `publish_dir`, resolved like an argument of `cd` in the last stage. */
 async function folderInImage({ ports, settings }: SiteBuild, tree: string): Promise<string> {
   if (settings.publish_dir === null) return '/'
   const image = await inspectImage(ports.engine, tree)
@@ -138,7 +138,7 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
   return new Failure('site_not_found', `the last stage of the Dockerfile has no ${missing}; ${advice}`)
 }
 
-/** Who cannot be removed now is looked for again by the cleanup of the deploy, and at the next start. */
+/** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
 async function removeTree(ports: DeployPorts, tree: string): Promise<void> {
   await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
     ports.logger.info({ image: tree, reason: messageOf(error) }, 'what a site was taken out of stays for now')

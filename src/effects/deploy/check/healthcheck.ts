@@ -11,7 +11,7 @@ const pollIntervalMs = 2_000
 const healthcheckTimeoutMs = 10_000
 
 export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
-  /** By instance: when its command may run again. */
+  /** By instance: the earliest time to run its command again. */
   const nextAt = new Map<string, number>()
 
   return async ({ name, health }, signal) => {
@@ -26,7 +26,7 @@ export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
       return exitCode === 0 ? null : 'starting'
     } catch (error) {
       signal.throwIfAborted()
-      // The engine cannot end a command that hangs: one is enough.
+      // The engine cannot end a command that hangs, so at most one runs.
       if (codeOf(error) === 'docker_unavailable') nextAt.set(name, Number.POSITIVE_INFINITY)
       return 'starting'
     }
@@ -39,7 +39,7 @@ function describeUnhealthy(output: string): string {
 
 /**
  * Why a live deploy is degraded by the HEALTHCHECK of its image; null when it is not. Such an instance still
- * serves and is not restarted, as by the engine itself: only its owner knows what helps.
+ * serves and is not restarted, as with plain Docker.
  */
 export function findUnhealthy(
   ports: DeployPorts,

@@ -22,14 +22,16 @@ export interface Expected {
 /** The port to use instead, or why waiting is pointless; null to keep waiting. */
 export type Finding = { port: number } | { advice: PortAdvice } | null
 
-/** Why no connection to the expected port succeeds, and at which port the program listens or has to. */
+/**
+ * Why no connection to the expected port succeeds, and the port at which the program listens or must listen.
+ */
 export interface PortAdvice {
   message: string
   facts: { reason: 'wrong_port' | 'listens_locally' | 'nothing_listens'; port: number }
 }
 
 export interface PortSearch {
-  /** Asked each time a connection to the expected port was refused. */
+  /** Called each time the expected port refuses a connection. */
   check(instance: InstanceState, signal: AbortSignal): Promise<Finding>
 }
 
@@ -38,21 +40,21 @@ const steadyMs = 3_000
 /** An app that is busy may still be starting. */
 const busyMs = 30_000
 const giveUpAfterMs = 20_000
-/** Looks are a second apart. */
+/** Checks are a second apart. */
 const quietChecks = { use: 2, giveUp: 5 }
-/** Of its CPU limit. */
+/** Percent of the CPU limit below which an instance is idle. */
 const quietPercent = 10
 const connectTimeoutMs = 2_000
 /** Debuggers of Node.js, Java, Python, Ruby, Go and PHP. */
 const debugPorts = [9229, 5005, 5678, 1234, 2345, 9003]
-/** For metrics, profiles and administration: an app opens those first, however long it starts. */
+/** Ports for metrics, profiles and administration. An app may open them long before its own port. */
 const sidePorts = [2019, 2112, 6060, 8778, 9394, 9404, 9464, 9901, 9990]
 const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && port <= 9199)
-/** Of images that expose several: hardly what a service answers by. */
+/** If an image exposes several ports, a service is unlikely to use these. */
 const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
 /** A setting above this default means that the app is known to start slowly. */
 const defaultTimeoutSeconds = 300
-/** Where the kernel puts a listener that names no port. */
+/** The range from which the kernel assigns a port to a listener without one. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
 export function createPortSearch(ports: DeployPorts, expected: Expected, log: DeployLog): PortSearch {
@@ -105,7 +107,9 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
   }
 }
 
-/** Advice on an instance at the end of its time; null where its listeners are not known, or not at fault. */
+/**
+ * Advice for an instance at its deadline; null if its listeners are unknown, or the expected port is open.
+ */
 export async function findAdvice(
   instance: InstanceState | null,
   expected: AdviceInput,
@@ -131,12 +135,12 @@ export function choosePort(listeners: readonly Listener[], exposed: readonly num
   return lasting.length === 1 ? lasting[0]! : null
 }
 
-/** The likely ones first, then by number: Docker keeps no order of what an image exposes. */
+/** Likely ports first, then by number: Docker does not keep the order of EXPOSE. */
 function byLikelihood(exposed: readonly number[]): number[] {
   return [...exposed].sort((a, b) => Number(isUnlikely(a)) - Number(isUnlikely(b)) || a - b)
 }
 
-/** Another one may open a port that is likelier: that gets time. */
+/** Whether the found port is the likeliest one. Otherwise the instance gets time to open a likelier one. */
 export function isLikely(found: number, exposed: readonly number[]): boolean {
   const [first] = byLikelihood(exposed)
   return first === undefined ? !isSide(found) : found === first
@@ -160,13 +164,13 @@ async function listenersOf({ pid }: InstanceState, expected: number): Promise<Li
   return found?.filter(({ port }) => port === expected || !debugPorts.includes(port)) ?? null
 }
 
-/** What cannot be measured holds nothing up. */
+/** An instance whose usage is unknown counts as idle, so that it delays nothing. */
 async function isIdle(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
   const usage = await ports.instances.usage(name).catch(() => null)
   return usage === null || usage.cpuPercent <= quietPercent * (cpuLimit || 1)
 }
 
-/** A program may listen by IPv6 alone, which the tables of the kernel do not tell. */
+/** Tries a connection: a program may listen on IPv6 only, which the kernel's tables do not show. */
 async function acceptsConnections(
   { address }: InstanceState,
   port: number,

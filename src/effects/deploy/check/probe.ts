@@ -22,7 +22,7 @@ interface ProbeInput {
   serviceId: string
   port: number
   portSource: PortSource
-  /** How long the instances must have run before they take the place of others; none by default. */
+  /** How long the instances must have run before they replace others; 0 by default. */
   settleMs?: number
 }
 
@@ -82,7 +82,7 @@ async function preferExpectedPort(
   Object.assign(check, { port, portSource })
 }
 
-/** Answers whether there was anything to wait for. */
+/** Returns whether a wait was needed. */
 async function waitForSettling(
   ports: DeployPorts,
   { id, settleMs = 0 }: ProbeInput,
@@ -101,7 +101,7 @@ async function waitForSettling(
   return true
 }
 
-/** Tries once whether an instance of a live deploy can serve: null, or why not. */
+/** Probes an instance of a live deploy once. Null if it passes, otherwise the reason. */
 export async function tryProbe(
   ports: DeployPorts,
   { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
@@ -115,7 +115,7 @@ export async function tryProbe(
   const port = record?.port as number
   if (!service) return 'the service is gone'
   const hostName = defaultHost(service.name, ports.settings.baseDomain)
-  // A version that went live without the image's own check must not be taken out by that check later.
+  // If a version went live without the image's HEALTHCHECK, that check must not remove it from service later.
   const hasHealthcheck = instance.health !== null && record?.health_check === 'image'
   return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)
 }

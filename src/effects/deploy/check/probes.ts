@@ -13,21 +13,21 @@ export interface Probe {
   kind: HealthCheck
   /** A description for the log. */
   text: string
-  /** null when it passed, else why not. */
+  /** Null if the instance passed, otherwise the reason. */
   run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
 }
 
 const workerMinRunMs = 5000
 const attemptTimeoutMs = 5000
-/** The answer of a probe that only time can pass. */
+/** The result of a probe that needs only more time. */
 export const notYet = 'not yet'
 /** The result of a probe to a port on which nothing listens. */
 export const refused = 'connection refused'
 
-/** Answers null when the instance is healthy, else why not. */
+/** Null if the instance is healthy, otherwise the reason. */
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
-/** What is known when a probe is chosen. */
+/** The input for choosing a probe. */
 export interface ProbeOptions {
   settings: ServiceSettings
   port: number
@@ -56,7 +56,7 @@ export function chooseProbe(checked: ProbeOptions): Probe {
   return imageProbe(settings.type === 'background_worker' ? null : tcpProbe(port), healthcheck)
 }
 
-/** Who listens has to be reached as well: requests come from outside of the instance. */
+/** The port must also be reachable from outside of the instance, where requests come from. */
 function imageProbe(reached: Probe | null, healthcheck: Healthcheck): Probe {
   const text = 'the HEALTHCHECK of the image'
   if (reached === null) return { kind: 'image', text, run: healthcheck }
@@ -89,7 +89,7 @@ function tcpProbe(port: number): Probe {
   }
 }
 
-/** 2xx and 3xx pass. The Host is the service's own first host. */
+/** 2xx and 3xx pass. The Host header is the service's first host. */
 function httpProbe(path: string, port: number, hostName: string): Probe {
   return {
     kind: 'path',
@@ -116,7 +116,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
   }
 }
 
-/** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
+/** Encodes the path like a browser. Node would send some characters as other bytes and refuse the rest. */
 export function percentEncode(path: string): string {
   return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }

@@ -1,4 +1,4 @@
-// Asking one new instance until it passes its check, or fails by its end, its time or its port.
+// Probes one new instance until it passes its check, ends, reaches the deadline, or listens on a wrong port.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
@@ -17,9 +17,9 @@ export interface Check {
   settings: ServiceSettings
   serviceName: string
   log: DeployLog
-  /** Whether it has to listen at all. */
+  /** Whether the instance must listen on a port. */
   hasPort: boolean
-  /** Where it is expected to listen; changed when it is found elsewhere. */
+  /** The expected port; replaced when another one is detected. */
   port: number
   portSource: PortSource
   formerPort: number | null
@@ -29,7 +29,9 @@ export interface Check {
 
 const firstPauseMs = 50
 const maxPauseMs = 1000
-/** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
+/**
+ * If the deadline cuts off an attempt that ran this long, the result is "no answer", not the previous answer.
+ */
 const staleAnswerMs = 1_000
 const shownLines = 50
 
@@ -64,7 +66,7 @@ export async function waitUntilPassed(
       if (answer === null) return
       if (signal.aborted && Date.now() - askedAt > staleAnswerMs) lastAnswer = null
       signal.throwIfAborted()
-      // A refused connection in the first moment is how every start looks.
+      // Every instance refuses connections for a moment after its start.
       if (pauseMs >= maxPauseMs) waiting(probe, answer)
       lastAnswer = answer
       if (answer === refused) await searchPort(search, instance, check, signal)
@@ -89,7 +91,7 @@ async function searchPort(search: PortSearch, instance: InstanceState, check: Ch
   }
 }
 
-/** Says each answer once: numbers in it, such as times, make no other answer. */
+/** Logs each answer once. Answers that differ only in numbers, such as times, count as equal. */
 function createWaitingLine(log: DeployLog) {
   let told: string | null = null
   return (probe: Probe, answer: string) => {

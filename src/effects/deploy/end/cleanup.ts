@@ -27,7 +27,7 @@ export function removeTraces(ports: DeployPorts) {
   return async (input: CleanupInput, signal: AbortSignal) => {
     const { id, formerDeployId, outcome, canceled } = input
     ports.downtimes.end(input.serviceId)
-    // Who follows the log need not wait for the cleanup.
+    // Clients that follow the log do not wait for the cleanup.
     await openDeployLog(ports, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
     await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(ports, id, signal))

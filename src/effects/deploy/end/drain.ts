@@ -1,4 +1,4 @@
-// The end of instances: open connections may finish until the deadline, then SIGTERM, ten seconds, SIGKILL.
+// Stops instances: open connections may finish until the deadline, then SIGTERM, ten seconds, SIGKILL.
 import { sleep } from '../../../async/sleep.ts'
 import { countConnections } from '../../../docker/containers/sockets.ts'
 import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
@@ -13,7 +13,7 @@ export interface DrainInput {
   serviceId: string
   port: number
   drainUntil: number
-  /** Only instances from this one on. */
+  /** Only instances from this index on. */
   index?: number
 }
 
@@ -35,8 +35,8 @@ export function drainInstances(ports: DeployPorts) {
 }
 
 /**
- * Stops and removes all instances of a deploy, with what ran before them, or those from `fromIndex` on. Doing
- * it again changes nothing.
+ * Stops and removes the instances of a deploy from `fromIndex` on, and with index 0 also its pre-deploy
+ * container. Idempotent.
  */
 export async function stopInstances(
   ports: Pick<DeployPorts, 'instances' | 'logCollector'>,
@@ -55,7 +55,7 @@ export async function stopInstances(
   )
 }
 
-/** Removes what ran before a deploy, and its address. Nothing there is fine. */
+/** Removes the pre-deploy container of a deploy and its address. A missing one is fine. */
 export async function removePreDeploy(ports: DeployPorts, deployId: string): Promise<void> {
   for (const { name } of await ports.instances.list({ deployId, kind: preDeployKind })) {
     await ports.instances.remove(name)
@@ -63,7 +63,7 @@ export async function removePreDeploy(ports: DeployPorts, deployId: string): Pro
   await ports.storage.addresses.release(deployId, preDeployIndex)
 }
 
-/** Stops the instances of deploys of a service that no actor keeps any more: those of a parked one. */
+/** Stops the instances of a service's deploys that no active actor manages, such as those of a parked one. */
 export async function removeAbandoned(
   ports: Pick<DeployPorts, 'edge' | 'instances' | 'logCollector' | 'storage'>,
   serviceId: string,
@@ -111,7 +111,9 @@ export async function waitUntilDrained(
   }
 }
 
-/** For what the edge serves it is enough that no other connection is known. */
+/**
+ * For a service behind the edge, an unknown count is treated as zero: its requests are counted by the edge.
+ */
 async function hasNoConnections(
   ports: DeployPorts,
   { id, port, index: fromIndex = 0 }: DrainInput,

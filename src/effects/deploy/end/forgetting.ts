@@ -5,7 +5,7 @@ import type { ServiceRow } from '../../../../storage/services.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'
 import { imagesInUse, unfinishedActors } from '../../engine/images-in-use.ts'
 
-/** Of each service. */
+/** Per service. */
 export const maxRetainedDeploys = 200
 
 export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {

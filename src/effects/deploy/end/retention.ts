@@ -7,7 +7,7 @@ import type { DeployPorts } from '../ports.ts'
 /** How many deploys are searched for releases that need a removed image. */
 const maxDeploysSearched = 500
 
-/** Removes older images of that service, and the releases that nothing can run any more. */
+/** Removes older images of that service, and the releases that can no longer run. */
 export async function removeOldImages(
   ports: DeployPorts,
   serviceId: string,
@@ -31,7 +31,7 @@ export async function removeOldImages(
 /** If the image is in use outside of Berth, it stays and the removal is retried after the next deploy. */
 async function removeVersion(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
   try {
-    // Releases first: once the image is gone, nothing would find them.
+    // Releases are removed first: without the image they could not be found again.
     await removeReleases(ports, serviceId, image)
     await removeImage(ports.engine, ports.owner, image)
   } catch (error) {

@@ -1,4 +1,4 @@
-// What a live deploy has to do for its instances, derived from its service and the disks of both deploys.
+// What a live deploy must do with its instances, derived from its service and the disks of both deploys.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { DeployPorts } from '../ports.ts'
 import { usesDisk } from '../start/disk-claim.ts'
@@ -6,7 +6,7 @@ import { usesDisk } from '../start/disk-claim.ts'
 export type Duty =
   /** Instances run and get requests, and Docker restarts them after a reboot. */
   | 'serving'
-  /** Another deploy is to serve. Instances run until it is live, but a reboot must not bring both back up. */
+  /** Another deploy is about to serve. Instances run until it is live, but a reboot must not start both. */
   | 'outgoing'
   /** Another deploy waits for the disk: instances are stopped, and open requests get little time. */
   | 'yielding'
@@ -26,7 +26,7 @@ export function dutyOf(ports: Pick<DeployPorts, 'storage'>, id: string, service:
   return usesDisk(ports, id) && usesDisk(ports, desired) ? 'yielding' : 'outgoing'
 }
 
-/** How many instances are to run. */
+/** How many instances must run. */
 export function instancesFor(duty: Duty, service: ServiceRow | null): number {
   return duty === 'serving' || duty === 'outgoing' ? (service?.instances ?? 0) : 0
 }

@@ -5,7 +5,7 @@ import type { InstanceState } from '../../../docker/containers/instances.ts'
 export interface Health {
   /** This instance is about to be stopped on purpose. */
   expectExit(name: string): void
-  /** From now on an exit of it is a crash again. */
+  /** From now on, an exit of this instance counts as a crash again. */
   expectRunning(name: string): void
   /** Returns false if upkeep requested the exit. */
   sawExit(name: string): boolean
@@ -17,7 +17,7 @@ export interface Health {
 
 /** Whether as many instances run as wanted. */
 type Availability =
-  /** Enough of them run. */
+  /** As many instances run as wanted. */
   | 'enough'
   /** Too few for one round, as during a restart. */
   | 'restarting'

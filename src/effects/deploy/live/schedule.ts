@@ -1,4 +1,4 @@
-// What a live deploy of a cron job does instead of keeping instances: it makes sure that its service has a
+// What a live deploy of a cron job does instead of running instances: it ensures that its service has a
 // schedule. The schedule is a separate actor, and continues with the next live deploy.
 import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
@@ -9,7 +9,7 @@ import { isoNow } from '../../iso-now.ts'
 import { untilCommitted } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
 
-/** Until another deploy is live, or the service is deleted. */
+/** Returns when another deploy is live, or the service is being deleted. */
 export async function superviseSchedule(
   ports: DeployPorts,
   deployId: string,

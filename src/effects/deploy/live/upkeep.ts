@@ -31,13 +31,13 @@ interface UpkeepInput {
 
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 5000
-/** While an instance runs that does not pass its check yet. */
+/** The interval while a running instance does not pass its check yet. */
 const unreadyIntervalMs = 250
 /** How long a round waits for an unavailable edge. */
 const edgeTimeoutMs = 5000
 /** The drain time if the next version waits for the disk. */
 const briefDrainMs = 3000
-/** Failures that the next round may not meet again. */
+/** Transient failures: the next round may succeed. */
 const transientCodes = [
   'docker_error',
   'disk_in_use',
@@ -51,7 +51,7 @@ export function keepInstances(ports: DeployPorts) {
   return async (input: UpkeepInput, signal: AbortSignal) => {
     const { id, serviceId } = input
     await openDeployLog(ports, id).close('live')
-    // Notes of a pull, for a restart before now: nothing that a live deploy could fail by.
+    // The notes of a pull that a restart interrupted. A live deploy must not fail because of them.
     await removeWork(ports, id).catch(() => undefined)
     const health = createHealth()
     const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
@@ -133,7 +133,7 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
   if (!service || duty === 'over' || duty === 'scheduled') return 'complete'
   const wanted = instancesFor(duty, service)
   if (found.some(({ index }) => index >= wanted)) removeSurplus(upkeep, duty, wanted, found)
-  // Also after a kill between the two.
+  // The daemon may have been killed between removing an instance and releasing its address.
   else if (ports.storage.addresses.get(input.id, wanted))
     await ports.storage.addresses.release(input.id, wanted)
   const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
@@ -193,7 +193,7 @@ async function reconcileUpstreams(
     if (answer === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
   }
-  // A probe may be slow. If another deploy is to serve by now, that one decides.
+  // A probe may be slow. If another deploy is about to serve by now, that deploy decides.
   if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'
   try {
     await admit(ports, input, passed, signal, edgeTimeoutMs)

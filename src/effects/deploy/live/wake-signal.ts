@@ -1,4 +1,4 @@
-// What starts a round of upkeep early: a change of the service, or an event of its instances.
+// Starts a round of upkeep early: after a change of the service, or an event of its instances.
 import { waitForWake } from '../../../async/wait-for-wake.ts'
 import type { ContainerEvent } from '../../../docker/engine/events.ts'
 import type { DeployPorts } from '../ports.ts'

@@ -91,7 +91,7 @@ async function waitForTurn(
   })
 }
 
-/** Who of the service's active deploys is before this one, and the newest one queued behind it. */
+/** Among the service's active deploys: the one ahead of this one, and the newest one queued behind it. */
 function findNeighbours(ports: DeployPorts, id: string, serviceId: string) {
   let ahead: string | null = null
   let newer: string | null = null
@@ -99,7 +99,7 @@ function findNeighbours(ports: DeployPorts, id: string, serviceId: string) {
   for (const other of ports.storage.actors.active('deploy', serviceId)) {
     if (other.id === id) continue
     const status = ports.storage.actors.record(other.id)?.status ?? ''
-    // A restart runs old code: it never takes the place of a deploy of new code.
+    // A restart runs old code, so it never replaces a deploy of new code.
     const replaces = other.id > id && (isRestart(id) || !isRestart(other.id))
     if (status === 'queued' && other.id > id) newer = replaces ? other.id : newer
     else if (status === 'queued' || isUnfinished(status)) ahead = other.id

@@ -17,7 +17,7 @@ interface UnpackInput {
   id: string
   serviceId: string
   source: DeploySource
-  /** Made new. */
+  /** Created by the unpacking. */
   directory: string
 }
 
@@ -41,7 +41,10 @@ export async function unpackSource(
   return { commitSha: null, commitMessage: null }
 }
 
-/** A broken archive is not the service's any more: the one before it is. Its file goes with its deploy. */
+/**
+ * If the archive is broken, the service returns to the one before it. The broken file is removed with
+ * its deploy.
+ */
 async function unpackAndSettle(
   ports: DeployPorts,
   input: UnpackInput,
@@ -81,7 +84,7 @@ function isFolderInSettings(tree: string, folder: string, settings: ServiceSetti
   return path !== null && existsSync(join(tree, path)) && !inFolder(path)
 }
 
-/** A deploy has the archive it came with, or that of the deploy it names. */
+/** The id of the archive: uploaded with this deploy, or with the deploy that its source names. */
 function archiveOf({ id, source }: { id: string; source: DeploySource }): string {
   return source.deploy_id ?? id
 }
@@ -102,7 +105,7 @@ export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts
 
 function isReplaced(storage: Storage, archiveId: string): boolean {
   const serviceId = storage.actors.record(archiveId)?.service_id
-  // Without a record its upload is not committed yet.
+  // Without a record, its upload is not committed yet.
   if (typeof serviceId !== 'string') return false
   const service = storage.services.get(serviceId)
   const isCurrent = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
@@ -114,7 +117,7 @@ function isNeededByDeploy({ actors }: Storage, serviceId: string, archiveId: str
   return active.some((record) => record !== null && needsArchive(record, archiveId))
 }
 
-/** Also while it unpacks: if the daemon dies before the commit, unpacking is repeated. */
+/** Includes a deploy that is unpacking: if the daemon dies before the commit, unpacking is repeated. */
 function needsArchive({ id, status, source }: ActorRecord, archiveId: string): boolean {
   if (status !== 'queued' && status !== 'running') return false
   const wanted = source as DeploySource

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import type { DeployLog } from '../log.ts'
 
 const pointerPrefix = 'version https://git-lfs.github.com/spec/'
-/** By the specification of pointers. */
+/** The maximum size of a pointer file, by its specification. */
 const maxPointerBytes = 1024
 const maxShown = 5
-/** A look at more would hold up the deploy. */
+/** Limits the search, so that it does not delay the deploy. */
 const maxEntries = 20_000
 
 /** Logs which files of the source are pointers. The deploy continues, because it may not need them. */
@@ -23,13 +23,13 @@ export async function logLfsPointers(directory: string, log: DeployLog): Promise
   if (more > 0) log.info(more === 1 ? 'so is 1 more file' : `so are ${more} more files`)
 }
 
-/** Their paths in the source, in no order; links are not followed. */
+/** The paths of pointer files in the source, unordered. Links are not followed. */
 export async function findLfsPointers(directory: string): Promise<string[]> {
   const found: string[] = []
   const folders = ['']
   let seen = 0
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    // Names that are not UTF-8 cannot be opened by their text: what cannot be read is passed over.
+    // A name that is not UTF-8 cannot be opened by its text. Unreadable files are skipped.
     const entries = await opendir(join(directory, folder)).catch(() => [])
     for await (const entry of entries) {
       if (++seen > maxEntries) return found

@@ -1,4 +1,4 @@
-// Fetching the source of a deploy: a checkout in the data directory, gone again when the image is built.
+// Fetches the source of a deploy: a checkout in the data directory, removed once the image is built.
 import { access, mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
@@ -54,7 +54,7 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
   return found
 }
 
-/** A default branch stays the service's own: the remote may name another one later. */
+/** Saves the default branch in the service's settings, because the remote may change its default later. */
 async function saveDefaultBranch(
   ports: DeployPorts,
   { serviceId, source }: FetchInput,
@@ -80,7 +80,7 @@ function credentialsFor(
   return { username: stored.username, password: stored.password }
 }
 
-/** What a deploy keeps in the data directory while it works. */
+/** The working files of a deploy in the data directory. */
 export function workDirectory(ports: DeployPorts, deployId: string): string {
   return join(ports.settings.dataDir, 'work', deployId)
 }

@@ -1,5 +1,5 @@
-// The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
-// An unknown reference fails the deploy with the variable's name, never with its value.
+// The environment of an instance: the user's variables with references resolved, and Berth's own. Pure. An
+// unknown reference fails the deploy with the variable's name, never with its value.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
@@ -39,9 +39,8 @@ export interface ChosenPort {
 type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
 
 /**
- * The service's port, else PORT in the env, else the image's single exposed port, else 3000, until it is
- * known where the app listens. Throws `invalid_request` for a PORT that its app could not listen on; what
- * does not listen may have any.
+ * The service's port, else PORT in the env, else the image's single exposed port, else 3000 until a port is
+ * detected. Throws `invalid_request` if PORT is not a usable port and the service listens.
  */
 export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
   const own = portFromEnv(vars)
@@ -56,7 +55,10 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
   return { port: 3000, portSource: 'default' }
 }
 
-/** An app listens where it is probed: its PORT is the chosen one. What does not listen keeps its own. */
+/**
+ * An app must listen on the port that is probed, so its PORT is the chosen port. A service without a port
+ * keeps its own PORT.
+ */
 export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
   if (!listens({ type })) return vars
   return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))

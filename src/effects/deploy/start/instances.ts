@@ -48,11 +48,12 @@ export function startInstances(ports: DeployPorts) {
       resolveEnvironment(ports, input, service),
     )
     const count = wantedInstances(service)
-    // Instances from before a restart may be more than are wanted now, and some of them may not run.
+    // After a restart there may be more instances than wanted now, and some may have stopped.
     if (isRetry(ports, input.id)) {
       await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, input.id, count))
     }
-    // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
+    // A version of a suspended service is checked too: otherwise the next start of the service would run an
+    // unchecked version.
     if (service.suspended) log.info('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
       const wanted = { ...input, index, restart: 'no' } as const
@@ -73,7 +74,7 @@ function scheduleOf({ schedule, timezone }: ServiceRow): string {
   return `${schedule} ${timezone ?? 'UTC'}`
 }
 
-/** Settles the port and the resolved env once; a start that is repeated finds them. */
+/** Resolves the port and the env once. A repeated start uses the stored values. */
 export async function resolveEnvironment(
   ports: DeployPorts,
   input: StartInput,
@@ -84,7 +85,7 @@ export async function resolveEnvironment(
   if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
   const lookup: Lookup = (kind, name, property) => resolveProperty(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
-  // Once they are resolved, a PORT of Berth is among them.
+  // Once resolved, the env includes Berth's PORT.
   const hasPort = release.env.some(({ key, value }) => key === 'PORT' && value.trim() !== '')
   const chosen = choosePort(release.settings, hasPort ? vars : [], image.exposedPorts)
   if (release.resolved) return chosen
@@ -104,7 +105,7 @@ export async function resolveEnvironment(
   return chosen
 }
 
-/** What of the settings the instances do not get as it was written. */
+/** Logs which settings the instances get in another form than written. */
 async function logEnvironmentWarnings(
   ports: DeployPorts,
   id: string,
@@ -169,7 +170,10 @@ async function ensureWithVolume(
   return ports.instances.ensure(spec, signal)
 }
 
-/** The disk that the container is about to have, if any: Docker itself would make one without our labels. */
+/**
+ * Creates the disk of the container, if it has one: Docker itself would create a volume without
+ * Berth's labels.
+ */
 export async function ensureDisk(
   ports: Pick<DeployPorts, 'engine' | 'owner' | 'storage'>,
   service: ServiceRow,

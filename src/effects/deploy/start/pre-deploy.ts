@@ -1,5 +1,5 @@
-// The command that runs once in the new image, with the env of the deploy, before anything of it starts:
-// migrations, most often. One that ran is never run again, also when the daemon was down as it ended.
+// The command that runs once in the new image, with the env of the deploy, before its instances start, such
+// as a migration. A command that ended is not run again, even if the daemon was down when it ended.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { explainExit } from '../../../docker/containers/exit-explanation.ts'
@@ -50,7 +50,7 @@ async function begin(
   const place = { ...input, index: preDeployIndex, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(ports, service, release, place)
   const command = release.settings.pre_deploy_command
-  // Without the disk: the live version has it.
+  // Without the disk, because the live version uses it.
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
 

@@ -54,7 +54,10 @@ async function switchRequests(
   if (formerDeployId) await drainUpstreams(ports, { id: formerDeployId, serviceId }, signal)
 }
 
-/** The check of an instance uses a socket of the edge's own: the public ports may be another program's. */
+/**
+ * The check of an instance uses a separate socket of the edge, so this checks the public ports: another
+ * program may have them.
+ */
 async function logReachability(
   ports: DeployPorts,
   service: ServiceRow,

@@ -17,14 +17,14 @@ interface DeployRef {
 
 const pollIntervalMs = 250
 
-/** Whether requests reach this service by the edge. */
+/** Whether requests reach this service through the edge. */
 export function isServed(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
   return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
 
 /**
- * Lets instances that have passed their check take requests: first one of our own through the edge, then
- * everybody's. What serves already serves on. Throws `not_reached`.
+ * Sends requests to instances that have passed their check: first one verification request through the edge,
+ * then client requests. Admitted instances stay admitted. Throws `not_reached`.
  */
 export async function admit(
   ports: DeployPorts,
@@ -148,7 +148,7 @@ export async function releaseSlots(
   if (removed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
 
-/** The former instances take requests again, as after a switch that failed. */
+/** Sends requests to the former instances again, for example after a failed switch. */
 export async function restoreUpstreams(
   ports: DeployPorts,
   { id, serviceId }: DeployRef,
@@ -167,8 +167,8 @@ export async function restoreUpstreams(
 }
 
 /**
- * Resolves when there is no open request, twice in a row, at instances from an index on, at `until`, or when
- * `isOver` returns true. If the edge cannot be queried, it counts as busy.
+ * Resolves when the instances from an index on had no open request twice in a row, at `until`, or when
+ * `isOver` returns true. If the edge cannot be queried, the instances count as busy.
  */
 export async function waitForOpenRequests(
   ports: DeployPorts,
