@@ -75,7 +75,7 @@ test('each start says that a live deploy is parked; berth retry has it go on', a
     env: { BERTH_SERVER: url, BERTH_TOKEN: token },
   })
 
-  assert.deepEqual([code, stderr.includes(`${id} goes on`)], [0, true], stderr)
+  assert.deepEqual([code, stderr.includes(`${id} is resumed`)], [0, true], stderr)
   const live = await site.daemon.api.get(`/services/${service.name}`)
   assert.deepEqual([live.state, live.latest_deploy.status], ['live', 'live'])
   assert.equal((await site.page(service)).body, 'one')
