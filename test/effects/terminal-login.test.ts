@@ -1,6 +1,6 @@
-// The effects of a terminal login under a real supervisor on a real store: its token lives until it is
-// collected, or dies with the login, in time and over restarts.
-// A restart here is a new supervisor on the same store, with another name for this life of the daemon.
+// The effects of a terminal login under a real supervisor on a real store: its token waits until it is
+// collected, or is revoked with the login. A restart here is a new supervisor on the same store with another
+// run id.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
@@ -16,7 +16,7 @@ type Effects = ReturnType<typeof terminalLoginEffects>
 const minuteMs = 60_000
 const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
 
-/** A life of the daemon, as far as terminal logins see it. */
+/** One run of the daemon, as terminal logins see it. */
 function boot(t: TestContext, storage: Storage, change: (real: Effects) => Partial<Effects> = () => ({})) {
   const terminalLogins = createTerminalLogins()
   const catalogue = { 'terminal-login': terminalLogin }
@@ -185,7 +185,7 @@ test('killed when the token was stored and that was not: the next life leaves no
   const next = boot(t, storage, (real) => ({
     async issueToken(input, signal) {
       const issued = await real.issueToken(input, signal)
-      // Begun again, it has taken the place of the one before.
+      // The repeated effect has replaced the one before.
       deepEqual(
         storage.tokens.list().map((one) => one.id),
         [stored!.id],

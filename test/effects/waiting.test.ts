@@ -1,4 +1,5 @@
-// Waiting for facts: each wait ends with its fact or its signal, and leaves no listener behind.
+// Waiting for commits and for the engine: each wait ends with its result or its signal, and leaves no
+// listener behind.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnginePorts } from '../../src/effects/engine/ports.ts'
@@ -10,7 +11,7 @@ import { standIn } from '../support/stand-in.ts'
 const nobody = new AbortController().signal
 const reason = new Error('canceled')
 
-/** A change feed that the test moves, and how many listen to it. */
+/** A change feed that the test controls, and the number of its listeners. */
 function openFeed() {
   const { publish, feed } = createChanges(0)
   let listeners = 0

@@ -1,4 +1,5 @@
-// The file of a backup: half of one is never taken for the whole, and nothing of it stays that is not wanted.
+// The file of a backup: a partial file is never taken for a complete one, and nothing unneeded is
+// left behind.
 import assert from 'node:assert/strict'
 import {
   existsSync,

@@ -1,4 +1,4 @@
-// How many backups stay: what the schedule made beyond the number goes, and nothing that a person asked for.
+// Backup retention: scheduled backups beyond the configured number are deleted, requested ones never.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'

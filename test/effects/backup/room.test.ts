@@ -1,5 +1,5 @@
-// A backup that leaves too little space where backups are kept is canceled while it is written, and the half
-// of it that was written can go.
+// A backup is canceled while it is written if the backup directory has too little space left, and the partial
+// file can be removed.
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const neededMb = 16
 
 test('a backup is canceled with path, free and needed space', { skip }, async (t) => {
   const backupDir = smallDisk(t, 64)
-  // The watch alone keeps no process alive.
+  // The timer of the watch does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.after(() => clearInterval(alive))
   const opened = await openBackupPorts(t)

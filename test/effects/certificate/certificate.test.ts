@@ -129,7 +129,7 @@ test('a host that points elsewhere is told so without asking the CA, until it po
   equal((await until(host, 'valid', isValid)).error, null)
 })
 
-/** What is kept of the CA: nothing before it was asked. */
+/** The stored files of the CA; none before the first order. */
 function filesIfAny(directory: string): string[] {
   return readdirSync(directory).includes('certificates') ? filesOf(directory) : []
 }
@@ -153,7 +153,7 @@ test('a CA that is down is waited for, and asked again', async (t) => {
 
 test('what the CA says of a host that it cannot reach is there to read', async (t) => {
   const life = await openLife(t, ca)
-  // The edge shows what we ask for ourselves, and loses the CA's.
+  // The edge serves our own challenge, and loses those of the CA.
   const change = (real: CertificateEdge): Partial<CertificateEdge> => ({
     putChallenge: (token, answer, signal) =>
       answer.includes('.') ? Promise.resolve() : real.putChallenge(token, answer, signal),

@@ -1,4 +1,5 @@
-// Whether a host leads to this server: judged by what comes back from its addresses, explained by our own.
+// Whether a host points to this server: decided by the responses of its addresses, explained by the server's
+// own addresses.
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +26,7 @@ interface World {
   own: string[]
 }
 
-/** What is said of the host in that world; and who was asked. */
+/** The result of the check in that world, and the addresses that were queried. */
 async function judge({ addresses, own }: World, edge: Partial<CertificateEdge> = {}) {
   const asked: string[] = []
   const up = new Set<string>()
@@ -189,7 +190,7 @@ test('names are asked from the name servers: both families, nothing for what is 
   deepEqual(await addressesOf('localhost'), [])
 })
 
-/** What comes back from a server that answers like this. */
+/** The echo of a server that responds like this. */
 async function echoOf(t: TestContext, answer: RequestListener): Promise<Echo> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,5 @@
-// Certificates end to end: a real CA asks a real HAProxy, which serves what comes, and what renews it.
+// Certificates end to end: a real CA validates through a real HAProxy, which serves the certificates and
+// their renewals.
 import { equal, match, notEqual } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { hasCommand } from '../../../src/base-images/command.ts'
@@ -24,7 +25,7 @@ const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await ca.freePort()
 const ask = askAt(80)
 
-/** HAProxy at ports 80 and 443, kept at what the storage has. */
+/** HAProxy at ports 80 and 443, kept equal to the storage. */
 async function startEdge(storage: Storage) {
   const files = openEdgeFiles(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
@@ -60,7 +61,7 @@ async function startEdge(storage: Storage) {
 }
 
 async function start(t: TestContext) {
-  // It has to end before its files do.
+  // HAProxy must end before its files are removed.
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
   const storage = await temporaryStorage(t)

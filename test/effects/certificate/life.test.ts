@@ -1,4 +1,4 @@
-// Certificates over restarts, pauses that a CA wants, and changes of who answers for a host.
+// Certificates over restarts, pauses that a CA requires, and changes of the service that owns a host.
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ test('a certificate that cannot be written is fetched again, and no second one i
   equal(await retry(host), true)
   await until(host, 'valid', isValid)
 
-  // The answer of our own check, and none for the CA.
+  // Answers our own check, but not the CA.
   equal(ca.edge.shown.length, shown + 1)
   equal(certificates.order(host), null)
 })
@@ -121,7 +121,7 @@ test('a host that is taken away loses its certificate, as does one whose service
 
 for (const [name, change] of Object.entries<ChangeEdge>({
   'the CA is asked': (real) => ({
-    // Our own answer comes up; the CA's never does.
+    // Our own challenge is served; that of the CA never is.
     putChallenge: (token, answer, signal) =>
       answer.includes('.') ? untilAborted(signal) : real.putChallenge(token, answer, signal),
   }),

@@ -1,4 +1,4 @@
-// The authority's weekly limit over the lifetime of certificates, with a real CA (Pebble).
+// The CA's weekly limit over the lifetime of certificates, with a real CA (Pebble).
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { openCa, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'

@@ -1,4 +1,4 @@
-// Which hosts want a certificate, with a wildcard and after it.
+// Which hosts need a certificate, with a wildcard and after its removal.
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'

@@ -1,4 +1,4 @@
-// The request of our own that decides whether an instance may serve.
+// The verification request that decides whether an instance may serve.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/directory.ts'
 const wanted = { pool: 1, slot: 2, host: 'shop.localhost', healthPath: '/healthz' }
 const driver = { countOpen: async () => new Map<string, number>() }
 
-/** What listens where the edge would. */
+/** A server at the socket of the edge. */
 async function answering(t: TestContext, listener: RequestListener) {
   const directory = temporaryDirectory(t)
   const place = { ...openEdgeFiles(directory), verifySocket: join(directory, 'verify.sock') }

@@ -1,4 +1,5 @@
-// The count of new certificates per registered domain: what is left of a limit, and when there is more.
+// The count of new certificates per registered domain: the remaining number, and when the next one
+// is allowed.
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// One wildcard certificate instead of one per service: a real CA (Pebble) asks a real name server (BIND),
+// One wildcard certificate instead of one per service: a real CA (Pebble) queries a real name server (BIND),
 // which is changed by dynamic updates.
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ const update = () =>
     parseTsigKey(readFileSync(bind.keyFile, 'utf8')),
   )
 
-/** It asks the name server that the tests change. */
+/** A Pebble that queries the name server of the tests. */
 async function openStrictPebble() {
   const directory = process.env.PREPARED!
   const opened = openPebble(fileScope(), { directory, port: 14_100, nameServer: `${serverAddress}:53` })

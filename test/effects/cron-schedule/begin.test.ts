@@ -112,7 +112,7 @@ for (const [what, fields, isDeployed, reason] of reasons) {
 
 test('nothing is begun of a service whose deletion comes in between', async (t) => {
   const queue = await openJobQueue(t)
-  // Both are committed in this order; what is begun still sees the service as it was.
+  // Both are committed in this order; the run still sees the service as it was before.
   const deleting = queue.change({ deleting: true })
   assert.equal(await queue.begin('job-9'), 'the service is being deleted')
   await deleting

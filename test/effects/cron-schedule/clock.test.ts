@@ -34,7 +34,7 @@ test('set back by an hour, nothing runs again, and what the clock shows next run
   await site.pass(minuteMs)
   assert.deepEqual(site.instants(), [at('10:00')])
 
-  // 9:30 was before the schedule was made; the clock shows it now for the first time.
+  // 9:30 was before the schedule was created. The clock now reaches it for the first time.
   await site.pass(120 * minuteMs)
 
   assert.deepEqual(site.instants(), [at('10:00'), at('09:30'), at('10:30'), at('11:00')])

@@ -1,4 +1,5 @@
-// A schedule in the whole: the daemon's absence, changes of its service, and crashes between its commits.
+// The whole life of a schedule: downtime of the daemon, changes of its service, and crashes between
+// its commits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCronSite } from '../../support/cron-site.ts'

@@ -1,5 +1,5 @@
-// Schedules through two years in four time zones, and through both ends of summer time in the whole chart:
-// the instants are those of another implementation of cron, each at its time.
+// Schedules through two years in four time zones, and the whole chart through both changes of summer time.
+// The expected instants come from another implementation of cron.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ function instantsOf(schedule: string, timezone: string, from: string, to: string
   return instants
 }
 
-/** Pauses end at once. A full one goes on to the next instant: what comes before that is noticed then. */
+/** Pauses end at once. A full pause continues to the next instant, and earlier ones are noticed then. */
 function hastyClock(from: string, instants: string[]): Clock {
   const ends = instants.map((at) => Date.parse(at))
   let now = Date.parse(from)
@@ -38,7 +38,7 @@ function hastyClock(from: string, instants: string[]): Clock {
   }
 }
 
-/** The dues of that plan as the chart would have them, one wait after the other. */
+/** The instants that are due by that plan, one wait after the other, as in the chart. */
 async function collectDues(
   { schedule, timezone }: { schedule: string; timezone: string },
   from: string,
@@ -84,7 +84,7 @@ for (const timezone of zones) {
   }
 }
 
-/** When clocks are changed, and how many instants are near. */
+/** When clocks change, and how many instants are near the change. */
 const changes: [timezone: string, schedule: string, changedAt: string, count: number][] = [
   ['Europe/Berlin', '*/30 * * * *', '2026-03-29T01:00:00.000Z', 16],
   ['Europe/Berlin', '*/30 * * * *', '2026-10-25T01:00:00.000Z', 16],

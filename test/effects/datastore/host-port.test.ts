@@ -15,7 +15,7 @@ async function hold(port: number, host = '127.0.0.1'): Promise<Server> {
   return server
 }
 
-/** So many ports in a row, all held; each is let go by its own. */
+/** Holds that many consecutive ports; each can be released separately. */
 async function holdRow(t: TestContext, size: number): Promise<{ first: number; servers: Server[] }> {
   for (;;) {
     const servers = [await hold(0)]

@@ -1,4 +1,5 @@
-// What references to a datastore stand for in the env of a service, and words with its password taken out.
+// The values of references to a datastore in the env of a service, and error messages with the
+// password masked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { datastoreProperties } from '../../../src/domain/env-references.ts'

@@ -1,4 +1,4 @@
-// What removing a datastore does when a late effect has put it into the trash in the middle of it.
+// The removal of a datastore that a late effect has put into the trash at the same time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'

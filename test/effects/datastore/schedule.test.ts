@@ -1,4 +1,4 @@
-// When backups begin by themselves: once for all that was missed, never twice, and one at a time.
+// When scheduled backups are due: one for all that were missed, never twice, and one at a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextTime } from '../../../src/domain/schedule.ts'
@@ -31,7 +31,7 @@ test('a clock that was set back makes nothing due again', async (t) => {
   const { ports } = await openBackupPorts(t)
   clock(t, '2026-01-10T02:00:00.000Z')
   const ending = new AbortController()
-  // The one of three o'clock was made, and then it was two again.
+  // The backup of three o'clock was created, and then the clock was set back to two.
   const since = '2026-01-10T03:00:00.000Z'
   const waiting = awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, ending.signal)
   let isDue = false
@@ -50,7 +50,7 @@ test('a clock that was set back makes nothing due again', async (t) => {
 test('one that is due in a moment is waited for, and the next is counted from then', async (t) => {
   const { ports } = await openBackupPorts(t)
   const now = Date.now()
-  // So that the next minute begins soon by the clock of the test alone.
+  // The test's clock starts shortly before the next minute.
   const started = performance.now()
   t.mock.method(Date, 'now', () => Math.floor(now / hourMs) * hourMs - 200 + (performance.now() - started))
   const dueAt = new Date(Math.floor(now / hourMs) * hourMs).toISOString()

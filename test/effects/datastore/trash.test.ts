@@ -1,4 +1,4 @@
-// The effect that puts a datastore into the trash, when it runs again and too late.
+// The effect that puts a datastore into the trash, when it is repeated too late.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'

@@ -1,4 +1,5 @@
-// Looking after a datastore that serves: what counts as lost, what as silent, and what only as Docker away.
+// Supervision of a serving datastore: when it counts as lost, when as silent, and when only Docker
+// is unavailable.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepDatastore } from '../../../src/effects/datastore/upkeep.ts'
@@ -11,7 +12,7 @@ const away = () => {
   throw new Failure('docker_unavailable', 'Docker does not respond')
 }
 
-/** Kept until the test is over, or until it is lost: then that is what `lost` resolves with. */
+/** Supervises until the test ends or the datastore is lost; `lost` resolves with the reason. */
 function keep(t: TestContext, { ports }: Site) {
   const end = new AbortController()
   t.after(() => end.abort())
@@ -20,7 +21,7 @@ function keep(t: TestContext, { ports }: Site) {
   return { kept, end }
 }
 
-/** Resolves after so many looks at the container. */
+/** Resolves after that many inspections of the container. */
 async function looks({ world }: Site, count: number): Promise<void> {
   const { inspect } = world
   let seen = 0

@@ -1,4 +1,4 @@
-// The newest two hundred deploys of a service stay on record, and older ones that something refers to.
+// The newest two hundred deploys of a service stay on record, and older ones that are still referenced.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
@@ -21,7 +21,7 @@ async function openShop(t: TestContext) {
     await logs.end(id)
     return id
   }
-  /** One whose image is there, as long as its release is. */
+  /** A deploy whose image exists as long as its release. */
   async function addBuilt(): Promise<string> {
     const id = await add('deploy')
     const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'deactivated' })

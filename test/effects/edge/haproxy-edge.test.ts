@@ -1,4 +1,4 @@
-// Rounds of the edge over real storage, with a driver that notes what is asked of it.
+// Rounds of the edge over real storage, with a driver that records its calls.
 import { deepEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Driver } from '../../../src/edge/driver.ts'
@@ -30,7 +30,7 @@ async function openEdge(t: TestContext) {
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     unavailableReason: () => 'no answer',
   })
-  /** What the driver was asked in one round. */
+  /** The calls of the driver in one round. */
   const round = async () => {
     calls.length = 0
     await edge.round()

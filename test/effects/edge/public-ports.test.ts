@@ -24,7 +24,7 @@ const look = (address: string, ...answers: PortOwner[]) => ({
 test('a port that another HAProxy shares is reported, and no longer when that one has ended', async (t) => {
   const edge = await startEdge(t)
   assert.equal(await openPublicPorts(edge.frame).check(signal), null)
-  // As edges of earlier versions bound their ports.
+  // Binds ports like the edges of earlier versions.
   await edge.process.stop()
   const { configuration } = edge.files
   writeFileSync(configuration, readFileSync(configuration, 'utf8').replace(/^ noreuseport$/m, ''))

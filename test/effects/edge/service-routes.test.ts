@@ -1,4 +1,5 @@
-// What the edge is to serve, from rows: each service its pool, each host its service, and what goes with it.
+// The wanted routes of the edge, from rows: a pool for each service, and a service with its settings for
+// each host.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ServiceRoute, ServiceRoutes, toRoutes } from '../../../src/effects/edge/service-routes.ts'

@@ -1,4 +1,4 @@
-// Which HAProxy replaces the one that runs.
+// Which HAProxy replaces the running one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isReplacement, type Software } from '../../../src/effects/edge/software.ts'

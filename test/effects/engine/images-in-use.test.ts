@@ -24,7 +24,7 @@ async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
     await actors.create({ ...transition, record: { ...transition.record, image: null, ...fields } })
     return id
   }
-  /** A finished deploy with an image of its own. */
+  /** A finished deploy with its own image. */
   async function addBuilt(): Promise<string> {
     const id = await add()
     const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'deactivated' })

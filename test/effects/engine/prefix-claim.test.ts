@@ -17,7 +17,7 @@ import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site
 import { findLeftovers } from '../../support/leftovers.ts'
 import { temporaryStorage } from '../../support/supervision.ts'
 
-/** A stopped instance, a disk, the network and an edge of one data directory, and another one's claim. */
+/** A stopped instance, a disk, the network and an edge of one data directory, and the claim of another. */
 async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory(t)) {
   const site = await openDockerSite(t)
   const { engine, owner: former, images, instances } = site

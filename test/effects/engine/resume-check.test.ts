@@ -1,4 +1,4 @@
-// A parked actor whose place another one has taken does not go on.
+// A parked actor that another actor has replaced does not resume.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../../machines/index.ts'

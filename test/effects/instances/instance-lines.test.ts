@@ -1,4 +1,4 @@
-// Lines about instances: their words, when Docker restarts a container, and a bound on how many there are.
+// Lines about instances: their text, Docker's restart delay, and a limit on their number.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InstanceEvent, lineOf, removed, started } from '../../../src/effects/instances/line.ts'

@@ -1,4 +1,4 @@
-// Rules computed from the records, and applied to the kernel: with a fake firewall that records them.
+// Rules that are computed from the records and applied: a fake firewall records them.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployIndex } from '../../../src/docker/engine/names.ts'

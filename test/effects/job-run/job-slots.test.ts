@@ -1,4 +1,4 @@
-// Places for job runs: never more are given out than there are, and no service's flood keeps another waiting.
+// Slots of job runs: never more than the limit, and a service with many runs does not block the others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 const unheard = () => undefined
 const noWait = () => assert.fail('there was no place')
 
-/** Asks for a place, and writes down when it is there. */
+/** Requests slots, and records the order in which they are assigned. */
 function openHouse(slots: JobSlots) {
   const begun: string[] = []
   const ask = (id: string, serviceId: string, signal = nobody) =>

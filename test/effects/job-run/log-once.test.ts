@@ -1,4 +1,4 @@
-// What Berth says in the log of a run, which has to be there after a kill of the daemon at any later step.
+// Berth's lines in the log of a run, which must survive a kill of the daemon at any later step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logOnce } from '../../../src/effects/job-run/log-once.ts'
@@ -9,7 +9,7 @@ import { standIn } from '../../support/stand-in.ts'
 
 test('what is said before a container is made is written before it is made, and once', async (t) => {
   const directory = temporaryDirectory(t)
-  // A log that writes nothing by itself while this test runs.
+  // A log that is not flushed by its timer during this test.
   const logs = openLogs(directory, { flushMs: 600_000 })
   t.after(() => logs.close())
   const ports = standIn<ActorLogPorts>({ storage: { logs } })

@@ -1,10 +1,10 @@
-// The turn of a run: who waits for whom by the policy of the schedule, and what is frozen then.
+// The turn of a run: which run waits by the policy of the schedule, and what is frozen at the turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJobQueue } from '../../support/job-queue.ts'
 import { eventually } from '../../support/supervision.ts'
 
-/** What a promise has come to after everything that is ready has run. */
+/** The state of a promise after all pending microtasks have run. */
 async function answerOf(promise: Promise<unknown>): Promise<unknown> {
   const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
   return Promise.race([promise, later])

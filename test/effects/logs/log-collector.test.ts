@@ -1,4 +1,4 @@
-// Runtime logs read from real containers: whole, once, and there when the containers are gone.
+// Runtime logs read from real containers: complete, without duplicates, and available after their removal.
 import assert from 'node:assert/strict'
 import { readdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,12 +16,12 @@ import { silentLogger } from '../../support/supervision.ts'
 interface Life {
   collector: LogCollector
   logs: Logs
-  /** Nothing is noted: what is on the disk is what there is. */
+  /** Writes no note: only the lines on disk remain. */
   crash(): Promise<void>
   stop(): Promise<void>
 }
 
-/** What a daemon has of it, from its start to its end. */
+/** One daemon's log collector, from its start to its end. */
 function begin(
   t: TestContext,
   site: DockerSite,
@@ -197,7 +197,7 @@ test('while the disk takes nothing Docker keeps what comes, and then all of it i
   )
 })
 
-/** A file that is already open would still be written to; after a failure it is opened again. */
+/** A file that is already open could still be written; after a failure it is opened again. */
 async function closeFiles(logs: Logs): Promise<void> {
   for (let other = 0; other < 64; other++) logs.append(`other-${other}`, 'stdout', 'words')
   await logs.flush()

@@ -1,4 +1,4 @@
-// The file of a restore: recognized by its content, unpacked within a bound.
+// The file of a restore: recognized by its content, and decompressed within a limit.
 import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,9 @@
-// An SQL file before psql reads it: what goes on, what is left out, what is refused and at which line.
+// An SQL file before psql reads it: what is passed on, what is left out, what is refused and at which line.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SqlLexer } from '../../../src/effects/restore/sql-lexer.ts'
 
-/** What goes on of it, the same in one piece and byte by byte. */
+/** The output for that text, which is the same in one chunk and byte by byte. */
 function filtered(text: string): string {
   const [whole, ...others] = [1_000_000, 7, 1].map((size) => inPieces(text, size))
   for (const other of others) assert.equal(other, whole)
@@ -15,7 +15,7 @@ function inPieces(text: string, size: number): string {
   const content = Buffer.from(text)
   const out: string[] = []
   for (let at = 0; at < content.length; at += size) {
-    // The piece is lent: what was kept of it must not change with it.
+    // The chunk is reused by the caller: held bytes must not change with it.
     const piece = Buffer.from(content.subarray(at, at + size))
     out.push(...lexer.push(piece).map((part) => part.toString('latin1')))
     piece.fill('!')

@@ -1,4 +1,4 @@
-// What instances use, as scrapes see it: sampled in the background, whatever the engine does.
+// Resource usage of instances in scrapes: sampled in the background, whatever the engine does.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstanceSample } from '../../../src/docker/containers/instance-sample.ts'
@@ -14,7 +14,7 @@ function instance(containerId: string, cpuSeconds: number | null, deployId = 'de
   return { containerId, serviceId: 'srv-1', deployId, usage }
 }
 
-/** Each sample is one of these; `elapse` makes the last one old. */
+/** The results of the samples, in order; `elapse` makes the last sample old. */
 function start(...results: (() => Promise<InstanceSample[]>)[]) {
   let count = 0
   const asked = new Set<string>()

@@ -1,4 +1,4 @@
-// Numbers over known requests: what Prometheus reads, and what people see of the last five minutes.
+// Figures over known requests: the metrics of Prometheus, and the last five minutes in the status.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessLine } from '../../../src/edge/access-line.ts'

@@ -1,4 +1,4 @@
-// What a build gets of the env when some of it cannot be resolved.
+// The input of a build when some references in the env cannot be resolved.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { buildInputs } from '../../../../src/effects/deploy/build/dockerfile.ts'
@@ -10,7 +10,7 @@ import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
-/** A ports with one deploy whose env has a reference to the service `other`. */
+/** Ports with one deploy whose env has a reference to the service `other`. */
 async function openHost(t: TestContext) {
   const storage = await temporaryStorage(t)
   const id = createIds().newId('dep')

@@ -1,4 +1,4 @@
-// What a build does that needs the engine's builder while that hangs.
+// A build that needs the engine's builder while that hangs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
@@ -36,7 +36,7 @@ test('it is built again when the builder works again', async () => {
 
 test('it fails with what it waits for when that takes longer than a build may', async (t) => {
   const { waiting } = openSite(never, 20)
-  // The limit alone keeps no process alive.
+  // The timer of the limit does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.after(() => clearInterval(alive))
 

@@ -1,4 +1,4 @@
-// The error for a source without a Dockerfile: where Berth looked, what it found, and one to start from.
+// The error for a source without a Dockerfile: where Berth looked, what it found, and a suggested Dockerfile.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

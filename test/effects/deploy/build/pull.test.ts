@@ -1,4 +1,4 @@
-// A pull that begins again after a crash: what was begun is taken back, what was done is adopted.
+// A pull that is repeated after a crash: an unfinished pull is undone, a finished one is adopted.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'

@@ -1,4 +1,4 @@
-// Who may have the name of a pull, without Docker.
+// The lock on the name of a pull, without Docker.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPulledName } from '../../../../src/effects/deploy/build/pulled-name.ts'

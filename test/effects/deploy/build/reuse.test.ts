@@ -1,4 +1,4 @@
-// Running again what ran before: what is live when a restart has its turn, and only what is still there.
+// Reusing an image: a restart uses the version that is live at its turn, and only images that still exist.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deployInput } from '../../../support/deploy-chart.ts'

@@ -1,4 +1,4 @@
-// Which port is used where nothing says it.
+// Detection of the port when none is configured.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -1,4 +1,4 @@
-// Probes over real sockets: until when a new instance is asked, and what stays behind of the asking.
+// Probes over real sockets: how long a new instance is probed, and that no socket is left behind.
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
@@ -9,7 +9,7 @@ import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
-/** A deploy whose only instance is the process that listens on this port of the machine. */
+/** A deploy whose only instance is a process that listens on this port of the host. */
 async function openCheck(t: TestContext, port: number) {
   const storage = await temporaryStorage(t)
   const service = serviceRow()

@@ -1,4 +1,4 @@
-// What a live deploy has to do, for each state of its service.
+// What a live deploy must do, for each state of its service.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { dutyOf, instancesFor } from '../../../../src/effects/deploy/live/duty.ts'

@@ -12,9 +12,9 @@ interface FakeEngine {
   isAway: boolean
   refusesStop: boolean
   instances: { name: string; index: number; deployId: string; state: string; restart: string }[]
-  /** Questions while it was away. */
+  /** Queries while the engine was unavailable. */
   refusals: number
-  /** When it was asked to stop an instance. */
+  /** When the engine had to stop an instance. */
   stops: number[]
 }
 
@@ -63,7 +63,7 @@ const storageOf = (service: () => ServiceRow, listen: (listener: () => void) => 
   upstreams: { list: () => [], setState: async () => false, remove: async () => false },
 })
 
-/** Upkeep of a live worker with one instance, on an engine that a test can take away. */
+/** Upkeep of a live worker with one instance, on an engine that a test can make unavailable. */
 function startUpkeep(t: TestContext) {
   const engine = oneInstance()
   const changes = { type: 'background_worker', live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1' } as const

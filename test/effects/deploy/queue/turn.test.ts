@@ -1,9 +1,10 @@
-// The turn of a deploy, from committed records alone: who waits for whom, who gives way, and what is frozen.
+// The turn of a deploy, from committed records only: which deploy waits, which one is superseded, and what
+// is frozen.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDeployQueue } from '../../../support/deploy-queue.ts'
 
-/** What a promise has come to after everything that is ready has run. */
+/** The state of a promise after all pending microtasks have run. */
 async function answerOf(promise: Promise<unknown>): Promise<unknown> {
   const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
   return Promise.race([promise, later])

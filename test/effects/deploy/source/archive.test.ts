@@ -1,5 +1,5 @@
-// What comes out of an archive, and which ones stay: the last sound one of each service, and what a deploy is
-// about to unpack.
+// Unpacking an archive, and which archives stay: the last valid one of each service, and those that a deploy
+// will unpack.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -29,7 +29,7 @@ async function keep({ archives }: Storage, id: string, archive: Buffer = Buffer.
   await draft.commit(id)
 }
 
-/** A deploy of the service as it stands on record. */
+/** Stores a record of a deploy of the service. */
 async function put(
   { actors }: Storage,
   id: string,
@@ -48,7 +48,7 @@ const portsOf = (storage: Storage) =>
   })
 const signal = new AbortController().signal
 
-/** Unpacks as the deploy `id` would, with these settings. Answers what is there then, and what was said. */
+/** Unpacks as the deploy `id` would, with these settings. Returns the unpacked files and the log lines. */
 async function fetch(storage: Storage, id: string, from = source(), settings: Partial<ServiceSettings> = {}) {
   const said: string[] = []
   const log = {
@@ -74,7 +74,7 @@ async function upload(storage: Storage, id: string, archive: Buffer): Promise<vo
   )
 }
 
-/** The deploy of the upload ends, whatever came of it. Answers which archive is chosen, which are kept. */
+/** Ends the deploy of the upload. Returns the chosen archive and the retained ones. */
 async function end(storage: Storage, id: string) {
   const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'failed' })
   await storage.actors.advance({ ...transition, record: { ...transition.record, source: source() } })
@@ -164,7 +164,7 @@ test('a broken archive never takes the place of one that was unpacked', async (t
   await upload(storage, 'dep-2', cut(sound))
   await removeFormerArchives({ storage, logger: silentLogger })
   assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'nobody knows it yet')
-  // The second time is that of a daemon which was killed before it could commit how the first one ended.
+  // The second attempt follows a daemon that was killed before it could commit the end of the first.
   for (let time = 1; time <= 2; time++) await assert.rejects(fetch(storage, 'dep-2'), broken)
 
   assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-1', kept: ['dep-1'] })

@@ -1,4 +1,4 @@
-// The command before a deploy, when its effect begins again: what ran is not run twice.
+// The pre-deploy command, when its effect is repeated: a command that ran is not run again.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployKind } from '../../../../src/docker/engine/names.ts'
@@ -10,7 +10,7 @@ import { readLog } from '../../../support/logs.ts'
 
 const nobody = new AbortController().signal
 
-/** Its command says by a random word which run it was. */
+/** The command prints a random word, which identifies its run. */
 async function openCommand(t: TestContext) {
   const command = 'echo "ran $(cat /proc/sys/kernel/random/uuid)"'
   const deploy = await openDeploy(t, { pre_deploy_command: command })

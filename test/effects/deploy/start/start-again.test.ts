@@ -1,4 +1,4 @@
-// The start of instances, when it begins again: what an earlier daemon began may be more than is wanted now.
+// The start of instances, when it is repeated: an earlier daemon may have started more than are wanted now.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
