@@ -8,7 +8,7 @@ import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/store/changes.ts'
 import { standIn } from '../support/stand-in.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 const reason = new Error('canceled')
 
 /** A change feed that the test controls, and the number of its listeners. */
@@ -30,14 +30,14 @@ function openFeed() {
 
 test('what is so already needs no change', async () => {
   const { feed, listeners } = openFeed()
-  assert.equal(await untilCommitted(feed, 'svc-1', nobody, () => 7), 7)
+  assert.equal(await untilCommitted(feed, 'svc-1', neverAborted, () => 7), 7)
   assert.equal(listeners(), 0)
 })
 
 test('it looks again after each change of its service, and at no other', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
-  const found = untilCommitted(feed, 'svc-1', nobody, () => (++looks === 3 ? 'found' : null))
+  const found = untilCommitted(feed, 'svc-1', neverAborted, () => (++looks === 3 ? 'found' : null))
   for (const serviceId of ['svc-2', 'svc-1', null, 'svc-10']) change(serviceId)
   assert.equal(looks, 2)
   change('svc-1')
@@ -48,7 +48,7 @@ test('it looks again after each change of its service, and at no other', async (
 test('a look that throws ends the wait with it', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
-  const found = untilCommitted(feed, 'svc-1', nobody, () => {
+  const found = untilCommitted(feed, 'svc-1', neverAborted, () => {
     if (++looks === 2) throw new Failure('not_found', 'gone')
     return null
   })
@@ -83,7 +83,7 @@ test('work in which the engine went away is done again from the start when it is
     if (steps.length === 1) throw new Failure('docker_unavailable', 'gone')
     return 'done'
   }
-  assert.equal(await retryWhileEngineUnavailable(ports, nobody, work, () => steps.push('gone')), 'done')
+  assert.equal(await retryWhileEngineUnavailable(ports, neverAborted, work, () => steps.push('gone')), 'done')
   assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
 })
 
@@ -93,7 +93,7 @@ test('any other failure is not tried again', async () => {
     attempts++
     return Promise.reject(new Failure('docker_error', 'refused'))
   }
-  await assert.rejects(retryWhileEngineUnavailable(standIn<EnginePorts>({}), nobody, work), {
+  await assert.rejects(retryWhileEngineUnavailable(standIn<EnginePorts>({}), neverAborted, work), {
     code: 'docker_error',
   })
   assert.equal(attempts, 1)

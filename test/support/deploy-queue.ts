@@ -14,7 +14,7 @@ import { standIn } from './stand-in.ts'
 import { serviceRow, transitionOf } from './store-fixtures.ts'
 import { temporaryStorage } from './supervision.ts'
 
-export const nobody = new AbortController().signal
+export const neverAborted = new AbortController().signal
 
 /** Opens a store with one service whose deploys are rows. */
 export async function openDeployQueue(
@@ -31,7 +31,7 @@ export async function openDeployQueue(
   const revisions = new Map<string, number>()
   return {
     storage,
-    ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
+    ask: (id: string, signal = neverAborted, source: DeploySource = deployInput().source) =>
       wait({ id, serviceId: 'svc-1', source }, signal),
     /** Creates a deploy or updates it. */
     async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {

@@ -141,16 +141,16 @@ test('it is read in pieces that are all of it, until somebody gives up', async (
   const { settings, write } = await start(t)
   await write('x'.repeat(200_000), 'end')
   const path = await findFile(settings, place)
-  let told = 0
+  let reportedBytes = 0
   const read: Uint8Array[] = []
   const ending = new AbortController()
   const tell = (piece: Uint8Array) => {
-    told += piece.length
+    reportedBytes += piece.length
   }
 
   for await (const piece of readChunks(path, tell, ending.signal)) read.push(piece)
 
-  assert.deepEqual([told, Buffer.concat(read).subarray(-3).toString()], [200_003, 'end'])
+  assert.deepEqual([reportedBytes, Buffer.concat(read).subarray(-3).toString()], [200_003, 'end'])
   ending.abort(new Error('enough'))
   await assert.rejects(readChunks(path, tell, ending.signal).next(), /enough/)
 })

@@ -214,9 +214,9 @@ test('a file that is lost is asked for again, and an edge that is away is told',
 })
 
 test('the log warns once of a certificate that ends soon and cannot be renewed', async (t) => {
-  const heard: [string | undefined, unknown][] = []
-  const hear = (fields: object | string, message?: string) => void heard.push([message, fields])
-  const logger = { ...silentLogger, warn: hear, error: hear } as Logger
+  const logged: [string | undefined, unknown][] = []
+  const record = (fields: object | string, message?: string) => void logged.push([message, fields])
+  const logger = { ...silentLogger, warn: record, error: record } as Logger
   const life = await openLife(t, ca, { logger })
   const { route, until } = boot(t, life, ca)
   const host = 'warned.example.com'
@@ -229,9 +229,9 @@ test('the log warns once of a certificate that ends soon and cannot be renewed',
 
   const { id, not_after } = await until(host, 'expired', ({ status }) => status === 'expired')
 
-  const words = heard.map(([message]) => message)
+  const words = logged.map(([message]) => message)
   deepEqual(words, ['a certificate expires within 1 day and cannot be renewed', 'a certificate has expired'])
-  const [warning] = heard.map(([, fields]) => fields as Record<string, string>)
+  const [warning] = logged.map(([, fields]) => fields as Record<string, string>)
   deepEqual([warning!.host, warning!.certificate, warning!.not_after], [host, id, not_after])
   match(warning!.reason!, /cannot be reached/)
 })

@@ -13,7 +13,7 @@ import { standIn } from '../../support/stand-in.ts'
 import { serviceRow } from '../../support/store-fixtures.ts'
 
 const hourMs = 3_600_000
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 function instantsOf(schedule: string, timezone: string, from: string, to: string): string[] {
   const cron = new Cron(schedule, { timezone, paused: true })
@@ -25,7 +25,7 @@ function instantsOf(schedule: string, timezone: string, from: string, to: string
 }
 
 /** Pauses end at once. A full pause continues to the next instant, and earlier ones are noticed then. */
-function hastyClock(from: string, instants: string[]): Clock {
+function immediateClock(from: string, instants: string[]): Clock {
   const ends = instants.map((at) => Date.parse(at))
   let now = Date.parse(from)
   return {
@@ -51,12 +51,12 @@ async function collectDues(
     changes: { subscribe: () => () => undefined },
     ids: { newId: () => 'job-1' },
   })
-  const wait = awaitInstant({ storage }, hastyClock(from, instants))
+  const wait = awaitInstant({ storage }, immediateClock(from, instants))
   const dues: [at: string, due: DueRun][] = []
   let since = from
   let used: string[] = []
   for (const _ of instants) {
-    const step = await wait({ serviceId: 'svc-1', plan, since, used }, nobody)
+    const step = await wait({ serviceId: 'svc-1', plan, since, used }, neverAborted)
     assert.ok('due' in step)
     dues.push([step.at, step.due])
     since = step.due.instant

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { choosePort, freePorts } from '../../../src/effects/datastore/host-port.ts'
 import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
 
-const nobody = new Set<number>()
+const noneRefused = new Set<number>()
 const ascending = (a: number, b: number) => a - b
 
 async function hold(port: number, host = '127.0.0.1'): Promise<Server> {
@@ -16,17 +16,18 @@ async function hold(port: number, host = '127.0.0.1'): Promise<Server> {
 }
 
 /** Holds that many consecutive ports; each can be released separately. */
-async function holdRow(t: TestContext, size: number): Promise<{ first: number; servers: Server[] }> {
+async function holdPorts(t: TestContext, size: number): Promise<{ first: number; servers: Server[] }> {
   for (;;) {
     const servers = [await hold(0)]
     const first = (servers[0]!.address() as AddressInfo).port
-    const letGo = () => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    const releaseAll = () =>
+      Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
     try {
       for (let port = first + 1; port < first + size; port++) servers.push(await hold(port))
-      t.after(letGo)
+      t.after(releaseAll)
       return { first, servers }
     } catch {
-      await letGo()
+      await releaseAll()
     }
   }
 }
@@ -34,27 +35,27 @@ async function holdRow(t: TestContext, size: number): Promise<{ first: number; s
 const free = (server: Server) => new Promise((resolve) => server.close(resolve))
 
 test('each free port of a range is found once, and none that is held', async (t) => {
-  const { first, servers } = await holdRow(t, 6)
+  const { first, servers } = await holdPorts(t, 6)
   for (const index of [0, 2, 5]) await free(servers[index]!)
   const range = { first, last: first + 5 }
   const expected = [first, first + 2, first + 5]
 
   for (let round = 0; round < 10; round++) {
-    const found = await freePorts('127.0.0.1', range, 8, nobody)
+    const found = await freePorts('127.0.0.1', range, 8, noneRefused)
     assert.deepEqual(found.sort(ascending), expected)
   }
-  assert.equal((await freePorts('127.0.0.1', range, 2, nobody)).length, 2)
+  assert.equal((await freePorts('127.0.0.1', range, 2, noneRefused)).length, 2)
   assert.deepEqual(await freePorts('127.0.0.1', range, 8, new Set(expected)), [])
   assert.deepEqual(await freePorts('127.0.0.1', range, 8, new Set(expected.slice(1))), [first])
 })
 
 test('on an address that is not the host’s no port is free', async () => {
-  assert.deepEqual(await freePorts('192.0.2.1', { first: 25_000, last: 25_003 }, 8, nobody), [])
+  assert.deepEqual(await freePorts('192.0.2.1', { first: 25_000, last: 25_003 }, 8, noneRefused), [])
 })
 
 test('a port that another datastore has is not chosen though nobody listens there now', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
-  const { first, servers } = await holdRow(t, 12)
+  const { first, servers } = await holdPorts(t, 12)
   await Promise.all(servers.map(free))
   ports.settings.datastorePorts = { first, last: first + 11 }
   for (let index = 0; index < 11; index++) {
@@ -63,18 +64,18 @@ test('a port that another datastore has is not chosen though nobody listens ther
     await storage.datastores.movePort(other, [first + index])
   }
 
-  assert.equal(await choosePort(ports, id, nobody), first + 11)
+  assert.equal(await choosePort(ports, id, noneRefused), first + 11)
 
   assert.equal(storage.datastores.port(id), first + 11)
 })
 
 test('when every port is taken or refused it is said which, and the one it had stays its own', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
-  const { first, servers } = await holdRow(t, 2)
+  const { first, servers } = await holdPorts(t, 2)
   ports.settings.datastorePorts = { first, last: first + 1 }
   await storage.datastores.movePort(id, [4000])
 
-  await assert.rejects(choosePort(ports, id, nobody), {
+  await assert.rejects(choosePort(ports, id, noneRefused), {
     code: 'port_taken',
     message: `every port from ${first} to ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
   })

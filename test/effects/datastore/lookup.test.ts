@@ -67,7 +67,7 @@ test('a password is taken out of words as often as it is in them', () => {
   assert.equal(maskPassword('a.b$& and axb$& and a.b$&', credentials), '*** and axb$& and ***')
 })
 
-for (const [what, outcome, told] of [
+for (const [what, outcome, expected] of [
   ['what it complains of last', { exitCode: 2, stderr: `one\npsql: no ${password}\n` }, 'psql: no ***'],
   ['what it says instead', { exitCode: 0, stdout: 'LOADING Redis is loading\n' }, 'LOADING Redis is loading'],
   ['how it ended, when no output', { exitCode: 3 }, 'it ended with exit code 3'],
@@ -77,7 +77,7 @@ for (const [what, outcome, told] of [
   test(`a server that gives no answer is told by ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
-    assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), told)
+    assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), expected)
   })
 }
 

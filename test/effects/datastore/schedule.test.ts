@@ -7,7 +7,7 @@ import { openBackupPorts } from '../../support/backup-ports.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 const slot = { id: 'dst-1', kind: 'postgres', version: '17', backupId: 'bak-9' } as const
 
 /** Starts the clock of the test at that time. */
@@ -20,7 +20,7 @@ test('what was missed for days while the daemon was down is due at once, and onc
   clock(t, '2026-01-10T12:00:00.000Z')
   const since = '2026-01-01T00:00:00.000Z'
 
-  const { at, backupId } = await awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, nobody)
+  const { at, backupId } = await awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, neverAborted)
 
   assert.match(backupId, /^bak-/)
   assert.equal(at, '2026-01-10T12:00:00.000Z')
@@ -56,7 +56,7 @@ test('one that is due in a moment is waited for, and the next is counted from th
   const dueAt = new Date(Math.floor(now / hourMs) * hourMs).toISOString()
   const since = new Date(Date.parse(dueAt) - dayMs / 48).toISOString()
 
-  const { at } = await awaitBackupTime(ports)({ schedule: '@hourly', since }, nobody)
+  const { at } = await awaitBackupTime(ports)({ schedule: '@hourly', since }, neverAborted)
 
   assert.ok(at >= dueAt, `${at} is before ${dueAt}`)
 })

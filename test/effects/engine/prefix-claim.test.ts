@@ -34,15 +34,15 @@ async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory
   })
   await engine.docker.getContainer(`${former.prefix}-edge`).start()
   const owner = { prefix: former.prefix, serverId: testOwner().serverId }
-  const told: [details: object, text: string][] = []
-  const logger = { warn: (details: object, text: string) => void told.push([details, text]) } as never
+  const warnings: [details: object, text: string][] = []
+  const logger = { warn: (details: object, text: string) => void warnings.push([details, text]) } as never
   const claim = (takeOver = former.serverId, watchMs = 0) =>
     claimPrefix({ engine, owner, storage, logger, takeOver, watchMs })
-  return { ...site, owner, former, storage, told, claim, name }
+  return { ...site, owner, former, storage, warnings, claim, name }
 }
 
 test('a prefix that is taken over loses its edge and network, and keeps instances and volumes', async (t) => {
-  const { engine, owner, former, claim, told, name } = await openTakeOver(t)
+  const { engine, owner, former, claim, warnings, name } = await openTakeOver(t)
 
   await claim()
 
@@ -51,12 +51,12 @@ test('a prefix that is taken over loses its edge and network, and keeps instance
   assert.deepEqual(await findLeftovers(prefix), left)
   const listed = { containers: left.containers, volumes: left.volumes }
   assert.deepEqual(
-    told.map(([details]) => details),
+    warnings.map(([details]) => details),
     [{ prefix, server: former.serverId }, listed],
   )
   await ensureNetwork(engine, owner, testSubnet)
   await claim('')
-  assert.deepEqual(told.at(-1)![0], listed, 'told again, and no reason not to start')
+  assert.deepEqual(warnings.at(-1)![0], listed, 'told again, and no reason not to start')
 })
 
 test('the refusal names the id that takes the prefix over; a wrong one takes nothing', async (t) => {

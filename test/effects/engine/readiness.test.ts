@@ -12,7 +12,7 @@ import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../su
 import { ensureEngine } from '../../support/engine.ts'
 import { silentLogger } from '../../support/supervision.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 function readinessOf(
   { engine, owner }: Pick<DockerSite, 'engine' | 'owner'>,
@@ -42,7 +42,7 @@ test('it opens once for all who ask, and nobody passes before everything was rec
     reconcile: async () => void order.push('reconciled'),
   })
   const pass = async () => {
-    const network = await engineReady(nobody)
+    const network = await engineReady(neverAborted)
     order.push(network.name)
     return network
   }
@@ -66,7 +66,7 @@ test('objects of its prefix that are another server’s keep it shut, and are na
   await ensureVolume(site.engine, other, `${other.prefix}-disk`)
   const { engineReady, done, opened } = readinessOf(site)
 
-  await assert.rejects(engineReady(nobody), { code: 'foreign_objects' })
+  await assert.rejects(engineReady(neverAborted), { code: 'foreign_objects' })
 
   const { prefix } = site.owner
   const message = `Docker has objects of the prefix '${prefix}' that belong to another data directory: `
@@ -85,7 +85,7 @@ test('it waits for an engine that does not respond yet, as long as the signal le
   const impatient = new AbortController()
   const reason = new Error('canceled')
   const givesUp = engineReady(impatient.signal)
-  const waits = engineReady(nobody)
+  const waits = engineReady(neverAborted)
   impatient.abort(reason)
   await assert.rejects(givesUp, reason)
   assert.deepEqual([opened, done], [[], []])
@@ -104,8 +104,8 @@ test('when opening fails, the next one who asks tries again', async (t) => {
       if (++attempts === 1) throw new Error('half way')
     },
   })
-  await assert.rejects(engineReady(nobody), /half way/)
-  await engineReady(nobody)
-  await engineReady(nobody)
+  await assert.rejects(engineReady(neverAborted), /half way/)
+  await engineReady(neverAborted)
+  await engineReady(neverAborted)
   assert.equal(attempts, 2)
 })

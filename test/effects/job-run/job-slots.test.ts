@@ -4,24 +4,24 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createJobSlots, type JobSlots } from '../../../src/effects/job-run/job-slots.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const unheard = () => undefined
+const ignoreWait = () => undefined
 const noWait = () => assert.fail('there was no place')
 
 /** Requests slots, and records the order in which they are assigned. */
-function openHouse(slots: JobSlots) {
+function recordTurns(slots: JobSlots) {
   const begun: string[] = []
-  const ask = (id: string, serviceId: string, signal = nobody) =>
-    slots.acquire({ id, serviceId, isOwn: false }, signal, unheard).then(() => void begun.push(id))
-  return { begun, ask }
+  const request = (id: string, serviceId: string, signal = neverAborted) =>
+    slots.acquire({ id, serviceId, isOwn: false }, signal, ignoreWait).then(() => void begun.push(id))
+  return { begun, request }
 }
 
 test('as many as there are places run at once, and the next one is told how many run', async () => {
   const slots = createJobSlots(2)
   const told: (number | null)[] = []
   const take = (id: string) =>
-    slots.acquire({ id, serviceId: id, isOwn: false }, nobody, (count) => void told.push(count))
+    slots.acquire({ id, serviceId: id, isOwn: false }, neverAborted, (count) => void told.push(count))
   await Promise.all([take('a'), take('b')])
   let isBegun = false
   const third = take('c').then(() => {
@@ -37,9 +37,15 @@ test('as many as there are places run at once, and the next one is told how many
 
 test('the service with the fewest runs comes first, then who has waited longest', async () => {
   const slots = createJobSlots(3)
-  const { begun, ask } = openHouse(slots)
-  for (const id of ['a1', 'a2', 'a3']) await ask(id, 'a')
-  const waiting = [ask('a4', 'a'), ask('a5', 'a'), ask('b1', 'b'), ask('b2', 'b'), ask('c1', 'c')]
+  const { begun, request } = recordTurns(slots)
+  for (const id of ['a1', 'a2', 'a3']) await request(id, 'a')
+  const waiting = [
+    request('a4', 'a'),
+    request('a5', 'a'),
+    request('b1', 'b'),
+    request('b2', 'b'),
+    request('c1', 'c'),
+  ]
   for (const id of ['a1', 'a2', 'a3', 'b1', 'c1']) {
     slots.release(id)
     await turn()
@@ -51,9 +57,9 @@ test('the service with the fewest runs comes first, then who has waited longest'
 
 test('of one service who waits longest is next', async () => {
   const slots = createJobSlots(1)
-  const { begun, ask } = openHouse(slots)
+  const { begun, request } = recordTurns(slots)
   const ids = ['1', '2', '3', '4']
-  const all = ids.map((id) => ask(id, 'a'))
+  const all = ids.map((id) => request(id, 'a'))
   for (const id of ids) {
     await turn()
     slots.release(id)
@@ -66,14 +72,14 @@ test("of a service's own command one at a time has a place; other commands do no
   const slots = createJobSlots(4)
   const begun: string[] = []
   const told: (number | null)[] = []
-  const ask = (id: string, serviceId: string, isOwn: boolean) =>
+  const request = (id: string, serviceId: string, isOwn: boolean) =>
     slots
-      .acquire({ id, serviceId, isOwn }, nobody, (running) => void told.push(running))
+      .acquire({ id, serviceId, isOwn }, neverAborted, (running) => void told.push(running))
       .then(() => void begun.push(id))
-  await ask('own-2', 'a', true)
-  const older = ask('own-1', 'a', true)
-  await ask('other', 'a', false)
-  await ask('own-3', 'b', true)
+  await request('own-2', 'a', true)
+  const older = request('own-1', 'a', true)
+  await request('other', 'a', false)
+  await request('own-3', 'b', true)
   await turn()
   assert.deepEqual([begun, told], [['own-2', 'other', 'own-3'], [null]])
 
@@ -86,14 +92,14 @@ test("of a service's own command one at a time has a place; other commands do no
 test('a run that has a place has it again when it asks, and gives back one', async () => {
   const slots = createJobSlots(1)
   const own = { id: 'a', serviceId: 'a', isOwn: false }
-  await slots.acquire(own, nobody, noWait)
-  await slots.acquire(own, nobody, noWait)
+  await slots.acquire(own, neverAborted, noWait)
+  await slots.acquire(own, neverAborted, noWait)
   slots.reserve(own)
   slots.release('a')
   slots.release('a')
-  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
-  const { begun, ask } = openHouse(slots)
-  void ask('c', 'c')
+  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, neverAborted, noWait)
+  const { begun, request } = recordTurns(slots)
+  void request('c', 'c')
   await turn()
   assert.deepEqual(begun, [])
 })
@@ -101,8 +107,8 @@ test('a run that has a place has it again when it asks, and gives back one', asy
 test('runs that go on have places though there are not so many, and new ones wait', async () => {
   const slots = createJobSlots(1)
   for (const id of ['a', 'b']) slots.reserve({ id, serviceId: id, isOwn: false })
-  const { begun, ask } = openHouse(slots)
-  const waiting = ask('c', 'c')
+  const { begun, request } = recordTurns(slots)
+  const waiting = request('c', 'c')
   slots.release('a')
   await turn()
   assert.deepEqual(begun, [])
@@ -112,9 +118,9 @@ test('runs that go on have places though there are not so many, and new ones wai
 
 test('what is given back by nobody gives no place', async () => {
   const slots = createJobSlots(1)
-  await slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, nobody, noWait)
-  const { begun, ask } = openHouse(slots)
-  void ask('b', 'b')
+  await slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, neverAborted, noWait)
+  const { begun, request } = recordTurns(slots)
+  void request('b', 'b')
   slots.release('stranger')
   slots.release('b')
   await turn()
@@ -123,11 +129,11 @@ test('what is given back by nobody gives no place', async () => {
 
 test('who is aborted while waiting leaves, and the next one has the place', async () => {
   const slots = createJobSlots(1)
-  const { begun, ask } = openHouse(slots)
-  await ask('a', 'a')
+  const { begun, request } = recordTurns(slots)
+  await request('a', 'a')
   const controller = new AbortController()
-  const left = ask('b', 'b', controller.signal)
-  const next = ask('c', 'c')
+  const left = request('b', 'b', controller.signal)
+  const next = request('c', 'c')
   const reason = new Error('canceled')
   controller.abort(reason)
   await assert.rejects(left, reason)
@@ -140,16 +146,16 @@ test('who is aborted already does not even wait, and takes nothing', async () =>
   const slots = createJobSlots(1)
   const aborted = AbortSignal.abort(new Error('canceled'))
   await assert.rejects(slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, aborted, noWait), /canceled/)
-  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
+  await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, neverAborted, noWait)
 })
 
 test('an abort after the place was given leaves it to whoever gives it back', async () => {
   const slots = createJobSlots(1)
-  const { begun, ask } = openHouse(slots)
+  const { begun, request } = recordTurns(slots)
   const controller = new AbortController()
-  await ask('a', 'a', controller.signal)
+  await request('a', 'a', controller.signal)
   controller.abort()
-  const waiting = ask('b', 'b')
+  const waiting = request('b', 'b')
   await turn()
   assert.deepEqual(begun, ['a'])
   slots.release('a')
@@ -182,8 +188,8 @@ test('whatever comes and goes, no place is given beyond the count, and all come 
         if (what === 'hold') slots.reserve(run)
         if (what === 'hold') running.add(run.id)
         else {
-          const taken = slots.acquire(run, signals[number]!.signal, unheard)
-          taken.then(() => running.add(run.id)).catch(unheard)
+          const taken = slots.acquire(run, signals[number]!.signal, ignoreWait)
+          taken.then(() => running.add(run.id)).catch(ignoreWait)
         }
       }
       await turn()
@@ -193,7 +199,7 @@ test('whatever comes and goes, no place is given beyond the count, and all come 
     await turn()
     for (const id of running) slots.release(id)
     for (let free = 0; free < count; free++) {
-      await slots.acquire({ id: `free-${free}`, serviceId: 'svc-9', isOwn: false }, nobody, noWait)
+      await slots.acquire({ id: `free-${free}`, serviceId: 'svc-9', isOwn: false }, neverAborted, noWait)
     }
   })
   await fc.assert(property, { numRuns: 200 })

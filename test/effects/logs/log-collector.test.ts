@@ -97,8 +97,8 @@ test('what was written before anybody read is stored, with the instance that wro
   await until('them stored', () => logs.head(serviceId) === 2)
 
   const lines = await readLog(logs, serviceId)
-  const told = lines.map(({ stream, line, about }) => [stream, line, about?.instance, about?.deploy_id])
-  assert.deepEqual(told.sort(), [
+  const written = lines.map(({ stream, line, about }) => [stream, line, about?.instance, about?.deploy_id])
+  assert.deepEqual(written.sort(), [
     ['stderr', 'late', String(wanted.index), wanted.deployId],
     ['stdout', 'early', String(wanted.index), wanted.deployId],
   ])
@@ -147,11 +147,11 @@ test('an instance that is silent is not read again behind one that has much to s
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const count = 9000
-  const loud = `sleep 0.5; i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo loud; done; sleep 600`
+  const busyCommand = `sleep 0.5; i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo loud; done; sleep 600`
   await site.instances.ensure(await site.spec({ command: 'echo quiet; sleep 600' }))
   const first = begin(t, site, directory)
   await until('the line', () => first.logs.head(serviceId) === 1)
-  await site.instances.ensure(await site.spec({ command: loud, cpuLimit: 1 }))
+  await site.instances.ensure(await site.spec({ command: busyCommand, cpuLimit: 1 }))
   await until('all lines', () => first.logs.head(serviceId) === count + 1)
   await first.crash()
 

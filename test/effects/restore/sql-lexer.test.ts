@@ -5,12 +5,12 @@ import { SqlLexer } from '../../../src/effects/restore/sql-lexer.ts'
 
 /** The output for that text, which is the same in one chunk and byte by byte. */
 function filtered(text: string): string {
-  const [whole, ...others] = [1_000_000, 7, 1].map((size) => inPieces(text, size))
+  const [whole, ...others] = [1_000_000, 7, 1].map((size) => inChunks(text, size))
   for (const other of others) assert.equal(other, whole)
   return whole!
 }
 
-function inPieces(text: string, size: number): string {
+function inChunks(text: string, size: number): string {
   const lexer = new SqlLexer()
   const content = Buffer.from(text)
   const out: string[] = []
@@ -27,7 +27,7 @@ function inPieces(text: string, size: number): string {
 function complaint(text: string): string {
   const [whole, ...others] = [1_000_000, 7, 1].map((size) => {
     try {
-      inPieces(text, size)
+      inChunks(text, size)
       return 'taken'
     } catch (error) {
       const { code, message } = error as Error & { code: string }

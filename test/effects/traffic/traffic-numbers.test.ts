@@ -5,7 +5,7 @@ import type { AccessLine } from '../../../src/edge/access-line.ts'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
 import { accessLine } from '../../support/access-line.ts'
 
-function startCounting() {
+function openNumbers() {
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.678Z') }
   const numbers = new TrafficNumbers(() => clock.nowMs)
   const ask = (changes: Partial<AccessLine>, service = 'shop') => numbers.record(accessLine(changes), service)
@@ -19,7 +19,7 @@ const sampleOf = (metrics: string, name: string) =>
     .map((line) => line.slice(name.length))
 
 test('a window has all requests, errors among them, and percentiles within 2.5 %', () => {
-  const { numbers, ask } = startCounting()
+  const { numbers, ask } = openNumbers()
   for (let ms = 1; ms <= 1000; ms++) ask({ durationMs: ms, status: ms > 990 ? 502 : 200 })
 
   const { p50_ms, p95_ms, p99_ms, ...counts } = numbers.of('svc-1')
@@ -36,14 +36,14 @@ test('a window has all requests, errors among them, and percentiles within 2.5 %
 
 test('short whole milliseconds are told as they are', () => {
   for (let ms = 1; ms <= 20; ms++) {
-    const { numbers, ask } = startCounting()
+    const { numbers, ask } = openNumbers()
     ask({ durationMs: ms })
     assert.equal(numbers.of('svc-1').p50_ms, ms)
   }
 })
 
 test('what is older than five minutes counts no more, and services are counted apart', () => {
-  const { clock, numbers, ask } = startCounting()
+  const { clock, numbers, ask } = openNumbers()
   ask({ status: 500 })
   clock.nowMs += 200_000
   ask({ status: 200, durationMs: 7 })
@@ -64,7 +64,7 @@ test('what is older than five minutes counts no more, and services are counted a
 })
 
 test('a WebSocket is a request without a latency', () => {
-  const { numbers, ask } = startCounting()
+  const { numbers, ask } = openNumbers()
   ask({ status: 101, durationMs: 3_600_000 })
   ask({ durationMs: 5 })
 
@@ -74,7 +74,7 @@ test('a WebSocket is a request without a latency', () => {
 })
 
 test('Prometheus gets a counter by class of answer and a histogram in seconds, by service', async () => {
-  const { numbers, ask } = startCounting()
+  const { numbers, ask } = openNumbers()
   for (const status of [200, 204, 301, 404, 500, 503, 503, -1, 101]) ask({ status, durationMs: 40 })
   ask({ serviceId: 'svc-2', durationMs: 3000 }, 'other')
 
@@ -97,7 +97,7 @@ test('Prometheus gets a counter by class of answer and a histogram in seconds, b
 })
 
 test('nothing is left of a service that was removed', async () => {
-  const { numbers, ask } = startCounting()
+  const { numbers, ask } = openNumbers()
   ask({})
   ask({ serviceId: 'svc-2' }, 'other')
 

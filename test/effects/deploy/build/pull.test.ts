@@ -24,7 +24,7 @@ import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** Only root may mount a small disk. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'
@@ -56,9 +56,9 @@ async function openPull(t: TestContext, dataDir?: string) {
     name: `${registry.host}/app@${digest}`,
     exact: `${image}@${digest}`,
     ours: imageName(owner, 'web', id),
-    run: (signal = nobody) => pullImage(ports)({ id, serviceId: 'svc-1', source }, signal),
+    run: (signal = neverAborted) => pullImage(ports)({ id, serviceId: 'svc-1', source }, signal),
     pull: (reference: string) =>
-      pullFromRegistry(engine, { reference, credentials: null, onLine: () => {}, signal: nobody }),
+      pullFromRegistry(engine, { reference, credentials: null, onLine: () => {}, signal: neverAborted }),
   }
 }
 
@@ -109,7 +109,7 @@ test('a name that was taken off once is left alone when somebody else has it aga
   assert.deepEqual(await readPullNote(ports, id).then((note) => note?.pulledName), null)
   await pull(name)
 
-  await dropPulledName(ports, id, nobody)
+  await dropPulledName(ports, id, neverAborted)
 
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
@@ -131,7 +131,7 @@ test('a full disk does not keep a cleanup from taking the name off', { skip }, a
   await pull(name)
   fillDisk(disk)
 
-  await removePulledNameOnly(ports, id, nobody)
+  await removePulledNameOnly(ports, id, neverAborted)
   await removeWork(ports, id)
 
   assert.deepEqual(await registry.namesOnEngine(), [])

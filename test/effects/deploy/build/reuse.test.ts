@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deployInput } from '../../../support/deploy-chart.ts'
-import { nobody, openDeployQueue } from '../../../support/deploy-queue.ts'
+import { neverAborted, openDeployQueue } from '../../../support/deploy-queue.ts'
 import { baseImages } from '../../../support/images.ts'
 import { transitionOf } from '../../../support/store-fixtures.ts'
 
@@ -16,7 +16,7 @@ test('a restart takes the image of what is live when it runs', async (t) => {
   await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
   await queue.is('dep-2', 'queued')
 
-  const { reused } = await queue.ask('dep-2', nobody, reuse)
+  const { reused } = await queue.ask('dep-2', neverAborted, reuse)
 
   assert.deepEqual(reused, {
     image,
@@ -34,7 +34,7 @@ test('an image that is gone is refused before anything is frozen', async (t) => 
   await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
   await queue.is('dep-2', 'queued')
 
-  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'image_gone' })
+  await assert.rejects(queue.ask('dep-2', neverAborted, reuse), { code: 'image_gone' })
   assert.equal(queue.storage.releases.has('dep-2'), false)
 })
 
@@ -42,5 +42,5 @@ test('a restart of a service of which nothing is live fails', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-2', 'queued')
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'conflict' })
+  await assert.rejects(queue.ask('dep-2', neverAborted, reuse), { code: 'conflict' })
 })

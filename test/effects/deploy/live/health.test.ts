@@ -76,16 +76,16 @@ test('a suspended service is never degraded', () => {
 test('an instance that runs without requests counts as a shortage only while that lasts', () => {
   let now = 0
   const health = createHealth(() => now)
-  const lackAt = (at: number, reason: string | null) => {
+  const shortfallAt = (at: number, reason: string | null) => {
     now = at
     health.sawUnready(reason)
     return health.findShortfall(instances('running'), 1)
   }
-  assert.equal(lackAt(0, '503'), null)
-  assert.equal(lackAt(4999, '404'), null)
-  assert.equal(lackAt(5000, '404'), '404')
-  assert.equal(lackAt(6000, null), null)
-  assert.equal(lackAt(7000, '503'), null)
+  assert.equal(shortfallAt(0, '503'), null)
+  assert.equal(shortfallAt(4999, '404'), null)
+  assert.equal(shortfallAt(5000, '404'), '404')
+  assert.equal(shortfallAt(6000, null), null)
+  assert.equal(shortfallAt(7000, '503'), null)
 })
 
 test('while no instance is wanted none is unready', () => {

@@ -68,14 +68,14 @@ function startUpkeep(t: TestContext) {
   const engine = oneInstance()
   const changes = { type: 'background_worker', live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1' } as const
   let service = serviceRow({ id: 'svc-1', ...changes })
-  let tell = () => {}
+  let notifyChange = () => {}
   let rounds = 0
   const countRound = () => {
     rounds += 1
   }
-  let bringBack = () => {}
+  let restoreEngine = () => {}
   const isBack = new Promise<void>((resolve) => {
-    bringBack = resolve
+    restoreEngine = resolve
   })
   const ports = {
     logger: { warn() {} },
@@ -92,7 +92,7 @@ function startUpkeep(t: TestContext) {
     storage: storageOf(
       () => service,
       (listener) => {
-        tell = listener
+        notifyChange = listener
       },
     ),
   } as unknown as DeployPorts
@@ -105,13 +105,13 @@ function startUpkeep(t: TestContext) {
   t.after(() => over.abort())
   const change = (changed: Partial<ServiceRow>) => {
     service = { ...service, ...changed }
-    tell()
+    notifyChange()
   }
-  return { engine, change, rounds: () => rounds, failure: () => failure, bringBack }
+  return { engine, change, rounds: () => rounds, failure: () => failure, restoreEngine }
 }
 
 test('a service that is suspended while the engine is away is stopped afterwards', async (t) => {
-  const { engine, change, rounds, failure, bringBack } = startUpkeep(t)
+  const { engine, change, rounds, failure, restoreEngine } = startUpkeep(t)
   await until('the first round', async () => rounds() > 0)
   engine.isAway = true
   change({})
@@ -119,7 +119,7 @@ test('a service that is suspended while the engine is away is stopped afterwards
   engine.instances[0]!.state = 'exited'
   change({ suspended: true })
   engine.isAway = false
-  bringBack()
+  restoreEngine()
 
   await until('the end of the instance', async () => engine.instances.length === 0)
   assert.equal(failure(), null, 'nothing tried to start an instance')

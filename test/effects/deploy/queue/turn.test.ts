@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDeployQueue } from '../../../support/deploy-queue.ts'
 
-/** The state of a promise after all pending microtasks have run. */
-async function answerOf(promise: Promise<unknown>): Promise<unknown> {
+/** The result of a promise, or `waits` if it is still pending after 20 ms. */
+async function resultOf(promise: Promise<unknown>): Promise<unknown> {
   const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
   return Promise.race([promise, later])
 }
@@ -53,10 +53,10 @@ for (const status of ['running', 'failed', 'canceled']) {
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
     const asked = queue.ask('dep-2')
-    assert.equal(await answerOf(asked), 'waits')
+    assert.equal(await resultOf(asked), 'waits')
     await queue.untilSaid('dep-2')
     await queue.is('dep-1', status)
-    assert.equal(await answerOf(asked), 'waits')
+    assert.equal(await resultOf(asked), 'waits')
 
     await queue.is('dep-1', status, { final: true })
 
@@ -79,7 +79,7 @@ test('the turn comes when the one before goes live', async (t) => {
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const asked = queue.ask('dep-2')
-  assert.equal(await answerOf(asked), 'waits')
+  assert.equal(await resultOf(asked), 'waits')
 
   await queue.is('dep-1', 'live')
 
@@ -91,7 +91,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const older = queue.ask('dep-2')
-  assert.equal(await answerOf(older), 'waits')
+  assert.equal(await resultOf(older), 'waits')
 
   await queue.is('dep-3', 'queued')
   const newer = queue.ask('dep-3')
@@ -103,9 +103,9 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
   await queue.is('dep-1', 'live')
-  assert.equal(await answerOf(newer), 'waits')
+  assert.equal(await resultOf(newer), 'waits')
   await queue.is('dep-2', 'canceled')
-  assert.equal(await answerOf(newer), 'waits')
+  assert.equal(await resultOf(newer), 'waits')
   await queue.is('dep-2', 'canceled', { final: true })
   assert.equal((await newer).supersededBy, null)
 })
@@ -131,7 +131,7 @@ test('a deploy that waits ends when its service is removed', async (t) => {
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const asked = queue.ask('dep-2')
-  assert.equal(await answerOf(asked), 'waits')
+  assert.equal(await resultOf(asked), 'waits')
 
   await queue.storage.services.update('svc-1', (row) => ({ ...row, deleting: true }))
 

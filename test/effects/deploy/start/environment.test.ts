@@ -134,10 +134,10 @@ test('PORT is the chosen port for whatever listens; every other variable stays a
 })
 
 test('a PORT that is not used is told, by its value only when that is a plain number', () => {
-  const told = "PORT is 8080, the service's port; "
-  assert.equal(unusedPort(web(8080), env('4000')), `${told}the 4000 of its env is not used`)
+  const prefix = "PORT is 8080, the service's port; "
+  assert.equal(unusedPort(web(8080), env('4000')), `${prefix}the 4000 of its env is not used`)
   for (const value of ['canary', '123456', '4000 canary'])
-    assert.equal(unusedPort(web(8080), env(value)), `${told}that of its env is not used`)
+    assert.equal(unusedPort(web(8080), env(value)), `${prefix}that of its env is not used`)
   for (const value of ['8080', ' 8080\n', '', ' ']) assert.equal(unusedPort(web(8080), env(value)), null)
   assert.deepEqual([unusedPort(web(), env('4000')), unusedPort(worker(8080), env('4000'))], [null, null])
 })

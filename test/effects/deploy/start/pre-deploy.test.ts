@@ -8,13 +8,13 @@ import type { Storage } from '../../../../storage/index.ts'
 import { openDeploy } from '../../../support/frozen-deploy.ts'
 import { readLog } from '../../../support/logs.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** The command prints a random word, which identifies its run. */
 async function openCommand(t: TestContext) {
   const command = 'echo "ran $(cat /proc/sys/kernel/random/uuid)"'
   const deploy = await openDeploy(t, { pre_deploy_command: command })
-  return { ...deploy, run: () => runPreDeploy(deploy.ports)(deploy.input, nobody) }
+  return { ...deploy, run: () => runPreDeploy(deploy.ports)(deploy.input, neverAborted) }
 }
 
 async function ranLines({ storage, id }: { storage: Storage; id: string }): Promise<string[]> {

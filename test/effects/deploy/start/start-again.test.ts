@@ -5,11 +5,12 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
 import { openDeploy } from '../../../support/frozen-deploy.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 test('an instance that is not wanted any more is gone before the others are checked', async (t) => {
   const { ports, id, storage, input } = await openDeploy(t, { start_command: 'sleep 600', instances: 3 })
-  const start = (changes: Partial<DeployPorts>) => startInstances({ ...ports, ...changes })(input, nobody)
+  const start = (changes: Partial<DeployPorts>) =>
+    startInstances({ ...ports, ...changes })(input, neverAborted)
   const indexes = async () => (await ports.instances.list({ deployId: id })).map(({ index }) => index).sort()
   await start({})
   assert.deepEqual(await indexes(), [0, 1, 2])
