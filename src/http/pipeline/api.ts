@@ -1,4 +1,4 @@
-// Puts the HTTP layer together: the route table behind a server.
+// Starts the HTTP server with the route table.
 import type { Logger } from '../../logger.ts'
 import { openServer, type Server } from '../server/server.ts'
 import type { HttpContext } from './context.ts'
@@ -8,7 +8,7 @@ import { routes } from './routes.ts'
 import { createStreamGuard } from './stream-guard.ts'
 import { groupByPath } from './target.ts'
 
-/** Serves the API, or another table of routes. Port 0 is any free one; throws `address_in_use`. */
+/** Serves the API, or another route table. Port 0 selects a free port. Throws `address_in_use`. */
 export async function openApi(
   context: HttpContext,
   options: { host: string; port: number; logger: Logger; table?: readonly Route[] },

@@ -1,5 +1,5 @@
-// Authenticates a request and checks its origin. Synchronous, so a GET does not wait. A bearer token decides
-// alone: a wrong one is 401 even with a valid cookie.
+// Authenticates a request and checks its origin. Synchronous, so that a GET is answered in its callback. A
+// bearer token takes precedence: an invalid one is 401 even with a valid cookie.
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
@@ -11,7 +11,7 @@ import type { Route } from './route.ts'
 
 type CredentialSource = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 
-/** The caller that the credential of a request belongs to; null for an unknown credential. */
+/** The credential of a request; `caller` is null if it is invalid. */
 type Credential = { caller: Caller | null }
 
 /**
@@ -36,13 +36,13 @@ export function authenticate(
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
   if (route) assertRole(context, caller, route)
-  // Browsers let every page open a WebSocket to every server, and send its cookies along.
+  // Browsers let any page open a WebSocket to any server, with that server's cookies.
   const isSocket = route?.response === 'socket'
   if (caller.kind === 'session' && (isSocket || isWrite(request))) assertSameOrigin(context, request)
   return caller
 }
 
-/** A route that does not declare how it belongs to services is closed to tokens that are limited to some. */
+/** A route without a scope is closed to tokens that are limited to services. */
 function assertRole(context: HttpContext, caller: Caller, route: Pick<Route, 'role' | 'scope'>): void {
   if (!hasRole(caller, route.role)) {
     const hint = `create a token with the role ${route.role} on the page /account`
@@ -73,7 +73,7 @@ function outOfScope({ storage }: HttpContext, { services }: Caller): Failure {
   return new Failure('insufficient_role', `this token is limited to ${reach}`, hint)
 }
 
-/** For requests with a slow body: a credential that ended while the body arrived must not change anything. */
+/** Throws `unauthorized` if the credential was revoked or expired while the body arrived. */
 export function assertStillValid({ callers }: HttpContext, caller: Caller | null): void {
   if (caller && !callers.isValid(caller)) throw invalidCredential()
 }
@@ -82,18 +82,18 @@ function invalidCredential(): Failure {
   return new Failure('unauthorized', 'this credential is invalid or has expired')
 }
 
-/** The caller of a public route: an invalid credential counts as none. */
+/** The caller of a public route; null also for an invalid credential. */
 export function callerOf(context: HttpContext, request: CredentialSource): Caller | null {
   return credentialOf(context, request, new URLSearchParams(request.query))?.caller ?? null
 }
 
-/** Guards the public ways in and out: no other site may sign a browser in, or out. */
+/** Prevents other sites from signing a browser in or out. Throws `cross_site_request`. */
 export function assertSignInOrigin(context: HttpContext, request: Request): void {
   const isSignedIn = sessionSecretsOf(request, originOf(context, request)).length > 0
   if (isFromBrowser(request) || isSignedIn) assertSameOrigin(context, request)
 }
 
-/** Refuses a Host that is not this server's, or any web page could speak to it (DNS rebinding). */
+/** Throws `invalid_request` for an unknown Host header (DNS rebinding). */
 export function assertAllowedHost(context: HttpContext, request: Request): void {
   if (context.allowedHosts(hostOf(context, request))) return
   throw new Failure(
@@ -103,7 +103,7 @@ export function assertAllowedHost(context: HttpContext, request: Request): void 
   )
 }
 
-/** null when it shows nothing. */
+/** Null if the request has no credential. */
 function credentialOf(
   context: HttpContext,
   request: CredentialSource,
@@ -130,7 +130,7 @@ function firstValidSession({ callers }: HttpContext, secrets: readonly string[])
   return null
 }
 
-/** Null without a bearer token. Another scheme counts as none, an empty token as a wrong one. */
+/** Null without a bearer token or for another scheme. An empty token is invalid, not absent. */
 function bearerOf({ headers }: CredentialSource): string | null {
   const [scheme = '', ...rest] = (headers.get('authorization') ?? '').trim().split(/ +/)
   return scheme.toLowerCase() === 'bearer' ? rest.join(' ') : null

@@ -1,5 +1,4 @@
-// What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
-// Handlers never call Docker to change something; `observe` only looks.
+// Everything that the HTTP layer gets from the daemon. Handlers never change Docker: `observe` only reads.
 
 import type { KindName } from '../../../machines/index.ts'
 import type { ActorRecord, By, RecordOf } from '../../../storage/actors/actors.ts'
@@ -25,27 +24,27 @@ export interface HttpContext {
   allowedHosts(host: string): boolean
   /** Whether the X-Forwarded-* headers of a peer with this address are trusted. */
   isTrustedProxy(address: string): boolean
-  /** What the edge shows with each request of the dashboard's; null without an edge. */
+  /** The secret that the edge sends with each request to the dashboard; null without an edge. */
   edgeSecret: string | null
   callers: Callers
   administrator: Administrator
   terminalLogins: TerminalLogins
-  /** True once what was on disk has been restored and compared with Docker. */
+  /** True once actors are restored from disk and reconciled with Docker. */
   ready(): boolean
   storage: HttpStorage
   actors: ActorPort
   observe: Observer
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
-  /** What the edge counts; null without one. */
+  /** The counters of the edge; null without one. */
   traffic: TrafficMetrics | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
   diskOf(serviceId: string): string
-  /** Whether there is a valid certificate for the host. From memory, because every record needs it. */
+  /** Whether the host has a valid certificate. Reads from memory, because every record calls it. */
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority
-  /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
+  /** Aborts the signal with `insufficient_storage` when the disk of the data directory is too full. */
   whileDiskHasRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
@@ -62,17 +61,17 @@ export interface HttpConfig {
   backupDir: string
   /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number
-  /** How long the phases of a deploy may take. */
+  /** Time limits of the phases of a deploy. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
 }
 
-/** The builder, and the limits for all builds together; null for no limit. */
+/** The builder, and the limits that all builds share; null means no limit. */
 export interface BuildSettings {
   builder: 'buildkit' | 'classic'
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
-  /** Why the limits are not in force; null when they are. */
+  /** Why the limits are not enforced; null if they are. */
   notEnforcedReason: string | null
-  /** Of the engine's build cache; null when it is never pruned. */
+  /** The size at which the engine's build cache is pruned; null for never. */
   cacheSizeMb: number | null
 }
 
@@ -109,7 +108,7 @@ export interface HttpStorage {
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']
   logs: ReadableLogs & Pick<Storage['logs'], 'tail'>
-  /** What instances wrote, and what the edge answered, by service. */
+  /** The output of instances, and the requests that the edge served, by service. */
   runtimeLogs: ReadableLogs
   accessLogs: ReadableLogs
   sessions: Storage['sessions']
@@ -120,13 +119,13 @@ export interface HttpStorage {
 export type ReadableLogs = Pick<Storage['logs'], 'head' | 'first' | 'isEnded' | 'batchAfter' | 'watch'>
 
 export interface TrafficMetrics {
-  /** Of the last five minutes. */
+  /** Traffic of the last five minutes. */
   of(serviceId: string): Traffic
   /** In the text format of Prometheus. */
   metrics(): Promise<string>
 }
 
-/** Starts actors and speaks to them; both resolve after the commit. */
+/** Creates actors and sends them events. Both resolve after the commit. */
 export interface ActorPort {
   spawn<Kind extends Exclude<KindName, 'cron-schedule'>>(
     kind: Kind,
@@ -148,7 +147,7 @@ export interface ActorPort {
   discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
 }
 
-/** What runs now, as Docker reports it. */
+/** The current state, mostly as Docker reports it. */
 export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
@@ -157,15 +156,15 @@ export interface Observer {
   /** null when the engine does not respond. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
-  /** As counted last; null before the first count. */
+  /** The last measurement; null before the first. */
   diskUsage(): DiskUsage | null
   /** The resource usage in the last sample; null before the first. Does not wait. */
   usage(): UsageSample | null
-  /** Of a service, since this daemon started. */
+  /** Counters of a service since this daemon started. */
   counters(serviceId: string): { restarts: number; cpuSeconds: number }
-  /** Whether the rules that isolate services from each other are in force. */
+  /** Whether the rules that isolate services from each other are enforced. */
   isolation(): Info['network_isolation']
-  /** Null while the builder of the engine works, as far as is known. */
+  /** Null unless the builder of the engine is known to hang. */
   builderHangsSince(): string | null
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
@@ -173,7 +172,7 @@ export interface Observer {
   assertVolumeFree(datastore: string): Promise<void>
   /** The existing objects of an actor. Throws `docker_unavailable`. */
   leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
-  /** How far a backup or a restore is; null when none of that id is at work. */
+  /** The progress of a backup or restore; null if it is not running. */
   progress(id: string): { doneBytes: number; totalBytes: number | null } | null
   /** Throws `invalid_request`, `docker_error`, `docker_unavailable`. */
   checkLogin(registry: { host: string; username: string; password: string }): Promise<void>
@@ -181,17 +180,17 @@ export interface Observer {
   hasImage(name: string): Promise<boolean | null>
 }
 
-/** Its role follows from its deploy's record. */
+/** The role is derived from the record of the deploy. */
 export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>
 
-/** The rules of git and of registries for what people type; each throws `invalid_request`. */
+/** Parses user input by the rules of git and registries. Each method throws `invalid_request`. */
 export interface Parser {
   /** `url` never holds the credentials. */
   repository(text: string): { url: string; credentials: RepositoryCredentials | null }
   branch(text: string): string
   /** The normal form of an image's name. */
   image(text: string): string
-  /** The host of a registry as its credentials are kept under it. */
+  /** The normalized registry host, under which its credentials are stored. */
   registryHost(text: string): string
   commit(text: string): string
 }

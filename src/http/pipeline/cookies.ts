@@ -1,5 +1,5 @@
-// The session cookie: one per port, so that servers that share a host name have separate sessions. It
-// outlives the session, so only the server decides when the session ends.
+// The session and device cookies. Their names contain the port, so that servers on the same host name have
+// separate sessions. They outlive the session, so only the server decides when it ends.
 
 import type { Request } from '../server/messages.ts'
 import { type Origin, portOf } from './origin.ts'
@@ -9,14 +9,14 @@ const maxAgeSeconds = 400 * 24 * 60 * 60
 type Kind = 'session' | 'device'
 
 /**
- * The session secrets that the request carries. Another server on the same host name can set a cookie with
- * the same name, also before this one. All of them are tried, so that the valid one is found.
+ * All session secrets of the request. Another server on the same host name can set a cookie with the same
+ * name, so there may be several, and each must be tried.
  */
 export function sessionSecretsOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
   return valuesOf('session', request, origin)
 }
 
-/** The device cookies of the request. They grant no access: they choose the limit of a sign-in. */
+/** The device cookies of the request. They grant no access: they select the limit of sign-in attempts. */
 export function devicesOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
   return valuesOf('device', request, origin)
 }
@@ -29,7 +29,7 @@ export function deviceCookie(origin: Origin, device: string): [string, string] {
   return ['Set-Cookie', cookieFor('device', origin, device, maxAgeSeconds)]
 }
 
-/** The device cookie stays: a browser that signs out is still known at its next sign-in. */
+/** Clears the session cookie only, so that the browser is still a known device at its next sign-in. */
 export function clearedCookie(origin: Origin): [string, string] {
   return ['Set-Cookie', cookieFor('session', origin, '', 0)]
 }

@@ -1,5 +1,5 @@
-// The way of every request: head, host, credential, route, input, handler.
-// Authentication comes before routing; a GET that need not wait is answered inside its own callback.
+// Processes a request: head, host, credential, route, input, handler. Authentication precedes routing. A
+// request with a synchronous handler is answered within its uWS callback.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { Failure } from '../../errors.ts'
@@ -29,7 +29,7 @@ interface DispatchParts {
   streams: StreamGuard
 }
 
-/** Makes the listener that answers every request of a server. */
+/** Creates the listener for all requests of a server. */
 export function createDispatcher(context: HttpContext, logger: Logger, streams: StreamGuard) {
   const responders = createResponders(context.version, logger, streams)
   const parts = { context, logger, streams, idempotency: createIdempotency(context.storage.events) }
@@ -61,7 +61,7 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
   }
 }
 
-/** What to answer, or the promise of it. Throws whatever refuses the request. */
+/** Returns the handler's result or a promise of it. Throws if the request is rejected. */
 function processRequest(parts: DispatchParts, pending: PendingRequest): unknown {
   const { context, logger: log, streams } = parts
   const { request, target, requestId } = pending
@@ -125,10 +125,10 @@ function lastEventIdOf({ headers }: Request): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-/** For a body or query without fields: any key is a mistake, and is reported. */
+/** The schema of a body or query without fields: any key is rejected. */
 const noFields = z.strictObject({})
 
-/** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
+/** Reads the body if the route has one, and runs the handler once per `Idempotency-Key`. */
 function runHandler(
   parts: DispatchParts,
   route: Route,

@@ -1,6 +1,6 @@
-// `Idempotency-Key`: a repeated POST gets the first response and changes nothing. The key is also the id of
-// the event, so a crash between the change and the response repeats nothing either. A hash of the request is
-// stored with it: a different request with a used key must not get that response.
+// `Idempotency-Key`: a repeated POST gets the first response and changes nothing, even after a crash, because
+// the key is also the id of the committed event. A hash of the request is stored with it, so that a different
+// request with the same key is rejected.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'
 import { Failure } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { Replayed } from './route.ts'
 
 const keyLimitChars = 200
 
-/** What the key of a request belongs to, undefined without a key. Throws `invalid_request` for a bad one. */
+/** The scope of the request's key; undefined without a key. Throws `invalid_request` for a malformed one. */
 export function keyScopeOf({ method, path, headers }: Request, caller: Caller | null): string | undefined {
   const key = method === 'POST' ? headers.get('idempotency-key') : undefined
   if (key === undefined) return undefined
@@ -20,15 +20,15 @@ export function keyScopeOf({ method, path, headers }: Request, caller: Caller | 
   return JSON.stringify([caller?.id ?? null, method, path, key])
 }
 
-/** A request that can be repeated, in hashes. */
+/** The hashes that identify a request with a key. */
 interface KeyedRequest {
   key: string
   requestHash: string
 }
 
-/** `sent` is the body, or the length of an upload: a repetition need not send it to the end. */
+/** `sent` is the body, or the Content-Length of an upload, which a repetition need not send again. */
 export function toKeyedRequest(scope: string, query: string, sent: Buffer | number | null): KeyedRequest {
-  // The key is part of both: what was sent may hold a secret, which its hash alone would give to a guess.
+  // The scope salts the hash: the body may contain a secret that could be guessed from a plain hash.
   const prefix = JSON.stringify([scope, query])
   return { key: hashOf(scope), requestHash: hashOf(prefix, Buffer.isBuffer(sent) ? sent : String(sent)) }
 }
@@ -39,7 +39,7 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest('hex')
 }
 
-/** Keeps requests in progress in memory; the store has the finished ones. */
+/** Requests in progress are tracked in memory; finished ones are in the store. */
 export function createIdempotency(events: HttpContext['storage']['events']) {
   const inProgress = new Map<string, { requestHash: string; response: Promise<unknown> }>()
 

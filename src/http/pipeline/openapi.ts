@@ -10,12 +10,12 @@ type Paths = Record<string, Record<string, Json>>
 
 export interface OpenApiDocument extends Json {
   paths: Paths
-  /** The routes that speak WebSocket, described as if they were in `paths`. */
+  /** WebSocket routes, in the format of `paths`. */
   'x-websockets': Paths
   components: Components & { securitySchemes: Json; headers: Json }
 }
 
-/** The document for a route table; pages are for people, and not in it. */
+/** The document for a route table, without HTML pages. */
 export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const components: Components = { schemas: {}, responses: {} }
   const api = routes.filter(({ isPage }) => !isPage)

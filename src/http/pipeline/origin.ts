@@ -1,5 +1,5 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
-// X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
+// X-Forwarded-* can be forged, so it is accepted only from the edge and from proxies of --trusted-proxy.
 import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
@@ -8,7 +8,7 @@ import { createProxyTrust } from './trusted-hosts.ts'
 
 export interface Origin {
   scheme: 'http' | 'https'
-  /** In lower case, with the port when it shows one. */
+  /** In lower case, with the port if it is not the default. */
   host: string
 }
 
@@ -26,34 +26,34 @@ export function hostOf(context: Trust, request: RequestSource): string {
   return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
 }
 
-/** The port of the address, also when it shows none. */
+/** The port of the address, or the default of its scheme. */
 export function portOf({ scheme, host }: Origin): string {
   return /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
 }
 
-/** Whose request it is: behind a trusted proxy, the last address that no trusted proxy has. */
+/** The client's address; behind trusted proxies, the last forwarded address that is not one of them. */
 export function clientAddressOf(context: Trust, request: RequestSource): string {
   const hops = forwardedAll(context, request, 'x-forwarded-for')
   return hops.reverse().find((hop) => !context.isTrustedProxy(hop)) ?? request.address()
 }
 
 const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
-/** A proxy on this host adds at least one of these. */
+/** Any proxy adds at least one of these. */
 const proxyHeaders = ['forwarded', 'via', 'x-berth-edge', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
 
-/** Whether the request comes from this host itself: over loopback, and not through a proxy. */
+/** Whether the request comes from this host over loopback, without a proxy. */
 export function isLocalRequest(context: Trust, request: RequestSource): boolean {
   const address = request.address()
   if (!isLoopback(address) || context.isTrustedProxy(address)) return false
   return proxyHeaders.every((name) => !request.headers.has(name))
 }
 
-/** Whether a browser sent the request: scripts send neither of these headers. */
+/** Whether a browser sent the request. Scripts send neither of these headers. */
 export function isFromBrowser({ headers }: RequestSource): boolean {
   return headers.has('sec-fetch-site') || headers.has('origin')
 }
 
-/** Refuses a request that a page of another site made this browser send. Throws `cross_site_request`. */
+/** Throws `cross_site_request` for a request that a page of another site triggered. */
 export function assertSameOrigin(context: Trust, request: RequestSource): void {
   const site = request.headers.get('sec-fetch-site')
   const { scheme, host } = originOf(context, request)
@@ -80,7 +80,7 @@ function forwardedAll(context: Trust, request: RequestSource, name: string): str
   return claim.split(',').map((part) => part.trim())
 }
 
-/** A proxy of --trusted-proxy, or the edge of this very server. */
+/** Whether the peer is a proxy of --trusted-proxy, or this server's edge. */
 function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
   const presented = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
   if (presented !== undefined) return isEqualSecret(presented, context.edgeSecret!)

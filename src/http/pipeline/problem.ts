@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'
 
-/** Error codes of LMDB and the system, and the problem codes that they map to. */
+/** Maps error codes of LMDB and the system to problem codes. */
 const storageErrorCodes: Record<string, string> = {
   commit_failed: 'insufficient_storage',
   ENOSPC: 'insufficient_storage',
@@ -27,12 +27,12 @@ export interface ProblemResponse {
   headers: [string, string][]
 }
 
-/** The status a code is answered with; 500 for one the table does not know. */
+/** The HTTP status of a code; 500 for an unknown code. */
 export function statusOf(code: string): number {
   return (kindOf(code) ?? problemCodes.internal_error).status
 }
 
-/** Turns whatever was thrown into the answer for it. */
+/** Converts a thrown value to a problem response. */
 export function toProblem(error: unknown, requestId: string): ProblemResponse {
   const thrown = codeOf(error)
   const known = storageErrorCodes[thrown] ?? thrown

@@ -1,5 +1,4 @@
-// Sends responses and logs requests. All output to clients goes through this file. The log has the path
-// without its query, which may contain a token.
+// Sends all responses and logs requests. Paths are logged without the query, which may contain a token.
 import { createReadStream } from 'node:fs'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
@@ -14,19 +13,19 @@ import { Download, Events, isApiPath, Page, Raw, Replayed, WebSocketUpgrade, Wit
 import type { StreamGuard } from './stream-guard.ts'
 import type { Target } from './target.ts'
 
-/** One request on its way to an answer. */
+/** A request that has no response yet. */
 export interface PendingRequest {
   request: Request
   response: Response
   target: Target | null
   requestId: string
   startedAt: number
-  /** Until then, the start of the next request on the connection is unknown. */
+  /** While false, the connection cannot be reused: its next request cannot be located. */
   isHeadChecked: boolean
   caller: Caller | null
 }
 
-/** The logged status of a request whose client left. It is never sent. */
+/** The status that is logged if the client disconnects first. It is never sent. */
 const clientClosedRequest = 499
 
 interface ResponderParts {
@@ -35,7 +34,7 @@ interface ResponderParts {
   streams: StreamGuard
 }
 
-/** Makes the two ways a request ends. Neither throws. */
+/** Creates the functions that send a result or an error. Neither throws. */
 export function createResponders(version: string, logger: Logger, streams: StreamGuard) {
   const parts: ResponderParts = { headers: createHeaders(version), logger, streams }
   return {
@@ -114,7 +113,7 @@ async function sendFile(parts: ResponderParts, pending: PendingRequest, download
   } catch (error) {
     if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, path }, 'a file cannot be sent')
   }
-  // A file that was truncated while it was read is incomplete.
+  // Closes the connection if the file was truncated while it was read.
   stream.end()
   logRequest(parts, pending, 200)
 }
@@ -130,20 +129,20 @@ function fail(parts: ResponderParts, pending: PendingRequest, error: unknown): v
   if (status === 500) parts.logger.error({ err: error, request_id: requestId }, 'a request failed')
   const all = [...more, ...(status === 405 ? allowHeader(pending) : [])]
   const headers = parts.headers.typed(requestId, 'application/problem+json', all)
-  // A client that still sends would lose its answer to a close: what comes of its body is dropped instead.
+  // Closing while the client still sends would lose the response, so the rest of the body is discarded.
   const isLast = !pending.isHeadChecked
   if (wantsHtml(pending)) response.send(status, parts.headers.page(requestId, all), failurePage(body), isLast)
   else response.send(status, headers, JSON.stringify(body), isLast)
   logRequest(parts, pending, status)
 }
 
-/** A browser that a user looks at, outside of the API. */
+/** True for browsers outside of the API. */
 function wantsHtml({ request, target }: PendingRequest): boolean {
   const isForPeople = target ? target.isPage : !isApiPath(request.path)
   return isForPeople && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
-/** `Allow`, where the method is not one of the path's. */
+/** The `Allow` header, if the path does not support the method. */
 function allowHeader({ request, target }: PendingRequest): [string, string][] {
   return target && !target.routes.has(request.method) ? [['Allow', target.allow]] : []
 }

@@ -1,5 +1,5 @@
 // The definition of a route, from which validation, the handler's types and the OpenAPI document are derived.
-// Schemas are built once, when the module is loaded, never for a request.
+// Schemas are built when the module is loaded, never per request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -11,17 +11,17 @@ import type { WebSocket } from '../server/web-socket.ts'
 import type { HttpContext } from './context.ts'
 import type { StreamGuard } from './stream-guard.ts'
 
-/** The prefix of the API; only routes for monitors are outside of it. */
+/** The prefix of the API. Only routes for monitoring and pages are outside of it. */
 export const v1 = '/api/v1'
 
-/** Where everything needs a credential, and nothing is for people to look at. */
+/** Whether the path belongs to the API, where even unknown paths need a credential. */
 export function isApiPath(path: string): boolean {
   return path === '/api' || path.startsWith('/api/')
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What a handler gets. */
+/** The arguments of a handler. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   context: HttpContext
   params: Params
@@ -29,22 +29,22 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   body: Body
   /** The authenticated caller; null on a public route. */
   caller: Caller | null
-  /** For values that are not parameters: the address, the browser, the cookie. */
+  /** For values that are not parameters, such as the peer address and cookies. */
   request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
-  /** The open streams, checked when a credential ends. */
+  /** The open streams. Call `check` after a credential was revoked. */
   streams: StreamGuard
   /**
-   * From the `Idempotency-Key`. Must be passed to the call of the store or the supervisor that makes
-   * the change.
+   * From the `Idempotency-Key`. Must be passed to the call of the store or supervisor that commits the
+   * change, so that a repetition is detected.
    */
   eventId: string | undefined
-  /** The `Last-Event-ID` of a stream that resumes. */
+  /** The `Last-Event-ID` of a resumed stream. */
   lastEventId: number | undefined
   log: Logger
   requestId: string
 }
 
-/** The `body` of a call to an upload route. The body is read only on request. */
+/** The `body` of a call to an upload route. It is read only by `receive`. */
 export interface Upload {
   /** The Content-Length; null for a chunked body. */
   contentLength: number | null
@@ -57,7 +57,7 @@ export interface Upload {
 }
 
 interface UploadDefinition {
-  /** Without parameters. A body without a type is accepted as one of these. */
+  /** Without parameters. A body without a Content-Type is accepted too. */
   mediaTypes: readonly string[]
   limitBytes: number
   description: string
@@ -78,15 +78,15 @@ interface Definition<
   method: Method
   /** With parameters in braces: `/api/v1/services/{id}`. */
   path: string
-  /** Without it a token or a session; `public` ignores whatever is sent along. */
+  /** `any` (a token or a session) by default. `public` ignores credentials. */
   credential?: 'public' | 'any' | 'session'
-  /** The least role of a token; `admin` by default. Sessions have all rights. */
+  /** The minimum role of a token; `admin` by default. Sessions have all rights. */
   role?: TokenRole
-  /** How a token that is limited to services may use the route. By default it may not. */
+  /** How tokens that are limited to services may use the route; without it they may not. */
   scope?: ServiceScope
-  /** A public way in or out, which only the server's own pages, or no page at all, may use. */
+  /** For public routes that sign in or out: rejects requests from pages of other sites. */
   checksOrigin?: true
-  /** For people: it takes a form, not JSON; its failures are pages; the OpenAPI document leaves it out. */
+  /** An HTML page: takes a form instead of JSON, reports errors as pages, is not in the OpenAPI document. */
   isPage?: true
   /** True by default: a POST that repeats its `Idempotency-Key` gets the first response. */
   acceptsIdempotencyKey?: false
@@ -99,7 +99,7 @@ interface Definition<
   query?: Query
   body?: Body
   bodyLimitBytes?: number
-  /** Instead of `body`, for bodies that are too large for memory: the handler gets an `Upload`. */
+  /** For bodies that are too large for memory; the handler gets an `Upload`. */
   upload?: UploadDefinition
   /**
    * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, for which
@@ -108,13 +108,13 @@ interface Definition<
   response?: ResponseBody | 'stream' | 'text' | 'bytes' | 'socket'
   /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
   events?: z.ZodType
-  /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
+  /** By default 200, 204 for an empty response, or 101 for a WebSocket. */
   status?: 101 | 200 | 201 | 202 | 204
-  /** Further statuses that the same kind of answer comes with, and what each means. */
+  /** Further statuses with the same response schema, and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>
-  /** The answer sets, replaces or clears a cookie. */
+  /** The response sets, replaces or clears a cookie. */
   setsCookie?: true
-  /** Codes in addition to those that follow from the rest of the route: `conflict`, `in_use`, … */
+  /** Error codes in addition to those that the rest of the definition implies. */
   problems?: readonly string[]
   handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<ResponseBody>
 }
@@ -132,7 +132,7 @@ type Result<Value> =
   | Download
   | undefined
 
-/** A route with its types forgotten, as the table holds it. */
+/** A route in the table, with its types erased. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
   credential: 'public' | 'any' | 'session'
   role: TokenRole
@@ -141,7 +141,7 @@ export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, 
   handler(call: Call): unknown
 }
 
-/** An answer that is not the route's JSON. */
+/** A response that is not JSON. */
 export class Raw {
   readonly status: number
   readonly contentType: string
@@ -154,7 +154,7 @@ export class Raw {
   }
 }
 
-/** A page for people, or a redirect to one. */
+/** An HTML page, or a redirect to one. */
 export class Page {
   readonly status: number
   readonly html: string
@@ -167,7 +167,7 @@ export class Page {
   }
 }
 
-/** The route's answer, with a cookie. */
+/** A JSON response with additional headers. */
 export class WithHeaders<ResponseBody = unknown> {
   readonly body: ResponseBody
   readonly headers: HeaderList
@@ -178,7 +178,7 @@ export class WithHeaders<ResponseBody = unknown> {
   }
 }
 
-/** The answer that the first request with an `Idempotency-Key` got. */
+/** The response to the first request with the same `Idempotency-Key`. */
 export class Replayed {
   readonly body: unknown
 
@@ -187,7 +187,7 @@ export class Replayed {
   }
 }
 
-/** A streamed response: `start` is called with the open stream. */
+/** An event stream. `start` is called with the open stream. */
 export class Events {
   readonly start: (stream: EventStream) => void
 
@@ -196,7 +196,7 @@ export class Events {
   }
 }
 
-/** A WebSocket. `start` is called with it even if the client has left already. */
+/** A WebSocket. `start` is called even if the client has already disconnected. */
 export class WebSocketUpgrade {
   readonly start: (socket: WebSocket) => void
 
@@ -205,7 +205,7 @@ export class WebSocketUpgrade {
   }
 }
 
-/** The bytes of a file, to be kept under a name. */
+/** A file download. */
 export class Download {
   readonly path: string
   readonly sizeBytes: number
@@ -218,7 +218,7 @@ export class Download {
   }
 }
 
-/** Checks a definition's types and forgets them. */
+/** Checks the types of a definition, then erases them. */
 export function route<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -230,7 +230,7 @@ export function route<
   return { credential: 'any', role: 'admin', status, tag: '', ...definition }
 }
 
-/** Gives routes the heading they have in the OpenAPI document. */
+/** Sets the OpenAPI tag of routes. */
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
   return routes.map((one) => ({ ...one, tag }))
 }

@@ -1,4 +1,4 @@
-// Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
+// All routes, one file per OpenAPI tag.
 
 import { accountRoutes } from '../routes/account.ts'
 import { actorRoutes } from '../routes/actors.ts'

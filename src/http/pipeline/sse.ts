@@ -1,5 +1,5 @@
-// Server-sent events: logs and the change feed. A follower is a cursor. While its socket is blocked nothing
-// is written, and afterwards it continues at the cursor.
+// Server-sent events: logs and the change feed. Each follower has a cursor. While its socket is blocked,
+// nothing is written; then it continues at the cursor.
 
 import type { Batch, LogLine, Logs } from '../../../storage/log/logs.ts'
 import type { Change, ChangeFeed } from '../../../storage/store/changes.ts'
@@ -19,11 +19,11 @@ const showLine: Show = ({ ts, stream, line }) => ({ ts, stream, line })
 
 interface FollowOptions {
   follow: boolean
-  /** The number of the last line the reader has; 0 for none. */
+  /** The number of the last line that the reader has; 0 for none. */
   after: number
-  /** What readers get of a line, the same for every reader of a log: without it the line alone. */
+  /** Converts a line. Must be the same for every reader of a log, because frames are cached. */
   show?: Show
-  /** Whether a read without `follow` ends although the log continues. */
+  /** The log never ends, so a read without `follow` always sends `end`. */
   isEndless?: true
   onError: (error: unknown) => void
 }
@@ -39,7 +39,7 @@ export function logEvents(logs: LogSource, id: string, options: FollowOptions): 
   })
 }
 
-/** A stream of one line of our own, for a log that is kept elsewhere. */
+/** A stream with one system line, which refers to another log. */
 export function hintEvents(line: string): Events {
   return new Events((stream) => {
     const data = JSON.stringify({ ts: new Date().toISOString(), stream: 'system', line })
@@ -55,7 +55,7 @@ interface ChangeOptions {
   after: number | undefined
   /** Whether the caller may see the change. */
   isShown: (change: Change) => boolean
-  /** The payload, the same for every reader. */
+  /** Builds the payload. Must be the same for every reader, because frames are cached. */
   show: (change: Change) => object
 }
 
@@ -91,18 +91,18 @@ export function changeEvents(changes: ChangeFeed, { after, isShown, show }: Chan
   })
 }
 
-/** A function that writes what there is and the reader takes; it may be called at any time. */
+/** Returns a function that writes available lines while the socket accepts them. Call it at any time. */
 function followLog(logs: LogSource, id: string, options: FollowOptions, stream: EventStream): () => void {
   const { follow, after, show = showLine, onError } = options
-  // Without `follow` a log that has not ended is read up to here, and has no `end` if one is to come.
+  // Without `follow`, an unfinished log is read up to its current head and gets no `end` event.
   const isToEnd = follow || logs.isEnded(id)
   const isWhole = isToEnd || options.isEndless
   const lastWanted = isToEnd ? Number.POSITIVE_INFINITY : logs.head(id)
   let cursor = Math.min(after, logs.head(id))
 
-  /** False when there is nothing more for now. */
+  /** Returns false if nothing can be written now. */
   async function writeNext(): Promise<boolean> {
-    // Read before the lines: a log that ends in between is read once more.
+    // Checked before reading lines: if the log ends in between, it is read once more.
     const isEnded = logs.isEnded(id)
     const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
     for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {
@@ -120,7 +120,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
   return createPump(stream, writeNext, onError)
 }
 
-/** Repeats a step while it has something to write. A call during a step runs it once more. */
+/** Repeats `step` while it returns true. A call during a step schedules another one. */
 function createPump(stream: EventStream, step: () => Promise<boolean>, onError: (error: unknown) => void) {
   let isPumping = false
   let isAsked = false
@@ -152,7 +152,7 @@ interface Frame {
   bytes: Buffer
 }
 
-/** Encoded once for all followers: the log hands the same batch to each of them. */
+/** Frames are encoded once for all followers, because they share the batch object. */
 const encoded = new WeakMap<Batch, Frame[]>()
 
 function framesAfter(batch: Batch, cursor: number, show: Show): Frame[] {
@@ -167,7 +167,7 @@ function framesAfter(batch: Batch, cursor: number, show: Show): Frame[] {
   return frames
 }
 
-/** In pieces of bounded size: no more than one of them waits for a reader that is behind. */
+/** Encodes frames of bounded size, because a blocked socket buffers one frame. */
 function encode({ first, lines }: Batch, show: Show): Frame[] {
   const frames: Frame[] = []
   let text = ''

@@ -3,11 +3,11 @@
 import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 
-/** An event stream, or whatever else lasts. */
+/** An event stream, WebSocket or download. */
 type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
 export interface StreamGuard {
-  /** Ends the stream when its caller's time is over, which may be at once. */
+  /** Ends the stream when the caller's credential is no longer valid, possibly immediately. */
   admit(caller: CallerId, stream: LongLived): void
   /**
    * Checks now. A check also runs every two seconds, for credentials that expire or are revoked by

@@ -1,4 +1,4 @@
-// The routes of one path, by method.
+// Groups routes by path, because uWS matches paths and the dispatcher matches methods.
 import type { Route } from './route.ts'
 
 /** The routes of one path, by method. */
@@ -12,7 +12,7 @@ export interface Target {
   isPage: boolean
 }
 
-/** GET also handles HEAD, except if its response is a stream. */
+/** GET also handles HEAD, unless the response is a stream or a file. */
 export function supportsHead({ method, response }: Route): boolean {
   return method === 'GET' && response !== 'stream' && response !== 'bytes'
 }

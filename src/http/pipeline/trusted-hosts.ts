@@ -1,24 +1,21 @@
-// Whom the server believes: the hosts it answers for, and the proxies that may speak for others.
+// The Host headers that the server accepts, and the proxies whose X-Forwarded-* headers it trusts.
 import { BlockList, isIP } from 'node:net'
 
-/**
- * Refuses a Host that is neither loopback, nor the listen address, nor --dashboard-host, against
- * DNS rebinding.
- */
+/** Accepts loopback, the listen address and --dashboard-host only, against DNS rebinding. */
 export function createHostCheck(own: readonly string[]): (host: string) => boolean {
   const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
   let last: string | null = null
   return (host) => {
-    // Nearly every request names the same one.
+    // Nearly all requests have the same Host.
     if (host === last) return true
-    // `dash.example.` is the same name as without its dot.
+    // A trailing dot does not change the name.
     const isAllowed = allowed.has(host.replace(/\.?(:\d+)?$/, '').toLowerCase())
     if (isAllowed) last = host
     return isAllowed
   }
 }
 
-/** Addresses and networks, such as `10.0.0.5` and `10.0.0.0/8`. Throws for text that is neither. */
+/** Takes addresses and networks, such as `10.0.0.5` and `10.0.0.0/8`. Throws for any other text. */
 export function createProxyTrust(proxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList()
   for (const proxy of proxies) {

@@ -1,19 +1,19 @@
-// Validates requests, and turns schema errors into messages. Messages name keys and rules, never the value,
-// because it may be a secret.
+// Validates requests and converts schema errors to messages. Messages never contain values, which may be
+// secrets.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 
-/** For sign-ins and all other requests about the account. */
+/** For sign-in and account requests. */
 export const accountBodyLimitBytes = 16 * 1024
 export const defaultBodyLimitBytes = 1024 * 1024
-/** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
+/** The variables of a service may total 512 KiB, and JSON escapes can multiply that. */
 export const envBodyLimitBytes = 4 * 1024 * 1024
 
 const maxDetails = 100
 
-/** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
+/** Throws `invalid_request` with one entry of `errors` for each violation. */
 export function validate(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(withOneUnknownKey(schema, value), { error: messageFor })
   if (result.success) return result.data
@@ -25,7 +25,7 @@ export function validate(schema: z.ZodType, value: unknown): unknown {
   throw new Failure('invalid_request', `${formatDetail(first!)}${more}`, hint, details)
 }
 
-/** Unknown keys are costly for zod, and one is enough to refuse the body: only the first one is passed on. */
+/** Unknown keys are slow in zod, and one is enough to reject the body, so only the first is passed on. */
 function withOneUnknownKey(schema: z.ZodType, value: unknown): unknown {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
@@ -43,7 +43,7 @@ function pick(value: object, keys: readonly string[]): object {
   return Object.fromEntries(given.map((key) => [key, value[key as keyof typeof value]]))
 }
 
-/** If the shape of the body is completely different, the hint shows the example of the schema. */
+/** If the body as a whole has the wrong type, the hint shows the schema's example. */
 function exampleHint(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
   const example = Object.values(schema.meta()?.examples ?? {})[0]
   if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined
@@ -74,7 +74,7 @@ function unitOf(origin: string): string {
   return origin === 'array' ? ' entries long' : ''
 }
 
-/** Of unknown keys the first one: a body can hold a hundred thousand of them. */
+/** Reports only the first unknown key, because a body can have 100,000 of them. */
 function toDetail(issue: z.core.$ZodIssue): FailureDetail {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
@@ -113,7 +113,7 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
   return parseJson(text)
 }
 
-/** Reads what a form of a page sends; each field comes once. */
+/** Parses the form of a page. Each field may be given once. */
 export function parseForm(request: Request, bytes: Buffer): Record<string, string> {
   if (bytes.length === 0) return {}
   if (mediaTypeOf(request) !== formType || isEncoded(request)) {
@@ -131,19 +131,19 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the body.
+    // The parser's message is omitted because it quotes the body.
     throw new Failure('invalid_request', 'the body is not valid JSON')
   }
 }
 
-/** It could be kept, but not handed on: no program would get it as it was. UTF-8 has none, escapes may. */
+/** Only JSON escapes can contain lone surrogates. They cannot be encoded as UTF-8 for other programs. */
 function hasLoneSurrogate(json: string): boolean {
   if (!/\\ud[89a-f]/i.test(json)) return false
   const whole = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi
   return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
 }
 
-/** A body without a Content-Type counts as JSON; a form does not. */
+/** A body without a Content-Type is accepted as JSON. */
 function assertJsonType(request: Request): void {
   const type = mediaTypeOf(request)
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
@@ -156,7 +156,7 @@ function assertJsonType(request: Request): void {
   if (isEncoded(request)) throw new Failure('unsupported_media_type', 'the body must not be compressed')
 }
 
-/** Throws `unsupported_media_type` for an upload of another type; one without a type is believed. */
+/** Throws `unsupported_media_type` for an upload of another type. A missing type is accepted. */
 export function assertUploadType(request: Request, accepted: readonly string[]): void {
   const type = mediaTypeOf(request)
   if (!isEncoded(request) && (!type || accepted.includes(type))) return

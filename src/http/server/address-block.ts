@@ -1,10 +1,10 @@
-// What counts as one client in limits by address: an IPv4 address, or the /64 network of an IPv6 address,
-// because a client with one address of the network usually has all of them.
+// The unit of limits per client address: an IPv4 address, or the /64 network of an IPv6 address, because a
+// client usually controls a whole /64.
 import { isIPv6 } from 'node:net'
 
 const groupCount = 8
 
-/** The address itself where it is no IPv6 address. */
+/** The /64 of an IPv6 address; any other address unchanged. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const mapped = /^(?:0{0,4}:){1,5}:?ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)

@@ -1,11 +1,10 @@
-// Request bodies. Small ones are collected; large ones are streamed at the speed of the reader. Both
-// attach their listeners at once, because chunks that arrive earlier would be lost. A source whose client
-// left fails.
+// Request bodies. Small ones are collected in memory, large ones are streamed with backpressure. Listeners
+// are attached synchronously, because uWS drops chunks that arrive earlier.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 import { UploadBuffers } from './upload-buffers.ts'
 
-/** What of a request its body needs. */
+/** The part of a request that reading its body needs. */
 export interface BodySource {
   headers: ReadonlyMap<string, string>
   /** The listener must copy `chunk`: its memory is reused when the listener returns. */
@@ -15,18 +14,18 @@ export interface BodySource {
   resume(): void
 }
 
-/** Where a body goes. */
+/** The destination of a streamed body. */
 export interface Sink {
-  /** Called at once; a rejection refuses the body before anything of it is written. */
+  /** Called before the first write. A rejection ends the transfer with nothing written. */
   open(): Promise<void>
   /**
-   * Takes pieces in their order, which are only lent. Is called again when it has resolved; a rejection ends
-   * the transfer.
+   * Writes the pieces in order. Their memory is reused once the promise resolves, and only then is the next
+   * call made. A rejection ends the transfer.
    */
   write(pieces: Uint8Array[]): Promise<void>
 }
 
-/** The memory limit, not counting one read of the socket. Reading resumes at half of it. */
+/** Reading pauses at this many buffers and resumes at half of it. One socket read may exceed it. */
 const maxPendingBuffers = 4
 const maxPieces = 1024
 
@@ -74,7 +73,7 @@ export async function streamBody(source: BodySource, limitBytes: number, sink: S
   }
 }
 
-/** What has come and is not written yet. */
+/** The received part of a body that is not written yet. */
 class BodyQueue {
   sizeBytes = 0
   private readonly buffers = new UploadBuffers()
@@ -94,8 +93,8 @@ class BodyQueue {
   }
 
   /**
-   * One batch at a time, so that more can arrive during a write. Asking for the next batch means that the
-   * last one is written.
+   * Yields one batch at a time, so that more can arrive during a write. Requesting the next batch releases
+   * the previous one.
    */
   async *batches(): AsyncGenerator<Buffer[]> {
     for (;;) {
@@ -109,7 +108,7 @@ class BodyQueue {
     }
   }
 
-  /** What still comes is dropped. A source left paused would not notice that its client leaves. */
+  /** Drops further data. Resumes the source, because a paused one would not report a disconnect. */
   stop(): void {
     this.isStopped = true
     this.buffers.clear()

@@ -1,17 +1,16 @@
-// The body of a request with `Transfer-Encoding`, and when its response may be sent.
-// uWebSockets.js does not parse trailers: it drops two bytes after the last chunk and parses what follows as
-// another request. While a response is open it closes the connection instead. So the response is sent after
-// the read that had the end of the body has been parsed, and it closes the connection.
+// The body of a request with `Transfer-Encoding`, and the time at which its response may be sent.
+// uWebSockets.js does not parse trailers: it treats them as another request, unless a response is still open.
+// So the response is sent after the last read has been parsed, and it closes the connection.
 
 type Listener = (chunk: ArrayBuffer, isLast: boolean) => void
 
-/** A refused body is dropped until it pauses for this long: then a client may wait for the refusal. */
+/** A rejected body is discarded until it pauses for this long; the client may then be waiting. */
 const quietPeriodMs = 1000
-/** A refused body is dropped for at most this long; then the client may lose its response. */
+/** A rejected body is discarded for at most this long. A client that still sends may miss the response. */
 const discardTimeoutMs = 30_000
 
 export class ChunkedBody {
-  /** Receives the body; data that arrive before it is set are dropped. */
+  /** Receives the body. Data that arrives before it is set is dropped. */
   listener: Listener | null = null
   private isComplete = false
   private respond: (() => void) | null = null
@@ -26,7 +25,7 @@ export class ChunkedBody {
     else this.timer?.refresh()
   }
 
-  /** Calls `respond` once, when all received data have been parsed. Later calls do nothing. */
+  /** Calls `respond` once, after all received data has been parsed. Later calls do nothing. */
   respondAfterBody(respond: () => void): void {
     if (this.respond) return
     this.respond = respond
@@ -35,7 +34,7 @@ export class ChunkedBody {
     else this.timer = setTimeout(() => this.sendSoon(), quietPeriodMs)
   }
 
-  /** The client left. */
+  /** Called when the client disconnects. */
   abort(): void {
     if (this.timer) clearTimeout(this.timer)
     this.respond ??= () => {}

@@ -1,7 +1,6 @@
-// The shell of a datastore: psql or redis-cli in its container, over a WebSocket.
-// Memory is bounded in both directions. Output: the client is paused while too much is buffered. Input:
-// uWS cannot pause reading a WebSocket, so `taken` messages tell the CLI how much it may send. Without them,
-// a dump that is piped in faster than psql reads it would end the shell.
+// The shell of a datastore: psql or redis-cli in its container, over a WebSocket. Memory is bounded in both
+// directions: the client is paused while too much output is buffered, and `taken` messages acknowledge input,
+// because uWS cannot pause reading a WebSocket.
 
 import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
 import type { Client } from '../../effects/datastore/clients.ts'
@@ -11,9 +10,9 @@ import { toProblem } from '../pipeline/problem.ts'
 import { validate } from '../pipeline/validation.ts'
 import { closeCodes, type WebSocket } from './web-socket.ts'
 
-/** Input that was received and not yet acknowledged by `taken`; more ends the shell. */
+/** The limit of input without a `taken` acknowledgement. A client that exceeds it is disconnected. */
 const inputLimitBytes = 1024 * 1024
-/** The client is paused above this, plus at most one message, and resumed below a quarter of it. */
+/** The client is paused at this amount of buffered output, and resumed at a quarter of it. */
 const outputLimitBytes = 256 * 1024
 const startTimeoutMs = 10_000
 /** The first byte of a binary message to the CLI. */
@@ -22,12 +21,12 @@ const channels = { stdout: 1, stderr: 2 }
 interface ShellParts {
   socket: WebSocket
   client: Client
-  /** Named in the problem of an internal error, so that the log entry can be found. */
+  /** Included in internal errors, to find the log entry. */
   requestId: string
   onError(error: unknown): void
 }
 
-/** Runs until either side ends it, and closes the client. */
+/** Runs until either side closes, then closes the client. */
 export function openDatastoreShell(parts: ShellParts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)

@@ -1,7 +1,7 @@
-// One open event stream. It has no buffer: writers check `isWritable` first and wait for `onWritable`. uWS
-// closes a stream that was blocked once after 12 s unless something is written while it drains.
+// One open event stream. It has no buffer: writers check `isWritable` first and wait for `onWritable`. Once a
+// stream was blocked, uWS closes it after 12 s unless something is written while it drains.
 
-/** What a stream needs of uWS. */
+/** The part of uWS's response that is used. */
 interface Socket {
   cork(write: () => void): unknown
   write(chunk: string | Uint8Array): boolean
@@ -10,16 +10,16 @@ interface Socket {
 }
 
 export interface EventStream {
-  /** False while the reader is behind, and for good after the end: write nothing then. */
+  /** False while the socket is blocked, and after the end. Do not write then. */
   isWritable(): boolean
   isOpen(): boolean
   write(frame: string | Uint8Array): void
-  /** Called when a reader that was behind has caught up, and at the end. The last listener is the one. */
+  /** Called when a blocked socket drains, and at the end. Replaces the previous listener. */
   onWritable(listener: () => void): void
   /** Called once, whichever side ends the stream. */
   onClose(listener: () => void): void
   end(): void
-  /** The client is gone: the socket must not be touched any more. */
+  /** The client has disconnected. uWS forbids any further use of the socket. */
   abort(): void
 }
 

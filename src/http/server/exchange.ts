@@ -1,5 +1,5 @@
-// One request and its response, over uWebSockets.js.
-// `req` is dead after the callback and `res` after an abort; onAborted comes before all else.
+// One request and its response, over uWebSockets.js. `req` is invalid after the callback, and `res` after an
+// abort, so onAborted must be registered first.
 
 import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
@@ -16,7 +16,7 @@ import { createWebSocket, type UwsWebSocket, type WebSocket } from './web-socket
 export type UpgradeContext = Uws.us_socket_context_t | null
 export type SocketData = { socket: UwsWebSocket }
 
-/** Stands in for the socket of a client that left before its stream began. */
+/** Used in place of the socket when the client disconnected before its stream started. */
 const noop = () => {}
 const closedSocket = {
   ...{ cork: noop, write: () => false, end: noop, onWritable: noop, close: noop },
@@ -35,7 +35,7 @@ export class Exchange implements Request, Response, BodySource {
   readonly params: readonly string[]
   readonly headers: ReadonlyMap<string, string>
   readonly isUpgrade: boolean
-  /** True while uWS itself has the socket corked. */
+  /** True during the uWS callback, in which the socket is already corked. */
   inCallback = true
   private isDone = false
   private onAbort: (() => void) | null = null
@@ -112,7 +112,7 @@ export class Exchange implements Request, Response, BodySource {
     this.markDone()
     this.corked(() => {
       this.writeHead(status, headers)
-      // With an argument of undefined it would announce 2^63 bytes; a 204 announces none.
+      // An argument of undefined would send a Content-Length of 2^63; a 204 has none.
       if (status === 204) this.res.endWithoutBody()
       else if (this.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), closing)
       else this.res.end(body, closing)

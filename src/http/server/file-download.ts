@@ -1,8 +1,8 @@
-// A body that is too large for memory, sent at the speed of the client. Its size was announced. If the file
-// ends early, the connection is closed, so that no client accepts an incomplete body.
+// A response body that is too large for memory, sent with backpressure. If the file ends before its announced
+// size, the connection is closed, so that no client accepts an incomplete body.
 import { Failure } from '../../errors.ts'
 
-/** What it needs of uWS. */
+/** The part of uWS's response that is used. */
 interface Socket {
   cork(write: () => void): unknown
   tryEnd(chunk: Uint8Array, totalBytes: number): [isTaken: boolean, isDone: boolean]
@@ -12,13 +12,13 @@ interface Socket {
 }
 
 export interface DownloadStream {
-  /** Resolves when the next piece may come. One call at a time. Throws `client_left`. */
+  /** Resolves when the next piece can be written. One call at a time. Throws `client_left`. */
   write(piece: Uint8Array): Promise<void>
-  /** Called once, when all of it was sent or never will be. */
+  /** Called once, when the body is complete or aborted. */
   onClose(listener: () => void): void
-  /** Gives up what was not sent. */
+  /** Closes the connection unless the body is complete. */
   end(): void
-  /** The client is gone: the socket must not be touched any more. */
+  /** The client has disconnected. uWS forbids any further use of the socket. */
   abort(): void
 }
 

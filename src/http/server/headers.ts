@@ -1,9 +1,9 @@
-// The headers of every answer: nothing may be framed, sniffed, cached, or tell another site an address.
+// The headers of every response. They forbid framing, content sniffing, caching and cross-site referrers.
 import type { HeaderList } from './messages.ts'
 
 const jsonType = 'application/json'
 
-/** For pages: only this server's style sheet, script and icon, forms to this server only, no frames. */
+/** Pages may load styles, scripts and images from this server only, and post forms only to it. */
 const pagePolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -14,7 +14,7 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Makes the lists; what never changes is put together once. */
+/** Builds the header lists. The constant parts are built once. */
 export function createHeaders(version: string) {
   const common = [
     ['X-Content-Type-Options', 'nosniff'],
@@ -27,7 +27,7 @@ export function createHeaders(version: string) {
   const streamList = [
     ...common,
     ['Cache-Control', 'no-cache, no-store'],
-    // Keeps proxies from collecting a stream before they hand it on.
+    // Disables buffering of the stream in proxies.
     ['X-Accel-Buffering', 'no'],
     ['Content-Type', 'text/event-stream'],
   ] as const
@@ -44,7 +44,7 @@ export function createHeaders(version: string) {
 
   return {
     json: withRequestId(jsonList),
-    /** Of an answer that was given before, to the same request. */
+    /** For the response to a repeated request. */
     repeated: withRequestId([...jsonList, ['Idempotency-Replayed', 'true']]),
     stream: withRequestId(streamList),
     page: withRequestId(pageList),

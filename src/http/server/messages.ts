@@ -1,4 +1,4 @@
-// What a request and a response are to the handlers.
+// Requests and responses as handlers see them.
 import type { Sink } from './body.ts'
 import type { EventStream } from './event-stream.ts'
 import type { DownloadStream } from './file-download.ts'
@@ -16,13 +16,13 @@ export interface Request {
   readonly params: readonly string[]
   /** By lower-case name; a header given twice is joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
-  /** Whether it may become a WebSocket. */
+  /** Whether the request asks for an upgrade to a WebSocket. */
   readonly isUpgrade: boolean
-  /** Of the peer; empty when it is gone. An IPv4 address is written as one. */
+  /** The address of the peer, IPv4-mapped ones as IPv4; empty after it has disconnected. */
   address(): string
   /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
   readBody(limitBytes: number): Promise<Buffer> | Buffer
-  /** Streams the body into the sink and resolves with its size; as `readBody` in all else. */
+  /** Streams the body into the sink and resolves with its size. Otherwise like `readBody`. */
   receive(limitBytes: number, sink: Sink): Promise<number>
 }
 
@@ -30,8 +30,8 @@ export interface Response {
   /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
   send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
   stream(headers: HeaderList): EventStream
-  /** A body of that size, which is sent as the client takes it. */
+  /** Starts a body of that size, which is written with backpressure. */
   startDownload(headers: HeaderList, totalBytes: number): DownloadStream
-  /** Only for a request that `isUpgrade`. */
+  /** Only if `isUpgrade` of the request is true. */
   upgrade(headers: HeaderList): WebSocket
 }

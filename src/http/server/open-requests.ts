@@ -1,5 +1,4 @@
-// What is going on in one server: requests without an answer, streams without an end.
-// A stream is no open request: a stop does not wait for it, it ends it.
+// The requests and streams that are in flight on one server. A stop waits for requests, but ends streams.
 import { settleWithin } from '../../async/settle-within.ts'
 
 export interface InFlight {
@@ -13,12 +12,12 @@ export function createInFlight(): InFlight {
   return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
 }
 
-/** The request has ended: it was answered, or its client left. */
+/** Called after the response was sent, or after the client disconnected. */
 export function removeRequest({ requests, onIdle }: InFlight, request: object): void {
   if (requests.delete(request) && requests.size === 0) onIdle?.()
 }
 
-/** Resolves when no request is open any more, and at the deadline at the latest. */
+/** Resolves when no request is in flight, at the latest after `deadlineMs`. */
 export async function waitUntilIdle(inFlight: InFlight, deadlineMs: number): Promise<void> {
   if (inFlight.requests.size === 0) return
   const idle = new Promise<void>((resolve) => {

@@ -3,7 +3,7 @@
 
 const ipv4MappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
 
-/** From the 4 or 16 bytes of it; empty without any. */
+/** Formats the 4 or 16 bytes of an address; empty for zero bytes. */
 export function addressOf(bytes: ArrayBuffer): string {
   const address = Buffer.from(bytes)
   const isMapped = address.length === 16 && address.subarray(0, 12).equals(ipv4MappedPrefix)

@@ -1,10 +1,10 @@
-// Checks of the request head. uWS accepts these heads, and proxies interpret them differently. After a
-// refusal the connection is closed, because the start of its next request is uncertain.
+// Rejects ambiguous request heads. uWS accepts them, and proxies interpret them differently, which allows
+// request smuggling. The connection is closed afterwards, because its next request cannot be located.
 import { Failure } from '../../errors.ts'
 import type { Request } from './messages.ts'
 
 const urlLimitChars = 2048
-/** uWS counts only when a head comes in pieces. */
+/** uWS enforces its limit only for heads that arrive in several reads. */
 const headersLimitChars = 16_384
 
 /** Throws `invalid_request` for an ambiguous head, and for one that is too long. */
@@ -27,7 +27,7 @@ export function assertValidHead({ headers, path, query }: Request): void {
   }
 }
 
-/** Throws `length_required` for a body without a length: only uploads may be sent so. */
+/** Throws `length_required` for a chunked body, which only uploads accept. */
 export function assertContentLength({ headers }: Pick<Request, 'headers'>): void {
   if (!headers.has('transfer-encoding')) return
   const hint = 'send Content-Length instead of Transfer-Encoding'
@@ -53,7 +53,7 @@ function decodeParam(name: string, raw: string): string {
     const text = decodeURIComponent(raw)
     if (!text.includes('\0')) return text
   } catch {
-    // Refused below, like NUL.
+    // Rejected below, like NUL.
   }
   throw invalidRequest(`the path's ${name} is not valid`)
 }

@@ -1,5 +1,5 @@
-// The only file that loads uWebSockets.js: listening, and an orderly stop. uWS reports neither an unmatched
-// request nor a second daemon on the same port.
+// The only file that loads uWebSockets.js. By default, uWS closes unmatched requests without a response, and
+// lets a second process listen on the same port.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import type { Request, Response } from './messages.ts'
 import { createInFlight, type InFlight, waitUntilIdle } from './open-requests.ts'
 import { webSocketLimits } from './web-socket.ts'
 
-// Read once, when the library is loaded: hence no import statement, which would come before this line.
+// uWS reads this when it is loaded, so it must not be imported statically.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384'
 const uws: typeof Uws = createRequire(import.meta.url)('uWebSockets.js')
 
@@ -18,7 +18,7 @@ export interface ServerOptions<Target> {
   port: number
   /** Patterns such as `/api/v1/services/{id}`, with what to hand to `listener` when one matches. */
   targets: ReadonlyMap<string, Target>
-  /** Those of them that may become a WebSocket. */
+  /** The patterns that accept WebSocket upgrades. */
   socketPaths?: ReadonlySet<string>
   /** Called for every request, with null when no pattern matches. Must not throw. */
   listener(target: Target | null, request: Request, response: Response): void
@@ -26,11 +26,11 @@ export interface ServerOptions<Target> {
 
 export interface Server {
   readonly port: number
-  /** Takes no new connections, waits for open requests up to the deadline, ends the streams, closes. */
+  /** Stops listening, waits for open requests up to the deadline, then ends streams and connections. */
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Listens at once. Throws `address_in_use` when the address cannot be had; port 0 is any free one. */
+/** Port 0 selects a free port. Throws `address_in_use` if the address cannot be bound. */
 export function openServer<Target>(options: ServerOptions<Target>): Promise<Server> {
   const app = uws.App()
   const inFlight = createInFlight()
@@ -66,7 +66,7 @@ export function openServer<Target>(options: ServerOptions<Target>): Promise<Serv
   })
 }
 
-/** The form of `listen` that takes a host and options: uWS has it, its types do not. */
+/** The overload of `listen` with a host and options, which is missing in uWS's types. */
 interface ExclusiveApp {
   listen(
     host: string,
@@ -75,7 +75,7 @@ interface ExclusiveApp {
     done: (socket: Uws.us_listen_socket | false) => void,
   ): void
 }
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second daemon would share the port in silence. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it, a second daemon would silently share the port. */
 const exclusivePort = 1
 
 const socketBehavior: Uws.WebSocketBehavior<SocketData> = {

@@ -1,5 +1,5 @@
-// Buffers for uploads that wait to be written, from a pool. Allocating memory for each chunk made uploads
-// more than twice as slow: the kernel clears each page, and the garbage collector frees it late.
+// A pool of buffers for upload data that is not written yet. Allocating memory for each chunk made uploads
+// less than half as fast: the kernel clears each page, and the garbage collector frees it late.
 
 interface UploadBuffer {
   bytes: Buffer
@@ -8,12 +8,12 @@ interface UploadBuffer {
 
 const bufferBytes = 1024 * 1024
 
-/** A queue of bytes. A buffer that was taken must be returned once it is written. */
+/** A queue of bytes. A shifted buffer must be released once it is written. */
 export class UploadBuffers {
   private readonly filled: UploadBuffer[] = []
   private readonly spare: Buffer[] = []
 
-  /** Full and partial buffers, without the one that is taken. */
+  /** The number of queued buffers, full or partial. */
   get count(): number {
     return this.filled.length
   }

@@ -1,5 +1,5 @@
-// One open WebSocket. Sent messages are buffered until the peer reads them: a sender checks `bufferedBytes`.
-// uWS cannot pause reading a WebSocket: a receiver needs a protocol that limits what the peer sends.
+// One open WebSocket. Messages are buffered until the peer reads them, so senders check `bufferedBytes`. uWS
+// cannot pause reading, so receivers need a protocol that limits what the peer sends.
 
 /** The part of uWS's WebSocket that is used. */
 interface UwsSocket {
@@ -18,7 +18,7 @@ export interface WebSocketListener {
 
 export interface WebSocket {
   isOpen(): boolean
-  /** Sent, but not yet handed to the network. */
+  /** Bytes that were sent but not yet written to the network. */
   bufferedBytes(): number
   /** Does nothing after the end. */
   send(message: string | Uint8Array): void
@@ -30,7 +30,7 @@ export interface WebSocket {
   end(code?: number, reason?: string): void
 }
 
-/** A WebSocket with the events that the server passes in. */
+/** A WebSocket with the event handlers that uWS calls. */
 export interface UwsWebSocket extends WebSocket {
   opened(uwsSocket: UwsSocket): void
   received(message: ArrayBuffer, isBinary: boolean): void
