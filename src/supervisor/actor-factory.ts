@@ -90,7 +90,7 @@ export class ActorFactory {
       },
     })
     const actor = createActor(machine, { id: row.id, ...(given as { input: never }) })
-    // The journal's `failed` handles errors. XState throws an error that no observer handles.
+    // The journal's `failed` handles errors. XState rethrows errors without an observer.
     actor.subscribe({ error: () => undefined })
     const running: RunningActor = { actor, row, tail: Promise.resolve(), broken: false, restarting: null }
     return running

@@ -21,9 +21,7 @@ export interface Journal {
   ignored(event: EventObject): void
   /** A guard, assign or input function threw: nothing ran, the actor is unchanged. */
   rejected(event: EventObject, error: unknown): void
-  /**
-   * The chart does not handle the failure of an effect, or `moved` threw: the disk keeps the last snapshot.
-   */
+  /** An effect failed without a handler in the chart, or `transitioned` threw. Nothing is committed. */
   failed(event: EventObject, error: unknown): void
 }
 

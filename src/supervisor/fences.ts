@@ -13,7 +13,7 @@ export interface Fences {
    * `late` resolves with their end, so that a cleanup can be repeated then.
    */
   pass(actorId: string): Promise<{ late: Promise<void> | null }>
-  /** Tracks a running effect until it settles. */
+  /** Tracks a running effect until it settles. Returns `work` unchanged. */
   guard<T>(actorId: string, signal: AbortSignal, work: Promise<T>): Promise<T>
   /** Resolves when every effect has ended, at the latest after `timeoutMs`. */
   settled(timeoutMs: number): Promise<void>

@@ -1,4 +1,4 @@
-// Actors: lists all unfinished ones; an administrator can retry or discard parked ones.
+// Lists unfinished actors, and retries or discards parked ones.
 import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
 import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
@@ -37,7 +37,7 @@ export async function retryActor({ context, params, eventId }: Call<ActorParams>
 export function replayRetry(context: HttpContext, { id }: { id: string }): Actor {
   const { actors } = context.storage
   const record = actors.record(id)
-  // It may be over already.
+  // The actor may have finished.
   if (record && !actors.parkedOf(id) && ![...actors.active()].some((actor) => actor.id === id)) {
     const kind = kindOf(id)
     const service_id = typeof record.service_id === 'string' ? record.service_id : null
@@ -46,7 +46,7 @@ export function replayRetry(context: HttpContext, { id }: { id: string }): Actor
   return findActor(context.storage, id)
 }
 
-/** Its objects are listed before it ends, so the discard fails while the engine does not respond. */
+/** Lists the actor's Docker objects first, so it fails while the engine does not respond. */
 export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
   const { storage, actors, observe } = context
   const found = findParked(storage, params.id)

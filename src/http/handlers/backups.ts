@@ -1,4 +1,4 @@
-// Backups of datastores: start, list, download, delete. They outlive their datastore.
+// Backups of datastores. They outlive their datastore.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
@@ -14,7 +14,7 @@ import { byOf, command } from '../records/by.ts'
 import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { paged } from '../records/paging.ts'
 
-/** The newest first. A backup that was deleted is final, and no longer among the active ones. */
+/** The newest first. Deleted backups are final, so they are not active actors. */
 export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
   const { context, query } = call
   const { actors } = context.storage

@@ -1,4 +1,4 @@
-// Certificates. They are ordered automatically for every public host; users list them and trigger retries.
+// Certificates. They are ordered automatically for every public host; the API lists and retries them.
 import type { HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
@@ -7,10 +7,10 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/by.ts'
 
-/** Per service, including released ones. */
+/** The maximum number of certificates per service that are read, including released ones. */
 const maxCertificates = 500
 
-/** By host; of a host the newest one. */
+/** The newest certificate of each host, sorted by host. */
 export function listCertificates({ context: { storage }, caller }: Call): Certificate[] {
   const owners = ['', ...storage.services.list().map(({ id }) => id)].filter((id) =>
     reachesService(caller, id),
@@ -19,7 +19,7 @@ export function listCertificates({ context: { storage }, caller }: Call): Certif
   return known.sort((a, b) => (a.host < b.host ? -1 : 1))
 }
 
-/** Domains of all services: a token that is limited to services may not read it. */
+/** Contains domains of all services, so tokens that are limited to services may not read it. */
 export function showAuthority({ context }: Call): CertificateAuthority {
   return context.certificateAuthority()
 }
@@ -41,7 +41,7 @@ export async function retryCertificate(call: Call<CertificateParams>): Promise<C
   return certificate
 }
 
-/** Throws unless an attempt is under way. */
+/** Throws `conflict` or `slow_down` unless an attempt is in progress. */
 function assertAttemptInProgress({
   host,
   status,

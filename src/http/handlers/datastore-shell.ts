@@ -1,5 +1,5 @@
-// The shells of datastores.
-// Everything that can be refused is refused before the upgrade, where the CLI can read a problem.
+// Opens shells of datastores. All checks precede the upgrade, because the CLI can read a problem response
+// only before it.
 
 import type { DatastoreParams } from '../../api/datastore.ts'
 import { type Call, WebSocketUpgrade } from '../pipeline/route.ts'

@@ -23,7 +23,7 @@ import { findDatastore, redactedFor, toDatastore } from '../records/datastore-re
 import { trashPlanFor } from '../records/trash-record.ts'
 import { assertNotReferenced } from '../rules/references.ts'
 
-/** How long a creation waits for it to serve, or to fail. */
+/** How long a creation waits until the datastore serves or has failed. */
 const provisionTimeoutMs = 60_000
 const limitsTimeoutMs = 30_000
 const defaultBackupKeep = 7
@@ -50,7 +50,7 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const { context, body, eventId } = call
   const { storage } = context
   const input = inputOf(context, body)
-  // A volume in the trash may have this name: the datastore gets another one.
+  // If a volume in the trash has this name, the datastore gets another volume name.
   const isNameUnused = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
   if (isNameUnused) await context.observe.assertVolumeFree(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
@@ -69,7 +69,7 @@ function isProvisioned({ status }: DatastoreRecord): boolean {
   return status !== 'creating'
 }
 
-/** Throws `invalid_request` for what only Postgres has. */
+/** Throws `invalid_request` for fields that only Postgres has. */
 function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInput {
   const { kind, name } = body
   if (kind === 'redis') assertNoPostgresNames(body)
@@ -88,7 +88,7 @@ function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInpu
   }
 }
 
-/** What is called as the datastore, where Postgres allows it. */
+/** The name of the datastore, adjusted to the rules of Postgres. */
 function databaseOf(name: string): string {
   const database = name.replaceAll('-', '_')
   return isReservedDatabase(database) ? `db_${database}` : database
@@ -107,7 +107,7 @@ function assertNoPostgresNames(body: CreateDatastore): void {
 
 type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
 
-/** Omitted or equal values change nothing. Resolves when the newest limits are applied. */
+/** Omitted or equal values change nothing. Resolves when the limits are applied. */
 export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { context, params, body } = call
   const { storage } = context
@@ -162,7 +162,7 @@ async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<R
   return settled
 }
 
-/** Resolves with the revision that has the limits. Retries limits that could not be applied. */
+/** Resolves with the revision of the limits. Equal limits are applied again if they failed before. */
 async function setLimits(call: Updating, found: DatastoreRecord): Promise<number> {
   const { memory_limit_mb: memoryMb, cpu_limit: cpus } = call.body
   const limits = changesOf({ memoryMb, cpus }, { memoryMb: found.memory_limit_mb, cpus: found.cpu_limit })
@@ -173,7 +173,7 @@ async function setLimits(call: Updating, found: DatastoreRecord): Promise<number
   return record.limits.revision
 }
 
-/** The value stays saved: it is applied with the next start, or with the next PATCH. */
+/** Throws if the limits were saved but not applied. The next start or PATCH applies them. */
 function assertLimitsApplied({ name, limits: { revision, settled, trouble } }: DatastoreRecord): void {
   if (settled >= revision && trouble === null) return
   const { code, message } = trouble ?? { code: 'docker_unavailable', message: 'Docker does not respond' }
@@ -207,7 +207,7 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
 
 type Send = Parameters<HttpContext['actors']['send']>
 
-/** A parked actor is resumed first, or the datastore could not be deleted. */
+/** Resumes a parked actor first, so that even its datastore can be deleted. */
 async function resumeAndSend(
   { actors }: HttpContext,
   { id, status }: DatastoreRecord,

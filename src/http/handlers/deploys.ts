@@ -1,5 +1,4 @@
-// Deploys: requested here, run by their actors. 202 means committed; the deploy continues whatever happens to
-// the request.
+// Requests deploys, which actors run. 202 means committed: the deploy continues if the client disconnects.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type {
   CreateDeploy,
@@ -38,7 +37,7 @@ export function listDeploys(call: Call<ServiceParams, DeployListQuery>): WithHea
   )
 }
 
-/** Of all services that the caller may see. */
+/** Deploys of all services that the caller may read. */
 export function listAllDeploys(call: Call<unknown, DeploysQuery>): WithHeaders<Deploy[]> {
   return pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record))
 }
@@ -66,7 +65,7 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   return queueDeploy(context, asked, eventId ? { eventId } : {})
 }
 
-/** What could not run again is refused here, before anything starts. Throws `invalid_request`. */
+/** Throws `invalid_request` if the deploy cannot run again. */
 export async function rollbackService(call: Call<ServiceParams, unknown, Rollback>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
@@ -82,7 +81,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   )
 }
 
-/** Why the deploy cannot run again; null if it can, or if that cannot be determined now. */
+/** Why the deploy cannot run again; null if it can, or if the engine does not respond. */
 async function obstacleOf(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
   if (target.service_id !== serviceId) return 'is a deploy of another service'
   if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'

@@ -1,4 +1,4 @@
-// The disks of this server, from Docker: the only way to find disks that outlived their services.
+// Disks, read from Docker, because a disk can outlive the record of its service.
 
 import type { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import { Failure } from '../../errors.ts'
@@ -7,7 +7,7 @@ import type { Call } from '../pipeline/route.ts'
 import { byOf, command } from '../records/by.ts'
 import { trashExpiry } from '../records/trash-record.ts'
 
-/** Without those in the trash. Throws `docker_unavailable`. */
+/** Disks outside of the trash. Throws `docker_unavailable`. */
 export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {
   const disks = await observe.disks()
   return disks
@@ -46,7 +46,7 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   await actors.spawn('disk-removal', id, input, { also, by: byOf(call) })
 }
 
-/** The removal of its disk: waiting in the trash, or in progress. */
+/** The id of the disk's removal, which is in the trash or in progress. */
 function removalOf({ actors }: HttpStorage, serviceId: string): string | null {
   const [removal] = actors.active('disk-removal', serviceId)
   return removal?.id ?? null

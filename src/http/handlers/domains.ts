@@ -1,5 +1,5 @@
 // The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
-// that a host has one owner.
+// that no other service has the host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import type { ServiceParams } from '../../api/service.ts'
@@ -18,7 +18,7 @@ import { findService, publicationOf } from '../records/service-record.ts'
 import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
 
-/** The newest certificates of a service, including released ones. */
+/** The maximum number of certificates per service that are searched, including released ones. */
 const maxCertificates = 200
 
 export function listDomains({ context, params }: Call<ServiceParams>): ServiceDomain[] {
@@ -62,7 +62,7 @@ export async function removeDomain(call: Call<DomainParams>): Promise<undefined>
   })
 }
 
-/** Throws `invalid_request` for a service that can have none, or no more. */
+/** Throws `invalid_request` if the service cannot have domains, or has too many. */
 function changedDomains(row: ServiceRow, custom_domains: string[]): ServiceRow {
   const changed = { ...row, custom_domains, updated_at: new Date().toISOString() }
   checkRow(changed)
@@ -81,7 +81,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
   }
 }
 
-/** How far the newest one of a host is; null for a host that gets none. */
+/** The state of the newest certificate of a host; null if it has none. */
 function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
   const records = actors.list('certificate', serviceId, maxCertificates)
   const found = records.find((one) => one.host === host && one.status !== 'released')

@@ -1,4 +1,4 @@
-// The edge: whether it serves, its HAProxy, and its upgrade. Options set everything else.
+// The state of the edge, and upgrades of its HAProxy. Its settings are options of berthd.
 
 import type { HistoryEntry } from '../../api/deploy.ts'
 import type { Edge, EdgeUpgrade } from '../../api/edge.ts'
@@ -16,12 +16,12 @@ export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>)
   const off: Edge = { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
   const record = storage.actors.record(edgeId)
   if (!record) return off
-  // One that is parked has more fields than the API shows, and may lack some.
+  // The record of a parked edge has additional fields, and some may be missing.
   const shown = Object.keys(off).filter((field) => record[field] !== undefined)
   return { ...off, ...Object.fromEntries(shown.map((field) => [field, record[field]])) }
 }
 
-/** A parked or discarded edge is supervised again. Throws `not_parked`, `conflict`. */
+/** Resumes a parked edge, or creates a discarded one again. Throws `not_parked`, `conflict`. */
 export async function resumeEdge(
   { actors, config, storage }: HttpContext,
   options: { eventId?: string },
@@ -46,7 +46,7 @@ export function replayRetryEdge(context: HttpContext): Edge {
   return getEdge({ context })
 }
 
-/** Begins an upgrade unless one is in progress. The record shows how it ends. */
+/** Starts an upgrade unless one is in progress. The record shows the outcome. */
 export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
   const { context, body, eventId } = call
   const found = getEdge(call)

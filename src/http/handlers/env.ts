@@ -13,7 +13,7 @@ import { queueRestart } from '../rules/deploy-request.ts'
 import { assertEnvSize, compareVars, mergeVars } from '../rules/env-changes.ts'
 import type { HasProperty } from '../rules/references.ts'
 
-/** Without the values for a caller that may not read secrets. */
+/** Omits values for a caller that may not read secrets. */
 export function getEnv({ context: { storage }, params, caller }: Call<ServiceParams>): ShownEnvVar[] {
   const vars = storage.env.get(findService(storage, params.id).id)
   return readsSecrets(caller) ? vars : vars.map(({ key }) => ({ key, value: null }))
@@ -72,7 +72,7 @@ function hasProperty(context: HttpContext, ...[noun, name, property]: Parameters
   return row?.name === name && (property !== 'url' || urlOf(row, publicationOf(context)) !== null)
 }
 
-/** A service that is suspended or was never deployed takes the variables with its next deploy. */
+/** Suspended or never deployed services get the variables with their next deploy. */
 async function restartIfDeployed(call: Pick<Call, 'caller' | 'context'>, row: ServiceRow): Promise<void> {
   const { context, caller } = call
   const status = decisiveDeploy(context.storage, row.id)?.status

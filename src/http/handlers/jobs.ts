@@ -1,5 +1,4 @@
-// Job runs: requested here, run by their actors. 202 means committed; the run continues whatever happens to
-// the request.
+// Requests job runs, which actors execute. 202 means committed: the run continues if the client disconnects.
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -29,7 +28,7 @@ export function listJobs(call: Call<ServiceParams, JobListQuery>): WithHeaders<J
   )
 }
 
-/** Of all services that the caller may see. */
+/** Runs of all services that the caller may read. */
 export function listAllJobs(call: Call<unknown, JobsQuery>): WithHeaders<JobRun[]> {
   return pageOverServices(call, 'job-run', (record) => toJobRun(call.context.storage, record))
 }

@@ -1,5 +1,5 @@
-// Credentials of image registries. The next pull from that host takes them.
-// Records are copied field by field, so that the password stays behind.
+// Credentials of image registries, used from the next pull on. Responses are built field by field, so that
+// they never contain the password.
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import type { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import { Failure } from '../../errors.ts'

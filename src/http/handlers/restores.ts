@@ -27,7 +27,7 @@ export const restoreUpload = {
     'Plain SQL is restored in one transaction, without owners and grants.',
 }
 
-/** Of a datastore, the newest first. */
+/** The restores of a datastore, newest first. */
 export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHeaders<Restore[]> {
   const { storage } = call.context
   const { id } = findDatastore(storage, call.params.id)
@@ -108,7 +108,7 @@ function gatedSink(
   }
 }
 
-/** The first bytes of a file, judged as soon as there are enough of them. */
+/** Checks the first bytes of a file as soon as enough of them have arrived. */
 class FormatCheck {
   private bytes: Buffer = Buffer.alloc(0)
   private readonly datastore: DatastoreRecord
@@ -159,7 +159,7 @@ function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): v
   if (other) throw new Failure('conflict', `${other.id} is already restoring it`)
 }
 
-/** Until the data are switched: what was done is undone then. Throws `not_cancelable`. */
+/** Cancels and undoes a restore. Throws `not_cancelable` once it switches the data. */
 export async function cancelRestore(call: Call<RestoreParams>): Promise<Restore> {
   const { context, params } = call
   const { id, status } = findRestore(context.storage, params.id)

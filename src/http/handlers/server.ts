@@ -16,7 +16,7 @@ export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
   return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', text)
 }
 
-/** Only codes, from memory or an index, because this route is public and may be polled often. */
+/** Returns only codes, and reads only memory or an index, because the route is public and polled often. */
 function degradations({ storage, observe }: HttpContext): string[] {
   const [parked] = storage.actors.parked()
   const edge = storage.actors.record(edgeId)?.status
@@ -31,7 +31,7 @@ export async function metrics({ context }: Call): Promise<Raw> {
   return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
 }
 
-/** Built at the first request, except for the cookie's name, which depends on the address. */
+/** The document is cached, except for the port in the cookie's name, which depends on the request. */
 export function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
   let made: string | null = null
   return ({ context, request }) => {

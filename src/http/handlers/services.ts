@@ -1,5 +1,5 @@
-// Services: the desired state that a person sets. Handlers change the row; the live deploy watches it.
-// What a request shows of a repository never holds its credentials.
+// Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
+// responses never contain credentials.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -49,7 +49,7 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
     storage.credentials.put(row.id, credentials)
   }
   const options = { also, ...(eventId ? { event: { id: eventId, answer } } : {}) }
-  // In one transaction: a service that was answered with a deploy has it, whatever happens next.
+  // In one transaction, so that the service and the deploy in the response both exist.
   if (first)
     await queueDeploy(context, first, { also: (commit) => storage.services.insert(commit, row, options) })
   else await storage.services.create(row, options)
@@ -62,7 +62,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
   const { credentials, ...source } = parseSource(context, body)
   const made = { at: new Date().toISOString(), ...source }
   let isMoved = false
-  // If a client sends back the address as it was returned, the credentials that were given with it are kept.
+  // Responses omit credentials, so a client that sends the same URL back keeps the stored ones.
   const also = () => {
     if (isMoved || credentials) context.storage.credentials.put(id, credentials)
   }
@@ -167,17 +167,17 @@ function isPublic({ type }: ServiceRow): boolean {
   return type === 'web_service' || type === 'static_site'
 }
 
-/** Null if neither the service nor a record contains it. */
+/** Null if neither the service nor a record refers to the deploy. */
 function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): InstanceRole | null {
   if (deployId === row.live_deploy_id) return 'live'
   const status = actors.record(deployId)?.status
   if (status === 'queued' || status === 'running') return 'starting'
-  // One that is live still has heard of its successor, or is about to.
+  // A deploy with status `live` that is not the live deploy is about to be replaced.
   if (status === 'live' || status === 'deactivated') return 'draining'
   return status === 'failed' || status === 'canceled' ? 'removing' : null
 }
 
-/** From stored logs, because the containers and the engine may be gone. */
+/** Reads stored logs, because the containers may be gone and the engine unavailable. */
 export function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id, name, type } = findService(context.storage, params.id)

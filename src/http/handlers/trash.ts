@@ -1,4 +1,4 @@
-// The trash: what was deleted is listed, restored, or removed before its time.
+// Lists, restores and purges deleted objects.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import { Failure } from '../../errors.ts'
@@ -53,7 +53,7 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   return restoredDatastore(settled, name)
 }
 
-/** A datastore that was parked after a bug is started first: until then its record has `failed`. */
+/** Resumes a parked datastore, whose record has the status `failed`, before it is used. */
 async function findResumed(context: HttpContext, id: string): Promise<Trashed> {
   const found = findTrashed(context, id)
   if (found.record.status === 'failed') await context.actors.spawn('datastore', id, {})
@@ -72,7 +72,7 @@ function nameTaken(id: string, name: string): Failure {
   return new Failure('name_taken', `the name ${name} is taken`, hint)
 }
 
-/** The response to a repetition: the current name. */
+/** The response to a repeated request, with the current name. */
 export function replayRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
   if (id.startsWith('dsk-')) {
     const disk = storage.actors.record<'disk-removal'>(id)
@@ -91,7 +91,7 @@ export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
   const event = kind === 'disk' ? command(call, 'purge') : command(call, 'delete', { keep: null })
   const { applied } = await context.actors.send(record.id, event)
   if (applied || kind === 'disk') return
-  // A restore in progress refuses the deletion. A removal in progress is what the caller wants.
+  // A restore in progress rejects the purge. A removal in progress already does what the caller wants.
   const after = context.storage.actors.record(record.id)
   if (after?.status === 'restarting') throw new Failure('conflict', `${record.name} is being restored`)
 }

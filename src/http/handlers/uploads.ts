@@ -1,6 +1,5 @@
-// Uploads of source archives: everything that can be checked is checked before the body is read; then it is
-// streamed to disk and deployed. The service is checked again in the transaction that creates the deploy,
-// because an upload can take long.
+// Uploads of source archives. The service is checked before the body is streamed to disk, and again in the
+// transaction that creates the deploy, because an upload can take long.
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy, UploadQuery } from '../../api/deploy.ts'
@@ -41,7 +40,7 @@ export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload
   }
 }
 
-/** Throws `conflict` where an archive could not be deployed. */
+/** Throws `conflict` if the service cannot deploy an archive. */
 function assertAcceptsUpload(row: ServiceRow): void {
   assertNotDeleting(row)
   assertNotSuspended(row)
@@ -54,7 +53,7 @@ function assertAcceptsUpload(row: ServiceRow): void {
   )
 }
 
-/** Lets nothing to the disk that has no room there or is not gzip. */
+/** Rejects data that does not fit on the disk or is not gzip. */
 function gatedSink(
   context: HttpContext,
   { contentLength }: Upload,

@@ -1,4 +1,4 @@
-// A request body for each named schema of one. A test reads each with the schema that validates requests.
+// An example for each named request body. A test parses each with the schema that validates requests.
 import type { Json } from './schema.ts'
 
 const deployId = 'dep-01jd2x9v6m3q8w4k7r5t1y0z2a'

@@ -1,4 +1,4 @@
-// The headers of answers, declared once and referred to by each answer that has them.
+// Response headers, declared once as components and referred to by each response.
 import type { Json } from './schema.ts'
 
 const text = { type: 'string' }
@@ -16,7 +16,7 @@ export const headers: Record<string, Json> = {
   'X-Request-Id': header('Id of the request in the log of the server; on every response.'),
 }
 
-/** References to the headers that every answer has, and to these. */
+/** References to the common headers and to the given ones. */
 export function headersNamed(...names: string[]): Json {
   const all = ['Berth-Version', 'X-Request-Id', ...names]
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -28,7 +28,7 @@ export function isIdempotent({ method, acceptsIdempotencyKey }: Route): boolean 
   return method === 'POST' && acceptsIdempotencyKey !== false
 }
 
-/** Whether it gives its answer in pages. */
+/** Whether the response is paginated. */
 function hasPages({ query }: Route): boolean {
   return query !== undefined && 'before' in fieldsOf(query).properties
 }
@@ -98,9 +98,9 @@ export function codesOf(route: Route): string[] {
   const readsBody = route.body || route.upload || route.method === 'POST'
   if (!route.upload) codes.push('length_required')
   if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
-  // A change is lost when the disk is full, and when the server stops before it is stored.
+  // A change fails when the disk is full, or when the server stops before the commit.
   if (route.method !== 'GET') codes.push('insufficient_storage', 'unavailable')
-  // Of a key that was used for another request.
+  // For an Idempotency-Key that was used for a different request.
   if (isIdempotent(route)) codes.push('conflict')
   return codes
 }

@@ -11,9 +11,9 @@ export interface Components {
   responses: Record<string, Json>
 }
 
-/** The JSON Schema of a zod schema; the ones with a name become components. */
+/** The JSON Schema of a zod schema. Schemas with an id become components. */
 export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }: Components): Json {
-  // Wrapped, because a schema at the top is never turned into a reference.
+  // Wrapped, because zod does not convert a top-level schema to a reference.
   const wrapped = toJson(z.object({ it: schema }), io)
   const moved = JSON.parse(JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/'))
   for (const [id, { id: _, ...definition }] of Object.entries<Json>(moved.$defs ?? {})) {
@@ -25,7 +25,7 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }:
   return moved.properties.it
 }
 
-/** The fields of a schema for parameters. */
+/** The fields of a schema of parameters. */
 export function fieldsOf(schema: z.ZodType): { properties: Record<string, Json>; required: string[] } {
   const { properties = {}, required = [] } = toJson(schema, 'input')
   return { properties: properties as Record<string, Json>, required: required as string[] }
@@ -39,8 +39,8 @@ function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
 }
 
 /**
- * Drops the bounds of every integer and the pattern behind a date, which validators know, and patterns with
- * classes of Unicode, which many of them read wrong: the server checks these alone.
+ * Removes the bounds of safe integers and the pattern of dates, which `type` and `format` imply, and patterns
+ * with Unicode classes, which many validators do not support.
  */
 function dropRedundantBounds(schema: Json): void {
   if (schema.format === 'date-time' || /\\p\{/i.test(String(schema.pattern))) delete schema.pattern

@@ -1,4 +1,4 @@
-// How `/account` looks.
+// The HTML of `/account`.
 
 import type { Session } from '../../api/access/session.ts'
 import type { CreatedToken, Token } from '../../api/access/token.ts'
@@ -18,7 +18,7 @@ interface AccountDetails {
   tokens: Token[]
 }
 
-/** What came of the form that was just sent. */
+/** The outcome of the submitted form. */
 export interface FormOutcome {
   created?: CreatedToken
   done?: string
@@ -40,7 +40,7 @@ ${passwordSection(email, formError)}`
   return pageOf({ title: 'Account', body, formError, corner, width: 'wide' })
 }
 
-/** `act` must be one of the acts of the account page. */
+/** `act` must be a key of `acts` in account.ts. */
 function formFor(act: string, content: Html): Html {
   return html`<form method="post"><input type="hidden" name="act" value="${act}">${content}</form>`
 }

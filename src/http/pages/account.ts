@@ -1,5 +1,5 @@
-// `/account`: the signed-in user, sessions and tokens. Each form contains its act. A new token is shown in
-// the response itself, once; every other act redirects to the page.
+// `/account`: the signed-in user, sessions and tokens. Each form has a hidden field `act`. A new token is
+// shown once, in the response to its form.
 
 import { ChangePassword } from '../../api/access/account.ts'
 import { SessionParams } from '../../api/access/session.ts'

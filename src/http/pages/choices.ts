@@ -1,4 +1,4 @@
-// Controls to choose from: the role of a token, when it ends, and boxes to tick.
+// Form controls: the role and expiry of a token, and checkboxes.
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import { attributesOf, type Html, html } from './html.ts'
 
@@ -20,7 +20,7 @@ const roles: [TokenRole, string, string][] = [
   ['read', 'Read', 'Sees everything except secret values. Changes nothing.'],
 ]
 
-/** Admin, unless another role was chosen before. */
+/** Selects Admin unless another role was submitted. */
 export function roleChoice(chosen: string | undefined): Html {
   const known = roles.some(([role]) => role === chosen) ? chosen : 'admin'
   const options = roles.map(([value, label, note]) =>
@@ -43,7 +43,7 @@ const lifetimes = [1, 7, 30, 90, 365]
 const dayMs = 24 * 60 * 60 * 1000
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
-/** How long the token lives, with the date on which it ends. */
+/** The lifetimes of a token, with their expiry dates. */
 export function expiryChoice(chosen: string | undefined): Html {
   const options = lifetimes.map((days) => {
     const attributes = attributesOf({ value: String(days), selected: String(days) === chosen })

@@ -1,5 +1,5 @@
-// The fields of a form: label, input, hint, error. Only the server validates; the browser only requires
-// values, because its rules for e-mail addresses differ, and it would change some.
+// Form fields with label, input, hint and error. Only the server validates formats, because browsers have
+// other rules for e-mail addresses, and change some of them.
 import { Setup } from '../../api/access/account.ts'
 import type { FormError } from './form-error.ts'
 import { attributesOf, type Html, html } from './html.ts'
@@ -7,9 +7,9 @@ import { attributesOf, type Html, html } from './html.ts'
 export interface Field {
   name: string
   label: string
-  /** Without it text. */
+  /** `text` by default. */
   type?: 'password' | 'number'
-  /** What password managers and phones go by. */
+  /** For password managers and phones. */
   autocomplete: string
   inputMode?: 'email' | 'numeric'
   value?: string | undefined
@@ -63,7 +63,7 @@ export const newPasswordField = {
   hint: Setup.shape.password.meta()!.description!,
 } as const
 
-/** Shows password managers to which account the form belongs. It has no name, so it is not sent. */
+/** Identifies the account to password managers. It has no name, so it is not sent. */
 export function usernameOf(email: string): Html {
   return html`<input type="text" autocomplete="username" value="${email}" hidden readonly>`
 }

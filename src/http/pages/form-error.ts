@@ -10,9 +10,9 @@ export interface FormError {
   code: string
   status: number
   headers: HeaderList
-  /** Sentences above the form; empty if the errors of the fields are enough. */
+  /** Sentences above the form; empty if the errors belong to fields. */
   messages: string[]
-  /** A sentence for each field that will not do, by its name. */
+  /** A sentence for each invalid field, by field name. */
   fields: Map<string, string>
 }
 
@@ -25,7 +25,7 @@ export function toFormError(error: unknown, { requestId }: Pick<Call, 'requestId
   return { code: codeOf(error), status: body.status, headers, messages, fields }
 }
 
-/** Moves the text of a formError to a field. */
+/** Shows the messages at a field instead of above the form. */
 export function moveToField(formError: FormError, name: string): FormError {
   return { ...formError, messages: [], fields: new Map([[name, formError.messages.join(' ')]]) }
 }
@@ -38,7 +38,7 @@ function messagesOf(error: Failure): string[] {
   return [...messages, ...(error.hint === undefined ? [] : [error.hint])].map(toSentence)
 }
 
-/** What a page shows above its form. */
+/** The alert above a form; null if there is no message. */
 export function alertOf(formError: FormError | null): Html | null {
   if (!formError || formError.messages.length === 0) return null
   const [first, ...rest] = formError.messages

@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-/** What can be put into HTML; null and false leave nothing. */
+/** A value that can be inserted; null and false insert nothing. */
 type Piece = Html | string | number | null | false | readonly Piece[]
 
 export function html(strings: TemplateStringsArray, ...pieces: Piece[]): Html {

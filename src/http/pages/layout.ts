@@ -1,5 +1,5 @@
-// The frame around every page, and the way from one page to another.
-// No script within, nothing from elsewhere, no styles within: the headers of a page forbid them.
+// The layout of every page, and redirects between pages. The Content-Security-Policy forbids inline scripts,
+// inline styles and resources of other origins.
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
@@ -8,10 +8,10 @@ import { mark } from './mark.ts'
 interface Content {
   title: string
   body: Html
-  /** Why the request failed; without it the status is 200. */
+  /** Sets status and headers of a failed request; otherwise the status is 200. */
   formError?: { status: number; headers: HeaderList } | null
   head?: Html | null
-  /** Shown next to the name of Berth. */
+  /** Shown in the page header. */
   corner?: Html | null
   /** `wide` is for lists. */
   width?: 'narrow' | 'wide' | 'manual'
@@ -56,7 +56,7 @@ export function redirect(path: string, headers: HeaderList = []): Page {
 
 export const accountPath = '/account'
 
-/** A path of this server from a link; the account page for anything that could lead to another site. */
+/** The path from a link; the account page for anything that could redirect to another site. */
 export function ownPath(asked: string | undefined): string {
   // Browsers treat a backslash as a slash and skip tabs, so only plain characters are accepted.
   return asked !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(asked) ? asked : accountPath

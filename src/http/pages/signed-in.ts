@@ -1,6 +1,6 @@
-// Pages for signed-in users. Other visitors sign in first and then return. The cookie is SameSite=Strict, so
-// a browser that follows a link from another site arrives without it. The page then makes the browser load
-// the address again, this time from this site and with the cookie.
+// Pages for signed-in users; other visitors are redirected to the login. The cookie is SameSite=Strict, so a
+// browser that follows a link from another site does not send it. The page then reloads itself, which counts
+// as a request from this site.
 import type { Caller } from '../../account/callers.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import { originOf } from '../pipeline/origin.ts'
@@ -10,7 +10,7 @@ import { pageOf, redirect, withNext } from './layout.ts'
 
 export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query, Body> & { caller: Caller }
 
-/** Added to an address that is reloaded, so that it is reloaded only once. */
+/** A query parameter that prevents a second reload. */
 const reloadedParam = 'reloaded'
 
 export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {

@@ -34,7 +34,7 @@ export function showTerminalLogin(call: TerminalLoginCall): Page {
   }
 }
 
-/** The response shows the outcome: a later request may find that the login is over. */
+/** The response shows the outcome, because the login may be gone at the next request. */
 export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Page> {
   try {
     return pageFor(call, await settle(call))
@@ -123,7 +123,7 @@ function closedPage(formError: FormError): Page {
   return pageOf({ title: 'This request is over', body, formError })
 }
 
-/** Set apart, so that no letters in it turn those around it. */
+/** `bdi` isolates right-to-left characters in the name from the text around it. */
 function nameOf({ name }: TerminalLogin): Html {
   return html`<strong><bdi>${name}</bdi></strong>`
 }

@@ -1,7 +1,7 @@
-// Text helpers of the pages: full sentences, and relative times.
+// Formats sentences and relative times for the pages.
 import { type Html, html } from './html.ts'
 
-/** Turns the message of a failure, which is a clause, into a sentence. */
+/** Converts an error message, which is a clause, to a sentence. */
 export function toSentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?…]$/.test(start) ? start : `${start}.`
@@ -17,7 +17,7 @@ const units = [
   ['minute', 60],
 ] as const
 
-/** `3 minutes ago`, `in 29 days`, `just now`; pointed at, the instant itself. */
+/** `3 minutes ago`, `in 29 days` or `just now`, with the exact time as a tooltip. */
 export function relativeTime(timestamp: string): Html {
   const at = new Date(timestamp)
   const distance = formatDistance((at.getTime() - Date.now()) / 1000)
@@ -30,7 +30,7 @@ function formatDistance(seconds: number): string {
   return seconds < 0 ? 'just now' : 'in less than a minute'
 }
 
-/** `in 40 seconds`, `in 4 minutes`: never too early. */
+/** `in 40 seconds` or `in 4 minutes`, rounded up. */
 export function relativeWait(seconds: number): string {
   return seconds < 60 ? counted.format(seconds, 'second') : counted.format(Math.ceil(seconds / 60), 'minute')
 }

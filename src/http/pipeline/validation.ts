@@ -1,5 +1,5 @@
-// Validates requests and converts schema errors to messages. Messages never contain values, which may be
-// secrets.
+// Validates requests and converts schema errors to messages. Messages never contain values, because those
+// may be secrets.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'

@@ -1,4 +1,4 @@
-// Actors as the API shows them, and what a person can do about a parked one.
+// Actors in responses, with the effects of retrying or discarding a parked one.
 import type { ActiveActor, ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Actor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'
@@ -31,7 +31,7 @@ export function toActor(
   }
 }
 
-/** Why a service is not as it should be, when a parked actor is the cause; null when none is. */
+/** Why a parked or discarded actor impairs the service; null if none does. */
 export function parkedReason({ actors }: HttpStorage, serviceId: string, live: string | null): string | null {
   const kinds = ['service-removal', 'cron-schedule', 'certificate']
   const found = [

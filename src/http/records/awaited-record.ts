@@ -1,11 +1,11 @@
-// Waits for a commit of an actor, so that a response can contain the outcome. The wait is bounded, and the
-// actor continues without it.
+// Waits for a commit of an actor, so that a response can contain the outcome. The wait is bounded; the actor
+// continues after it.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
-/** The record once it is as wanted, or as it is after the time limit; null once it is erased. */
+/** The record once `isWanted` accepts it, or the current one after the time limit; null if it is erased. */
 export async function awaitRecord<Kind extends string>(
   storage: HttpStorage,
   id: string,

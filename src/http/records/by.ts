@@ -1,4 +1,4 @@
-// The caller in records and histories: with the current name of a token, also after it is revoked.
+// The caller as stored in records and histories. The name of a token is copied, so it outlives the token.
 import type { By } from '../../../storage/actors/actors.ts'
 import { type Caller, serverCaller } from '../../account/callers.ts'
 import type { Call } from '../pipeline/route.ts'
@@ -22,14 +22,16 @@ export function command<Detail extends object>(call: CallerContext, type: string
   return { type, at: new Date().toISOString(), by: describeBy(asker), asker, ...(detail as Detail) }
 }
 
-/** Text after "canceled by". All readers of the record see it, so it does not contain the name of a token. */
+/** Text for "canceled by …". All readers of the record see it, so it omits the name of a token. */
 export function describeBy({ kind, name }: By): string {
   if (kind === 'session') return 'the administrator'
   if (name === 'server token') return 'the server token'
   return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)
 }
 
-/** A response as JSON. A token that is limited to services sees of other callers the kind only. */
+/**
+ * Serializes a response. For a token that is limited to services, other callers are reduced to their kind.
+ */
 export function toJson(caller: Caller | null, answer: unknown): string {
   if (!caller || caller.services === null) return JSON.stringify(answer)
   return JSON.stringify(answer, (key, value) =>
@@ -41,7 +43,7 @@ function isOtherCaller({ id }: Caller, by: Partial<By> | null): boolean {
   return ['session', 'token', 'terminal'].includes(by?.kind ?? '') && by?.id !== id
 }
 
-/** Terminals choose their name: no control or formatting character of it gets into a log or a table. */
+/** Terminals choose their names, so control and formatting characters are removed. */
 function printable(name: string): string {
   return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?').slice(0, 100)
 }

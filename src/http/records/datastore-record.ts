@@ -1,5 +1,5 @@
-// The datastore as the API shows it: the record of its chart, its password, and how it is reached.
-// Read from committed records only; the password comes from the secret store, for this answer.
+// The datastore in responses: its committed record, its connection strings, and its password from the
+// secret store.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -74,7 +74,7 @@ export function toDatastore(
   }
 }
 
-/** Without its password, and the addresses that contain it, for a caller that may not read secrets. */
+/** Removes the password and connection strings for a caller that may not read secrets. */
 export function redactedFor(caller: Caller | null, datastore: Datastore): Datastore {
   if (readsSecrets(caller)) return datastore
   return { ...datastore, password: null, internal_url: null, external_url: null }

@@ -1,4 +1,4 @@
-// Deploys and job runs as the API shows them: the record of the chart, and what to do about a failure.
+// Deploys and job runs in responses: the record, with advice for failures.
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -31,7 +31,7 @@ export function runAdvice(storage: Storage, run: JobRun) {
   return service && adviseOnRun(run, service.name)
 }
 
-/** Null for a damaged row, which must not hide the records of its service. */
+/** Null for a damaged row, so that the deploys and runs of the service stay readable. */
 function readService({ services }: Storage, id: string): ServiceRow | null {
   try {
     return services.get(id)
@@ -40,7 +40,7 @@ function readService({ services }: Storage, id: string): ServiceRow | null {
   }
 }
 
-/** A repeated request gets the stored record, so a record without a failure must stay the same. */
+/** Must not change a record without a failure, because repeated requests get the stored record. */
 function withHint<Record>(record: Record, advice: Advice | null): Record {
   return advice ? { ...record, hint: advice.hint } : record
 }

@@ -1,5 +1,5 @@
-// A change as the feed shows it: with the kinds, ids and states of the API.
-// A state that the API derives is read when the change is sent. It may be newer than the change, never older.
+// A change in the feed, with the kinds, ids and states of the API. Derived states are read when the change is
+// sent, so they may be newer than the change, but not older.
 
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Change } from '../../../storage/store/changes.ts'
@@ -37,7 +37,7 @@ function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>):
   return { kind: 'schedule', id: service_id!, service_id, status, revision }
 }
 
-/** Undefined for a damaged one: what shows changes must not throw. */
+/** Undefined for a damaged row, because the conversion of a change must not throw. */
 function rowOf({ services }: HttpStorage, id: string | null): ServiceRow | null | undefined {
   try {
     return services.get(id!)

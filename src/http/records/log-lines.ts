@@ -1,22 +1,22 @@
-// Log lines of a service for readers: their source, and for a request its details. Paths and user agents come
-// from clients, so control characters are removed.
+// Log lines in responses, with their source, and with details for requests. Control characters are escaped,
+// because paths and user agents come from clients.
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { AccessRecord } from '../../api/status.ts'
 import { size } from '../../quantities.ts'
 
-/** Of the log of a deploy or a job run. */
+/** A line in the log of a deploy or a job run. */
 export function showActorLine({ ts, stream, line, about }: LogLine) {
   return { ts, stream, line, ...about }
 }
 
-/** Of the runtime log. A line about other lines that are missing has no instance. */
+/** A line in the runtime log. A line about missing lines has no instance. */
 export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
   if (about === undefined) return { ts, stream, line }
   const { instance, deploy_id, event } = about
   return { ts, stream, line, instance, deploy_id, ...(event === undefined ? {} : { event }) }
 }
 
-/** Of the access log. */
+/** A line in the access log. */
 export function showAccessLine({ ts, stream, line, about }: LogLine) {
   const access = about?.access as AccessRecord | undefined
   return access === undefined ? { ts, stream, line } : { ts, stream, line: accessText(access), access }

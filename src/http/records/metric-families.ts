@@ -16,13 +16,13 @@ export interface Family {
   label?: string
 }
 
-/** Failed backups that are looked through for the newest good one. */
+/** The maximum number of backups that are searched for the newest good one. */
 const maxBackupsSearched = 50
 const portProblems = ['port_shared', 'port_unreachable']
 
-// Written by hand: to leave out a family that is absent now, prom-client needs a fresh registry per request,
-// which takes ten times as long for the same text.
-/** Label values are names, hosts, versions and fixed words, so none needs escaping. */
+// prom-client cannot omit a family temporarily without a new registry per request, which takes ten times
+// as long.
+/** Label values need no escaping: they are names, hosts, versions and constants. */
 export function render({ name, help, type, label, samples }: Family): string {
   const lines = samples.map(
     ([value, count]) => `${name}${value === null ? '' : `{${label}="${value}"}`} ${count}`,

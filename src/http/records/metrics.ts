@@ -1,5 +1,5 @@
-// The metrics for Prometheus: what the edge counted, and gauges. Gauges are computed from the records at each
-// scrape, so there is no second count.
+// Metrics for Prometheus: the counters of the edge, and gauges. Gauges are computed from records at each
+// scrape, so they cannot drift.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { actorKinds } from '../../api/actor.ts'
 import { serviceStates } from '../../api/service.ts'

@@ -1,11 +1,11 @@
-// Pagination: the response is the array of one page, and the header `Link` has the next page.
+// Pagination: the response is an array with one page, and the `Link` header refers to the next page.
 
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
 import { type Call, WithHeaders } from '../pipeline/route.ts'
 
-/** The answer with one page; `next` is the `before` of the following one. */
+/** The response with one page. `next` is the `before` parameter of the next page. */
 export function paged<Item>(
   { request: { path, query } }: Pick<Call, 'request'>,
   items: Item[],
@@ -13,7 +13,7 @@ export function paged<Item>(
 ): WithHeaders<Item[]> {
   if (next === null) return new WithHeaders(items, [])
   const asked = new URLSearchParams(query)
-  // The address ends up in logs; a client that has the token adds it again.
+  // URLs appear in logs, so the token is left out; clients add it again.
   asked.delete('access_token')
   asked.set('before', next)
   return new WithHeaders(items, [['Link', `<${path}?${asked}>; rel="next"`]])
@@ -41,7 +41,7 @@ export function pageOverServices<Item>(
   return paged(call, records.map(toItem), next)
 }
 
-/** For a token, a service outside of its scope does not exist. */
+/** Throws `not_found` for an unknown service, and for one outside of the token's scope. */
 function servicesOf({ context, caller }: Pick<Call, 'context' | 'caller'>, wanted?: string): string[] {
   const { services } = context.storage
   if (wanted === undefined) {

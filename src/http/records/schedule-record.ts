@@ -1,5 +1,5 @@
-// The schedule of a cron job in responses: its service, and the record of its chart. An inactive schedule has
-// no next run.
+// The schedule of a cron job in responses, from its service row and its actor's record. Only a waiting
+// schedule has next runs.
 import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { JobRun } from '../../api/job.ts'
@@ -33,7 +33,7 @@ export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule[
   return row.live_deploy_id ? 'waiting' : 'not_deployed'
 }
 
-/** A parked schedule has its own status and gives the reason. */
+/** A parked schedule has the status `failed` and an error. */
 type ShownSchedule = Omit<CronScheduleRecord, 'status'> & { status: string; error?: string }
 
 function recordOf({ actors }: HttpStorage, { id }: ServiceRow): ShownSchedule | null {

@@ -1,5 +1,5 @@
-// The service in responses: its row, and what follows from its deploys. Built from committed records only,
-// never from an actor's memory.
+// The service in responses: its row, and fields derived from its deploys. Reads committed records only, not
+// running actors.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
-/** How far back a deploy that is not canceled is looked for. */
+/** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20
 
 /** Finds a service by id or name. Throws `not_found`. */
@@ -34,7 +34,7 @@ export function latestDeploy(storage: HttpStorage, serviceId: string): Deploy | 
   return storage.actors.latest('deploy', serviceId) as Deploy | null
 }
 
-/** The deploy that the state follows from: a canceled one changed nothing, an older one may still run. */
+/** The newest deploy that is not canceled. It determines the state of the service. */
 export function decisiveDeploy(
   storage: HttpStorage,
   serviceId: string,
@@ -46,8 +46,8 @@ export function decisiveDeploy(
 }
 
 /**
- * The record of a service; `planned` is a first deploy that will be queued. Field by field, so that new
- * columns of a row are not exposed by accident; omitting fields from a copy is 16 times slower (measured).
+ * `planned` is the first deploy, if it is about to be queued. Fields are listed one by one so that new
+ * columns are not exposed by accident. Omitting fields from a copy is 16 times slower (measured).
  */
 export function toService(
   context: Pick<HttpContext, 'config' | 'storage' | 'hasCertificate'>,
@@ -100,7 +100,7 @@ export function toService(
   }
 }
 
-/** What rows of older versions lack. */
+/** Settings that rows of older versions do not have. */
 function optionalSettingsOf({ build_target = null, build_args = {}, init = true }: ServiceRow) {
   return { build_target, build_args, init }
 }
@@ -117,7 +117,7 @@ function edgeFieldsOf(row: ServiceRow, publication: Publication) {
   }
 }
 
-/** How the edge shows services to the outside. */
+/** The settings that determine the public URLs of services. */
 export function publicationOf({
   config: { baseDomain, edge },
   hasCertificate,
@@ -125,7 +125,7 @@ export function publicationOf({
   return { baseDomain, edge, hasCertificate }
 }
 
-/** deleting, suspended, deploying, live or degraded, failed, not deployed: the first that holds. */
+/** The first state that applies, in this order. */
 export function stateOf(
   storage: HttpStorage,
   row: ServiceRow,
@@ -139,7 +139,7 @@ export function stateOf(
   return status === 'failed' ? 'failed' : 'not_deployed'
 }
 
-/** What the deploy that serves has found out. */
+/** The fields that the live deploy determined. */
 function liveDeployFieldsOf(storage: HttpStorage, row: ServiceRow) {
   const live = row.live_deploy_id ? (storage.actors.record(row.live_deploy_id) as Deploy | null) : null
   const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }

@@ -1,4 +1,4 @@
-// The content of the trash, from committed records: deleted datastores, and pending removals of disks.
+// The content of the trash, from committed records: deleted datastores and disks.
 
 import type { TrashPlan } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
@@ -13,13 +13,13 @@ export type Trashed =
   | { kind: 'datastore'; record: DatastoreRecord & { trash: NonNullable<DatastoreRecord['trash']> } }
   | { kind: 'disk'; record: DiskRemovalRecord & { expires_at: string } }
 
-/** When an object that is deleted now is removed; null for immediately. */
+/** When an object that is deleted now expires; null if it is removed immediately. */
 export function trashExpiry({ config }: HttpContext, isPurged: boolean): string | null {
   if (isPurged || config.trashDays === 0) return null
   return new Date(Date.now() + config.trashDays * dayMs).toISOString()
 }
 
-/** What the deletion of a datastore keeps. */
+/** The trash settings of a datastore that is deleted now; null if nothing is retained. */
 export function trashPlanFor(context: HttpContext, isPurged: boolean): TrashPlan | null {
   const expiresAt = trashExpiry(context, isPurged)
   return expiresAt === null ? null : { expiresAt, backupId: context.storage.ids.newId('bak') }
@@ -44,7 +44,7 @@ export function findTrashed(context: HttpContext, id: string): Trashed {
   return found
 }
 
-/** The disk of a service that is being deleted. Its removal starts when no instance runs any more. */
+/** Disks of services that are being deleted. Their removal starts when no instance is running. */
 function pendingDiskRemovals({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
     const removal = storage.actors.record<'service-removal'>(serviceId)
@@ -60,7 +60,7 @@ function pendingDiskRemovals({ storage, diskOf }: HttpContext): Trashed[] {
   })
 }
 
-/** null when it is not in the trash, or is being removed. */
+/** Null if the object is not in the trash, or is being removed. */
 function trashedOf({ actors }: HttpStorage, id: string): Trashed | null {
   if (id.startsWith('dsk-')) {
     const record = actors.record<'disk-removal'>(id)

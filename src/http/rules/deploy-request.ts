@@ -1,5 +1,5 @@
-// Builds the input of a deploy's actor. The actor holds ids only; settings and env are frozen when the deploy
-// gets its turn.
+// Builds the input of a deploy's actor. It contains ids only: settings and env are frozen when the deploy
+// leaves the queue.
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -50,7 +50,7 @@ function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source
   return archive_deploy_id ? { ...noSource, kind: 'archive', deploy_id: archive_deploy_id } : null
 }
 
-/** A deploy of the archive that was uploaded for it, under its own id. */
+/** A deploy of the archive that was uploaded under the same id. */
 export function uploadDeployRequest(
   context: HttpContext,
   row: ServiceRow,
@@ -60,13 +60,13 @@ export function uploadDeployRequest(
   return { ...buildRequest(context, row, { ...asked, trigger: 'upload', source }), id }
 }
 
-/** A restart names no deploy: it uses the version that is live when its turn comes. */
+/** A restart names no deploy: it uses the version that is live when it leaves the queue. */
 export function restartDeployRequest(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
   const source = { ...noSource, kind: 'reuse' as const }
   return buildRequest(context, row, { trigger: 'restart', by, source, clearCache: false })
 }
 
-/** Image, settings and env of a former deploy. */
+/** A deploy with the image, settings and env of an earlier one. */
 export function rollbackDeployRequest(
   context: HttpContext,
   row: ServiceRow,
@@ -87,12 +87,12 @@ function buildRequest(
   return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
 }
 
-/** The first record of the deploy. */
+/** The initial record of the deploy, without committing it. */
 export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
   return toDeploy(storage, actors.preview('deploy', input.id, input, { by }))
 }
 
-/** Starts the deploy's actor; resolves with its committed record. */
+/** Creates the deploy's actor. Resolves with the committed record. */
 export async function queueDeploy(
   context: HttpContext,
   asked: DeployRequest,
@@ -113,8 +113,7 @@ export async function queueRestart(
 ): Promise<Deploy> {
   assertNotSuspended(row)
   if (!reusableQueuedDeploy(context, row)) await assertRestartable(context, row)
-  // Read again: a deploy that was queued in the meantime would be canceled by the restart, and its new code
-  // with it.
+  // Read again: the restart would cancel a deploy that was queued in the meantime, and drop its new code.
   const waiting = reusableQueuedDeploy(context, row)
   if (waiting) {
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
@@ -134,7 +133,8 @@ function reusableQueuedDeploy({ storage }: HttpContext, row: ServiceRow): Deploy
 }
 
 /**
- * Refuses a restart that cannot work before anything starts. What a running deploy will produce is unknown.
+ * Throws `conflict` if there is nothing to restart. While a deploy is running, the outcome is unknown, so
+ * the restart is accepted.
  */
 async function assertRestartable({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
   if (decisiveDeploy(storage, row.id)?.status === 'running') return

@@ -1,10 +1,10 @@
-// Refusing what the disk has no room for, before a byte of it is written.
+// Rejects uploads that do not fit on the disk, before the first write.
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 
 const mebibyte = 1024 * 1024
 
-/** Throws `insufficient_storage` where that much more would leave less than `--min-free-disk`. */
+/** Throws `insufficient_storage` if less than `--min-free-disk` would remain free. */
 export async function assertDiskSpace({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
   const freeMb = Math.floor(((await observe.diskFreeBytes()) - sizeBytes) / mebibyte)
   if (freeMb >= config.minFreeDiskMb) return

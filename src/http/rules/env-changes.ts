@@ -1,16 +1,15 @@
-// Changes of a set of env variables: what comes out, and what differs.
-// Answers name keys only.
+// Applies and compares changes of env variables. Comparisons contain keys only, because values are secret.
 
 import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
 import { Failure } from '../../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
 
-/** Throws `invalid_request` when the variables together are too large. */
+/** Throws `invalid_request` if the variables exceed the total size limit. */
 export function assertEnvSize(vars: readonly EnvVar[]): void {
   if (!isWithinTotal(vars)) throw new Failure('invalid_request', 'all variables together may have 512 KiB')
 }
 
-/** Removes first and sets after: a key in both is set. */
+/** A key that is both set and unset is set. */
 export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: ChangeEnv): EnvVar[] {
   const merged = new Map(vars.map(({ key, value }) => [key, value]))
   for (const key of unset) merged.delete(key)
@@ -18,7 +17,7 @@ export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: Cha
   return [...merged].map(([key, value]) => ({ key, value }))
 }
 
-/** What a change would do, by key. */
+/** The keys that a change adds, changes and removes. */
 export function compareVars(
   before: readonly EnvVar[],
   after: readonly EnvVar[],

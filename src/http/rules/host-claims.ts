@@ -1,5 +1,5 @@
-// Checks the hosts of a service: none may belong to another service, by name or as a domain, or to the
-// server. Must run inside the commit of the row, so that only one of several concurrent requests gets a host.
+// Checks that no host of a service belongs to the dashboard or to another service. Must run in the
+// transaction that commits the row, so that only one of several concurrent requests gets a host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
@@ -7,7 +7,7 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
-/** Throws `conflict` with the host and its owner. A new service has no former row. */
+/** Throws `conflict` with the host and its owner. `former` is null for a new service. */
 export function assertHostsFree(context: Context, row: ServiceRow, former: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
   if (!former) assertDefaultHostFree(context, row)
@@ -47,13 +47,13 @@ function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, do
   throw new Failure('conflict', `${domain} is a domain of ${holder}`, hint)
 }
 
-/** The name of the service that has it as a domain. */
+/** The name of the service with this custom domain. */
 function holderOf({ services }: HttpStorage, domain: string): string | null {
   const id = services.holderOf(domain)
   return id && (services.get(id)?.name ?? id)
 }
 
-/** The name of the service whose default host it is. */
+/** The name of the service with this default host. */
 function serviceAt({ services }: HttpStorage, domain: string, baseDomain: string): string | null {
   if (!domain.endsWith(`.${baseDomain}`)) return null
   const name = domain.slice(0, -baseDomain.length - 1)

@@ -1,5 +1,5 @@
-// Checks the references in an env value: whether they can be resolved, and to what. They are resolved only
-// when instances start; an object may be deleted before.
+// Checks the references in env values. They are resolved only when instances start, and their targets can be
+// deleted before that.
 
 import {
   datastoreProperties,
@@ -15,7 +15,7 @@ export function isResolvable(value: string, has: HasProperty): boolean {
   return referencesIn(value).every((one) => one !== null && exists(one, has))
 }
 
-/** Whether there is such a thing of that name, and it has that property: not each service has a `url`. */
+/** Whether the object exists and has the property. Not every service has a `url`, for example. */
 export type HasProperty = (noun: Reference['noun'], name: string, property: string) => boolean
 
 function exists({ noun, name, property }: Reference, has: HasProperty): boolean {
@@ -24,8 +24,8 @@ function exists({ noun, name, property }: Reference, has: HasProperty): boolean 
 }
 
 /**
- * Throws `in_use`, naming which variables of which services refer to it; a reference of a service to itself
- * does not count, nor does a service that is being deleted.
+ * Throws `in_use` with the variables that refer to the object. Ignores references of a service to itself,
+ * and services that are being deleted.
  */
 export function assertNotReferenced(
   storage: HttpStorage,

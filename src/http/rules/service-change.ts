@@ -1,5 +1,5 @@
-// Changes the settings of a service: read, checked and written in one transaction, which also stores
-// the response.
+// Changes the settings of a service in one transaction: reads the row, checks and writes it, and stores the
+// response for repeated requests.
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Call } from '../pipeline/route.ts'
@@ -7,18 +7,15 @@ import { assertNotDeleting, toService } from '../records/service-record.ts'
 import { assertHostsFree } from './host-claims.ts'
 
 interface ChangeOptions {
-  /** What belongs to the same transaction. */
+  /** Further writes in the same transaction. */
   also?: () => void
-  /** Something else changes, which is not in the row. */
+  /** Increments the revision even if the row is unchanged, because `also` changes something. */
   isForced?: boolean
-  /** What a repeated request gets; without it the service. */
+  /** The response to a repeated request; the service by default. */
   answer?: (row: ServiceRow) => unknown
 }
 
-/**
- * A repeated request finds the response that was stored here. Throws `conflict` for a host of
- * another service.
- */
+/** Throws `conflict` for a host of another service, and for a service that is being deleted. */
 export function changeService(
   { context, eventId }: Call,
   id: string,
@@ -30,7 +27,7 @@ export function changeService(
     assertNotDeleting(row)
     const wanted = change(row)
     const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
-    // The store increments the same way, but only after this response is recorded.
+    // The store increments the revision as well, but only after this response is recorded.
     const changed = isSame ? row : { ...wanted, revision: row.revision + 1 }
     assertHostsFree(context, changed, row)
     event.answer = answer(changed)

@@ -1,5 +1,5 @@
-// Converts a request to a row, and checks the rules about more than one field. A PATCH is checked as the
-// whole row that it would produce, not only by the fields in it.
+// Converts a request to a row, and checks rules that involve several fields. For a PATCH, the resulting row
+// is checked, not only the given fields.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -26,8 +26,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     type: body.type,
     ...(Object.fromEntries(settings) as Pick<ServiceRow, SettingName>),
     build_command: null,
-    // Without effect until pushes can trigger deploys: records show these fields, and clients cannot
-    // set them.
+    // Reserved for deploys that are triggered by pushes. Responses contain these fields; requests cannot.
     auto_deploy: true,
     watch_paths: [],
     suspended: false,
@@ -42,7 +41,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
   }
 }
 
-/** The row with the fields that a PATCH names. */
+/** Applies a PATCH to a row. */
 export function changedRow(
   row: ServiceRow,
   body: UpdateService,
@@ -55,7 +54,7 @@ export function changedRow(
   return changed
 }
 
-/** The settings that a body names, as they are stored; null for a setting that it clears. */
+/** The given settings in stored form; null for a cleared setting. */
 function normalizedSettings(
   body: CreateService | UpdateService,
   { repoUrl, branch, image }: ParsedSource,
@@ -86,7 +85,7 @@ function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
   throw new Failure('conflict', `${name} deploys from ${value}`, `clear ${field} in the same PATCH: ""`)
 }
 
-/** Throws `invalid_request` naming every rule the row would break. */
+/** Throws `invalid_request` with all violations. */
 export function checkRow(row: ServiceRow): void {
   const details = [...ruleViolations(row)]
   const [first] = details

@@ -1,4 +1,4 @@
-// Signing a browser in, for the API and for the pages: which limit the attempt has, and the cookies it gets.
+// Signs a browser in, for the API and the pages. The device cookie and the source select the attempt limit.
 import type { SignedIn, SignInSource } from '../../account/administrator.ts'
 import type { Login } from '../../api/access/account.ts'
 import { deviceCookie, devicesOf, sessionCookie } from '../pipeline/cookies.ts'

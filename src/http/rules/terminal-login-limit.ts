@@ -1,5 +1,5 @@
-// Limits the number of open terminal logins, because anyone can open one. A source at its limit is refused;
-// at the limit of all sources, a new login ends the oldest one of the source that has the most.
+// Limits the number of open terminal logins, because anyone can open one. A network at its limit is rejected.
+// At the overall limit, a new login evicts the oldest one of the network that has the most.
 import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import { TooSoon } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
@@ -7,11 +7,11 @@ import { networkOf } from '../server/address-block.ts'
 
 const maxOpenLogins = { all: 100, perSource: 10 }
 
-/** Throws `too_many_attempts` when the source of the address has too many open. */
+/** Throws `too_many_attempts` if the network of the address has too many open logins. */
 export function assertBelowLoginLimit(context: HttpContext, address: string): void {
   const source = networkOf(address)
   const own = openLogins(context).filter((one) => networkOf(one.address) === source)
-  // By id: a login can be in both lists for a moment.
+  // Counted by id, because a login can briefly be in both lists.
   const starting = [...context.terminalLogins.starting].filter(([, one]) => networkOf(one) === source)
   const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
   if (ids.size < maxOpenLogins.perSource) return
@@ -36,12 +36,12 @@ async function evictSurplus(context: HttpContext, madeId: string): Promise<void>
     if (ids.size <= maxOpenLogins.all || !next) return
     attempted.add(next.id)
     const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit of open terminal logins' }
-    // It may be ending just now, by its answer or its time.
+    // The login may have ended in the meantime.
     await context.actors.send(next.id, event).catch(() => undefined)
   }
 }
 
-/** The oldest first; of several sources the one with the most open ones first. */
+/** The networks with the most open logins first, and within them the oldest login. */
 function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecord[] {
   const counts = new Map<string, number>()
   for (const { address } of open) {

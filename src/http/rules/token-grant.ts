@@ -1,4 +1,4 @@
-// What a request grants a token: its role, the services that it is limited to, and when it ends.
+// Converts the requested rights of a token: role, services and expiry.
 import type { Grant } from '../../account/api-tokens.ts'
 import type { CreateToken } from '../../api/access/token.ts'
 import { Failure } from '../../errors.ts'

@@ -1,13 +1,13 @@
-// What to do about a failure, by its error code. The message of the error contains what happened and why.
+// Advice for failures by error code. The error message has the cause; the advice has the next step.
 import type { ErrorCode } from '../../../machines/error-codes.ts'
 
 export interface Advice {
-  /** One sentence, with the commands in it. */
+  /** One sentence that contains the commands. */
   hint: string
   commands: string[]
 }
 
-/** The commands are in the hint as well. */
+/** `hint` must contain the commands. */
 export function advise(hint: string, ...commands: string[]): Advice {
   return { hint, commands }
 }
@@ -17,13 +17,13 @@ export function adviseSequence(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
 
-/** What a program knows of a failure. Records of older versions lack the code. */
+/** The error fields of a record. Records of older versions have no code. */
 export interface FailedRecord {
   error_code?: string | null | undefined
   error_details?: Readonly<Record<string, string | number>> | null | undefined
 }
 
-/** One detail as text, or the fallback where an older version did not keep it. */
+/** A detail as text, or the fallback if an older version did not store it. */
 export function detailOf({ error_details: details }: FailedRecord, name: string, fallback: string): string {
   return String(details?.[name] ?? fallback)
 }

@@ -1,4 +1,4 @@
-// What to do about a deploy that did not go live.
+// Advice for deploys that failed.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from './advice.ts'
@@ -104,7 +104,9 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
   }
 }
 
-/** A Dockerfile that only builds pages ends early. The type of a service is fixed, so a new one is needed. */
+/**
+ * A Dockerfile that only builds pages exits early. The type of a service is fixed, so a new one is needed.
+ */
 function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
   if (type !== 'web_service') return null
   const site = `${name}-site`

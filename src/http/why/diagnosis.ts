@@ -1,4 +1,4 @@
-// What a log and a history tell of an outcome: the step that failed, its last lines, and the phases.
+// Derives the failed step, its last log lines and the phases from a log and a history.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { Why } from '../../api/parts/failure.ts'
@@ -19,8 +19,8 @@ const busyStatuses = ['queued', 'pending', 'running', 'creating', 'restarting', 
 export const noExcerpt: Excerpted = { failed_step: null, error_line: null, lines: [] }
 
 /**
- * The last lines of the failed step of a build; else what a program wrote last without a line of Berth's in
- * between; else the last lines.
+ * The last lines of the failed build step; otherwise the last uninterrupted output of a program; otherwise
+ * the last lines of the log.
  */
 export function excerptOf(log: readonly LogLine[]): Excerpted {
   const steps = new Map<number, Step>()
@@ -29,7 +29,7 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
   let isBurstOver = false
   let failed: Step | null = null
   for (const { stream, line, about } of log) {
-    // The answer has the outcome as its reason.
+    // The response already contains the outcome as its reason.
     if (about?.mark === 'outcome') continue
     all.add(line)
     const part = about?.step as BuildStep | undefined
@@ -55,7 +55,7 @@ function withoutNumber(line: string, number: number): string {
   return line.startsWith(prefix) ? line.slice(prefix.length) : line
 }
 
-/** Until it had its outcome. Transitions that stay in a state add to its phase. */
+/** The phases until the outcome. Transitions within a state extend its phase. */
 export function phasesOf(history: readonly HistoryEntry[], nowMs: number): Why['phases'] {
   const states = history.map(({ at, state, status }) => ({ at, name: state.split('.').at(-1)!, status }))
   const changes = states.filter(({ name }, index) => name !== states[index - 1]?.name)

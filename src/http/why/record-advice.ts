@@ -1,11 +1,11 @@
-// What to do about a job run, a datastore, a backup or a restore that failed.
+// Advice for failed job runs, datastores, backups and restores.
 import type { Backup, Restore } from '../../api/backup.ts'
 import type { JobRun } from '../../api/job.ts'
 import { type Advice, advise, type FailedRecord } from './advice.ts'
 
 type Run = FailedRecord & Pick<JobRun, 'command'>
 
-/** Null for a run that has not failed. `name` is that of its service. */
+/** `name` is the name of the service. Null for a run that has not failed. */
 export function adviseOnRun(run: Run, name: string): Advice | null {
   if (!run.error_code) return null
   const again = run.command === null ? `berth run ${name}` : `berth run ${name} -- COMMAND`

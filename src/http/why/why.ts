@@ -1,4 +1,4 @@
-// The answer to "why": one shape for every record that can fail.
+// Explains an outcome, in the same format for every record that can fail.
 
 import type { Why } from '../../api/parts/failure.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
@@ -12,7 +12,7 @@ interface ExplainedRecord extends FailedRecord {
   phase?: string | null
 }
 
-/** As many lines of a log are read: a failed step writes its last ones near the end. */
+/** The number of log lines that are read. A failed step writes its last lines near the end. */
 const tailLines = 500
 
 export async function explain(

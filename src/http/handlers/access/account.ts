@@ -26,7 +26,7 @@ export async function setUp(call: Call<unknown, unknown, Setup>): Promise<WithHe
   return signedInResponse(call, await signUp(call, call.body))
 }
 
-/** Looks at the code first, then at the rest. */
+/** Checks the setup code before the other fields. */
 export async function signUp(
   { context, request }: RequestCall,
   { code, ...given }: Setup,

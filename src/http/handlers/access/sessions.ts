@@ -7,18 +7,18 @@ import { clearedCookie } from '../../pipeline/cookies.ts'
 import { originOf } from '../../pipeline/origin.ts'
 import { type Call, WithHeaders } from '../../pipeline/route.ts'
 
-/** Those that are not over, last used first. */
+/** Valid sessions, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {
   const now = Date.now()
   const rows = storage.sessions.list().filter((row) => sessionEndMs(row) > now)
-  // Of the session of this request the row still has the use before: this one is noted in the background.
+  // The current request's use of its session is recorded in the background, so it is set here.
   const used = { last_used_at: new Date(now).toISOString() }
   const open = rows.map((row) => (row.id === caller!.id ? { ...row, ...used } : row))
   const byUse = open.sort((a, b) => Date.parse(b.last_used_at) - Date.parse(a.last_used_at))
   return byUse.map((row) => toSession(row, caller!.id))
 }
 
-/** Ending the session of this request is signing out. */
+/** Deleting the session of this request signs the browser out. */
 export async function deleteSession(
   call: Pick<Call<SessionParams>, 'caller' | 'context' | 'params' | 'request' | 'streams'>,
 ): Promise<WithHeaders<undefined>> {

@@ -26,7 +26,7 @@ const lifetimeSeconds = 600
 const intervalSeconds = 2
 const freshSessionMs = 10 * 60_000
 const defaultName = 'berth in a terminal'
-/** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
+/** At most one of each group of similar characters: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
 const codeLetters = 'ACEFHJKMNPRTWXY34679'
 
 export async function startTerminalLogin(
@@ -69,7 +69,7 @@ type Approval = Pick<
   'body' | 'caller' | 'context' | 'params'
 >
 
-/** Throws `password_required` for a session that began a while ago: its browser may be unattended. */
+/** Throws `password_required` for an older session, whose browser may be unattended. */
 export async function approveTerminalLogin(call: Approval): Promise<TerminalLogin> {
   const { body, caller, context, params } = call
   const { password, ...asked } = body
@@ -97,7 +97,7 @@ export async function denyTerminalLogin(
   return toTerminalLogin(await settle(context, params.id, command(call, 'deny')))
 }
 
-/** The token is returned once, and so is a denial. */
+/** A token or a denial is returned only once. */
 export async function pollTerminalLogin(
   call: Pick<Call<TerminalLoginParams, unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
 ): Promise<PolledTerminalLogin> {
@@ -119,7 +119,7 @@ export async function pollTerminalLogin(
   return { status: 'approved', token }
 }
 
-/** A request from the terminal itself: its only credential is the secret of its login. */
+/** An event from the terminal, which authenticates with the secret of its login. */
 function terminalEvent(type: string) {
   return { type, at: new Date().toISOString(), by: 'the terminal' }
 }

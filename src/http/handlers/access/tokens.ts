@@ -1,5 +1,4 @@
-// API tokens: for scripts, CI and terminals.
-// Records are copied field by field; the token itself is shown once and kept nowhere.
+// API tokens. Responses are built field by field. The token itself is returned once and never stored.
 import type { TokenRow } from '../../../../storage/access/tokens.ts'
 import { createToken as makeToken } from '../../../account/api-tokens.ts'
 import type { CreatedToken, CreateToken, Token, TokenParams } from '../../../api/access/token.ts'
@@ -8,7 +7,7 @@ import type { HttpStorage } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { toGrant } from '../../rules/token-grant.ts'
 
-/** The newest first; the server's own is not among them. */
+/** The newest first, without the server's own token. */
 export function listTokens({ context: { storage } }: Pick<Call, 'context'>): Token[] {
   return storage.tokens.list().map((row) => toToken(storage, row))
 }
