@@ -62,7 +62,7 @@ export function createOrders(ports: OrderPorts) {
       if (isNew && trouble.code === 'acme_rate_limited') ports.weeklyLimit.refused(ordered.host, trouble)
       return { validity: null, trouble }
     } finally {
-      turn?.giveBack()
+      turn?.release()
     }
   }
 }

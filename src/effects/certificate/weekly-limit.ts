@@ -23,10 +23,10 @@ export interface DomainUsage {
   reason: string | null
 }
 
-export interface Turn {
+export interface Reservation {
   /** Why the order must wait; null if it may proceed. */
   trouble: CertificateTrouble | null
-  giveBack(): void
+  release(): void
 }
 
 const wildcardHint = 'one wildcard (--acme-dns) serves all names below the base domain'
@@ -52,12 +52,12 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
 
   return {
     /** Whether a new host may be ordered now. It counts as issued until it is released. */
-    take(host: string): Turn {
+    take(host: string): Reservation {
       const usage = usageOf(registeredDomainOf(host))
-      if (usage.nextOrderAt !== null) return { trouble: toTrouble(usage), giveBack: () => undefined }
+      if (usage.nextOrderAt !== null) return { trouble: toTrouble(usage), release: () => undefined }
       const turn = {}
       open.set(turn, usage.domain)
-      return { trouble: null, giveBack: () => void open.delete(turn) }
+      return { trouble: null, release: () => void open.delete(turn) }
     },
 
     /** Whether the CA would treat an order for the host as a renewal. */

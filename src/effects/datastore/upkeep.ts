@@ -94,7 +94,7 @@ async function reconcileLimits(
   if (settled < revision || (trouble !== null && !wasUnavailable)) return
   // For Redis the container's limits are only half of the setting: the server has its own memory limit.
   const isMissed = wasUnavailable && caughtUp.revision !== revision
-  if (!isMissed && !(await differs(ports, record, state))) return
+  if (!isMissed && !(await limitsDiffer(ports, record, state))) return
   await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
     ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits were rejected')
@@ -104,7 +104,7 @@ async function reconcileLimits(
 
 type ActualLimits = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
 
-async function differs(
+async function limitsDiffer(
   ports: DatastorePorts,
   record: DatastoreRecord,
   state: ActualLimits,

@@ -49,8 +49,8 @@ function isConflicting({ kind, isEdge }: ForeignObject): boolean {
 async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promise<void> {
   const { engine, storage, takeOver, logger } = claim
   const owner = { ...claim.owner, serverId: takeOver }
-  refuseRunning(takeOver, former)
-  refuseLocked(storage.directory, former)
+  assertNoneRunning(takeOver, former)
+  assertNotLocked(storage.directory, former)
   // A running daemon that shows no other sign would recreate its edge.
   for (const generation of await listEdgeContainers(engine, owner)) {
     await removeEdgeContainer(engine, owner, generation)
@@ -64,7 +64,7 @@ async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promis
   )
 }
 
-function refuseRunning(serverId: string, former: ForeignObject[]): void {
+function assertNoneRunning(serverId: string, former: ForeignObject[]): void {
   const running = former.filter(({ isRunning, isEdge }) => isRunning && !isEdge)
   if (running.length === 0) return
   throw new Failure(
@@ -75,15 +75,15 @@ function refuseRunning(serverId: string, former: ForeignObject[]): void {
 }
 
 /** The edge mounts a folder of its data directory. We hold the lock of our own data directory. */
-function refuseLocked(ownDirectory: string, former: ForeignObject[]): void {
+function assertNotLocked(ownDirectory: string, former: ForeignObject[]): void {
   const places = former.filter(({ isEdge }) => isEdge).flatMap(({ directories }) => directories)
   for (const directory of new Set(places.map((place) => dirname(place)))) {
-    if (directory === ownDirectory || !isHeld(directory)) continue
+    if (directory === ownDirectory || !isDirectoryLocked(directory)) continue
     throw daemonRuns(`the data directory ${directory} is in use`)
   }
 }
 
-function isHeld(directory: string): boolean {
+function isDirectoryLocked(directory: string): boolean {
   try {
     return isLocked(directory)
   } catch (error) {

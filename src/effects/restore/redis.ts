@@ -33,8 +33,8 @@ const markerKey = ({ id }: { id: string }) => `berth:restored:${id}`
 export const redisRestorer: Restorer = {
   async load(ports, datastore, work, signal) {
     await withSource(ports, datastore, work, signal, async () => {
-      const used = numberIn(await info(ports, datastore, sourcePort, 'memory', signal), 'used_memory')
-      const limit = numberIn(await info(ports, datastore, null, 'memory', signal), 'maxmemory')
+      const used = parseNumber(await info(ports, datastore, sourcePort, 'memory', signal), 'used_memory')
+      const limit = parseNumber(await info(ports, datastore, null, 'memory', signal), 'maxmemory')
       if (limit === 0 || used <= limit) return
       throw new Failure(
         'restore_failed',
@@ -164,7 +164,7 @@ function info(
   return runRedisCommand(ports, datastore, port, ['info', section], signal)
 }
 
-function numberIn(text: string, field: string): number {
+function parseNumber(text: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0)
 }
 

@@ -47,7 +47,7 @@ test('a full domain waits with a reason and a time, other domains do not', async
   equal(open.trouble, null)
   const held = limit.take('c.example.com')
   equal(held.trouble?.code, 'acme_weekly_limit')
-  open.giveBack()
+  open.release()
   equal(limit.take('c.example.com').trouble, null)
   limit.issued('b.example.com', 'order-2')
 
@@ -98,7 +98,7 @@ test('a limit of one host or of the account does not make other hosts wait', asy
     limit.refused('a.example.com', { message, retryAt: null })
     const turn = limit.take('b.example.com')
     equal(turn.trouble, null, message)
-    turn.giveBack()
+    turn.release()
   }
 })
 
@@ -112,7 +112,7 @@ test('a limit of a wildcard or of a domain’s own host does not make other host
     limit.refused(host, { message, retryAt: null })
     const turn = limit.take('b.example.com')
     equal(turn.trouble, null, message)
-    turn.giveBack()
+    turn.release()
   }
 })
 

@@ -5,7 +5,12 @@ import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
-import { drainUpstreamsBestEffort, isServed, releaseSlots, waitForOpenRequests } from '../switch/upstreams.ts'
+import {
+  drainUpstreamsBestEffort,
+  isBehindEdge,
+  releaseSlots,
+  waitForOpenRequests,
+} from '../switch/upstreams.ts'
 import { removeOldImages } from './retention.ts'
 
 export interface DrainInput {
@@ -100,7 +105,7 @@ export async function waitUntilDrained(
   signal: AbortSignal,
   isOver: () => boolean = () => false,
 ): Promise<void> {
-  const served = isServed(ports, ports.storage.services.get(input.serviceId))
+  const served = isBehindEdge(ports, ports.storage.services.get(input.serviceId))
   if (served) await waitForOpenRequests(ports, input, input.drainUntil, signal, isOver)
   // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null

@@ -16,7 +16,7 @@ import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
 import { ensureInstance } from '../start/instances.ts'
-import { admit, drainEnded, isAdmitted, isServed } from '../switch/upstreams.ts'
+import { admit, drainEnded, isAdmitted, isBehindEdge } from '../switch/upstreams.ts'
 import { type Duty, dutyOf, instancesFor } from './duty.ts'
 import { createHealth, type Health } from './health.ts'
 import { createScaleDown, type ScaleDown } from './scale-down.ts'
@@ -145,7 +145,7 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
       if (instance) health.expectRunning(instance.name)
     }
     // During a switch to another deploy, that deploy decides which instances serve.
-    if (duty !== 'serving' || !isServed(ports, service)) return 'complete'
+    if (duty !== 'serving' || !isBehindEdge(ports, service)) return 'complete'
     return await reconcileUpstreams(upkeep, count)
   } finally {
     const now = isSettled ? found : await ports.instances.list({ deployId: input.id })

@@ -28,11 +28,11 @@ export function awaitTurn(ports: DeployPorts) {
     if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
     await waitForEngine(ports, signal, log.info)
     const isReuse = input.source.kind === 'reuse'
-    const reused = isReuse ? reusedImage(ports, input) : null
+    const reused = isReuse ? findReusedImage(ports, input) : null
     // A deploy that could not finish does not start. A full disk never stops instances that already run.
     if (reused) await requireImage(ports, reused.image, signal)
     else await checkFreeDisk(ports.settings)
-    await ports.storage.releases.freeze(input.id, () => releaseOf(ports, input))
+    await ports.storage.releases.freeze(input.id, () => createRelease(ports, input))
     const service = requireService(ports, input.serviceId)
     const { settings } = ports.storage.releases.get(input.id)!
     const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
@@ -126,7 +126,7 @@ function settingsOf(service: ServiceRow): ServiceSettings {
 }
 
 /** A rollback uses the release of its target; every other deploy uses the current settings. */
-function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Release {
+function createRelease(ports: DeployPorts, { serviceId, source }: TurnInput): Release {
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
     const settings = settingsOf(requireService(ports, serviceId))
@@ -139,7 +139,7 @@ function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Releas
 }
 
 /** A restart starts the version that is live when it runs, not when it was requested. */
-function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
+function findReusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
   const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
   const reused = id ? ports.storage.actors.record(id) : null
   if (!reused) throw new Failure('conflict', 'this service is not live, so it cannot be restarted')

@@ -9,7 +9,7 @@ import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { restartInstance } from '../check/restart-after-engine.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { admit, drainUpstreams, isServed } from './upstreams.ts'
+import { admit, drainUpstreams, isBehindEdge } from './upstreams.ts'
 
 interface SwitchInput {
   id: string
@@ -45,7 +45,7 @@ async function switchRequests(
   signal: AbortSignal,
 ): Promise<void> {
   const service = ports.storage.services.get(serviceId)
-  if (!service || !isServed(ports, service)) return
+  if (!service || !isBehindEdge(ports, service)) return
   const instances = await retryWhileEngineUnavailable(ports, signal, () =>
     ports.instances.list({ deployId: id }),
   )

@@ -18,7 +18,7 @@ interface DeployRef {
 const pollIntervalMs = 250
 
 /** Whether requests reach this service through the edge. */
-export function isServed(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
+export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
   return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
 
