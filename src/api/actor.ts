@@ -1,4 +1,4 @@
-// Actors: what the server does is done by them. Those that are parked wait for an administrator.
+// Actors run the work of the server. A parked actor waits for an administrator.
 import { z } from 'zod'
 import { bounded, flag, identifier, timestamp } from './parts/fields.ts'
 

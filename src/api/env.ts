@@ -15,7 +15,7 @@ export function isWithinTotal(vars: readonly { key: string; value: string }[]): 
   return bytes <= totalLimitBytes
 }
 
-/** What the name of a variable may be. */
+/** The permitted names of variables. */
 export const EnvKey = z
   .string()
   .max(256)

@@ -1,7 +1,7 @@
 // The server itself. Fields that come from Docker are null while it does not respond.
 import { z } from 'zod'
 
-/** What all builds of the server together may use; null for no limit. */
+/** The limits that all builds share; null means no limit. */
 const BuildInfo = z
   .object({
     builder: z.enum(['buildkit', 'classic']),
@@ -9,9 +9,9 @@ const BuildInfo = z
     cpu_limit: z.number().nullable(),
     pids_limit: z.int().nullable(),
     limits_in_force: z.boolean(),
-    /** Why the limits are not in force; null when they are. */
+    /** Why the limits are not enforced; null if they are. */
     limits_reason: z.string().nullable(),
-    /** What the engine's build cache is pruned to; null when it never is. */
+    /** The size to which the engine's build cache is pruned; null for never. */
     cache_size_mb: z.int().nullable(),
     hangs_since: z
       .string()

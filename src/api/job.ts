@@ -7,7 +7,7 @@ import { recorded } from './parts/recorded.ts'
 
 const text = z.string().nullable()
 
-/** Longer than that is no run any more, but a service. */
+/** Longer work should be a service. */
 export const longestRunSeconds = 7 * 24 * 60 * 60
 
 const jobStatuses = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const

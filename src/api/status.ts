@@ -1,4 +1,4 @@
-// What runs of a service right now, as Docker reports it.
+// The running instances of a service, as Docker reports them.
 import { z } from 'zod'
 import { bounded, flag, timestamp } from './parts/fields.ts'
 import { serviceStates } from './service.ts'

@@ -1,4 +1,4 @@
-// What was deleted and can be restored: datastores and disks.
+// Deleted datastores and disks that can be restored.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
 import { identifier, optional, timestamp } from './parts/fields.ts'

@@ -52,7 +52,7 @@ interface Sort {
   expected(rule: { needed: RequiredCredentials; checksOrigin: boolean }, isWrite: boolean): string
 }
 
-/** What is no credential, or no good one. */
+/** Missing and invalid credentials. */
 const refused: Sort['expected'] = ({ needed }) => (needed === 'public' ? letIn : unauthorized)
 
 /** As a token of this role; `isOwn` says whether one that is limited to services asks for what is its own. */

@@ -1,4 +1,4 @@
-// What changes nothing causes nothing, and what is being deleted holds nothing back.
+// Requests without a change commit nothing, and objects that are being deleted block nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'

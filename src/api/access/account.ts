@@ -7,7 +7,7 @@ import { optional, timestamp } from '../parts/fields.ts'
 
 const emailLimitChars = 254
 
-/** As it is kept and compared: trimmed, in lower case. */
+/** Normalized for storage and comparison: trimmed, in lower case. */
 export const Email = z
   .string()
   .trim()
@@ -31,7 +31,7 @@ export const Setup = z
   .meta({ id: 'Setup' })
 export type Setup = z.output<typeof Setup>
 
-/** What of a setup is kept. */
+/** The part of a setup that is stored. */
 export const NewAccount = z.object({ email: Email, password: NewPassword })
 export type NewAccount = z.output<typeof NewAccount>
 

@@ -1,4 +1,4 @@
-// API tokens. The token itself is in the response to its creation, and nowhere else.
+// API tokens. Only the response to the creation contains the token itself.
 import { z } from 'zod'
 import { tokenRoles } from '../../account/rights.ts'
 import { identifier, optional, timestamp, withDefault } from '../parts/fields.ts'

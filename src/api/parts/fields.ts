@@ -50,7 +50,7 @@ export function flag(description: string) {
     .meta({ description, type: 'boolean' })
 }
 
-/** A whole number of a query, refused beyond its bounds. */
+/** An integer in a query, rejected outside of its bounds. */
 export function bounded(fallback: number, minimum: number, maximum: number, description: string) {
   const fits = (text: string) => /^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
   return z
@@ -61,7 +61,7 @@ export function bounded(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Default ${fallback}.`, type: 'integer', minimum, maximum })
 }
 
-/** A whole number of a query, brought into its bounds. */
+/** An integer in a query, clamped to its bounds. */
 export function clamped(fallback: number, minimum: number, maximum: number, description: string) {
   return z
     .string()

@@ -1,7 +1,7 @@
 // The name of a service or a datastore. Both share one namespace.
 import { z } from 'zod'
 
-/** The names that /etc/hosts of a container, or the product itself, already has. */
+/** Names that are in /etc/hosts of a container, or that Berth itself uses. */
 const reservedNames = new Set([
   'berth',
   'ip6-allnodes',

@@ -153,7 +153,7 @@ export type ProblemCode = keyof typeof problemCodes
 
 export const knownCodes = Object.keys(problemCodes) as ProblemCode[]
 
-/** null for a code that no answer has. */
+/** Null for an unknown code. */
 export function kindOf(code: string): Kind | null {
   return Object.hasOwn(problemCodes, code) ? problemCodes[code as ProblemCode] : null
 }

@@ -1,4 +1,4 @@
-// Backups by the API: begun, listed, handed out to the last byte, and deleted.
+// Backups over HTTP: starting, listing, downloading and deleting them.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, rmSync, truncateSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Restores by the API: from a backup, one at a time, canceled while they can, and asked for again.
+// Restores over HTTP: one at a time, cancellation, and repeated requests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRestores } from '../../support/restore-api.ts'

@@ -1,4 +1,4 @@
-// What runs of a service, as its deploys' records tell it apart.
+// The instances of a service and their roles.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'

@@ -1,4 +1,4 @@
-// The page that answers a terminal.
+// The page that approves or denies a terminal login.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Pages, type ShownPage, startPages } from '../../support/pages.ts'

@@ -1,4 +1,4 @@
-// Whom the server believes: the hosts it answers for, and the proxies that may speak for others.
+// The accepted Host headers, and the proxies whose X-Forwarded-* headers are trusted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHostCheck, createProxyTrust } from '../../../src/http/pipeline/trusted-hosts.ts'

@@ -1,4 +1,4 @@
-// The numbers of the server in the text format of Prometheus.
+// The metrics of the server in the text format of Prometheus.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Gauge, Registry } from 'prom-client'

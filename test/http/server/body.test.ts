@@ -1,4 +1,4 @@
-// Bodies over real sockets: larger than memory should hold, faster than they are taken, or never whole.
+// Bodies over real sockets: too large for memory, faster than the sink, or incomplete.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
@@ -17,7 +17,7 @@ import { eventually, silentLogger, temporaryStorage } from '../../support/superv
 const mebibyte = 1024 * 1024
 const limitBytes = 64 * mebibyte
 
-/** Keeps what it gets; every write waits for the gate. */
+/** A sink that stores its input. Every write waits for the gate. */
 function keepingSink(gate: Promise<unknown> = Promise.resolve()) {
   const seen = { pieces: [] as Uint8Array[], writes: 0, atWork: 0, largestBytes: 0, outcome: null as unknown }
   const sink: Sink = {
@@ -36,7 +36,7 @@ function keepingSink(gate: Promise<unknown> = Promise.resolve()) {
   return { sink, seen, body: () => Buffer.concat(seen.pieces) }
 }
 
-/** A sink that holds its first write until it is let go, or fails. */
+/** A sink whose first write blocks until it is released or rejected. */
 function heldSink() {
   const gate = new EventEmitter()
   const release = () => gate.emit('open')
@@ -75,7 +75,7 @@ function beginChunks(t: TestContext, port: number): Socket {
   return socket
 }
 
-/** How much left the client, when no more does. */
+/** The number of bytes sent once the client is blocked. */
 async function sentAtRest(socket: Socket): Promise<number> {
   const sent = () => socket.bytesWritten - socket.writableLength
   for (let before = -1; before !== sent(); await sleep(300)) before = sent()

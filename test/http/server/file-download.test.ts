@@ -1,5 +1,5 @@
-// Large answers on a real server: whole for who reads slowly, cut for who may not have them, and never a part
-// that looks like the whole.
+// Downloads over real sockets: complete for slow readers, aborted when the credential ends, and never
+// truncated without an error.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What a request head must keep to, and what becomes of methods and paths, over real sockets.
+// Rejected request heads, and the handling of methods and paths, over real sockets.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { head, startApi, token } from '../../support/http-context.ts'

@@ -1,4 +1,4 @@
-// The layer itself, over real sockets: headers of answers, bodies, the stop.
+// The HTTP server over real sockets: response headers, bodies and the stop.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// What to do about a deploy that did not go live, by its code and the details.
+// Advice for failed deploys, by error code and details.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adviseOnDeploy, type FailedDeploy } from '../../../src/http/why/deploy-advice.ts'
