@@ -22,7 +22,10 @@ test('a restart whose image is gone is refused with the command that builds it a
   const saved = await call('PATCH', '/services/web/env?restart=true', { set: [] })
 
   assert.deepEqual([status, body.code], [409, 'conflict'])
-  assert.match(String(body.detail), /the live image berth\/web:dep-gone is gone/)
+  assert.match(
+    String(body.detail),
+    /the live image berth\/web:dep-gone no longer exists: it was removed from Docker$/,
+  )
   assert.equal(body.hint, 'berth deploy web builds it again')
   assert.deepEqual([saved.status, saved.body.hint], [409, body.hint])
   assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)

@@ -154,14 +154,14 @@ test('one that services refer to is not deleted: who does is said, and how to do
   const hint = 'berth db rm shop-db --force deletes it anyway'
   const { berth } = await startFakeDatastores(t, (asked) =>
     asked.method === 'DELETE'
-      ? problem(409, 'in_use', 'shop-db is referred to by web', { errors, hint })
+      ? problem(409, 'in_use', 'shop-db is in use by web', { errors, hint })
       : respond(asked),
   )
   const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes')
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /referred to by web .*\n +web\.DATABASE_URL: refers to shop-db\n +berth db rm shop-db --force/,
+    /in use by web .*\n +web\.DATABASE_URL: refers to shop-db\n +berth db rm shop-db --force/,
   )
 })
 

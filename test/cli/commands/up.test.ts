@@ -140,7 +140,7 @@ test('a folder without a Dockerfile is shown one, and nothing is written unasked
   const { code, stderr } = await runBerth(t, ['up', newName(), folder, '--yes'], suite)
 
   assert.equal(code, 1)
-  assert.match(stderr, /this looks like a Python project.*\n {5}FROM python:3\.13-slim\n/)
+  assert.match(stderr, /This looks like a Python project.*\n {5}FROM python:3\.13-slim\n/)
   assert.match(stderr, /\n {5}CMD python3 web\.py\n[\s\S]*has neither a Dockerfile nor an index\.html/)
   assert.equal(existsSync(join(folder, 'Dockerfile')), false)
 })

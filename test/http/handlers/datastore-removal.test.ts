@@ -28,7 +28,7 @@ test('one that services refer to is not deleted: each variable that does so is n
   const { status, body } = await call('DELETE', path)
 
   assert.deepEqual([status, body.code], [409, 'in_use'])
-  assert.equal(body.detail, 'shop-db is referred to by api, web')
+  assert.equal(body.detail, 'shop-db is in use by api, web')
   assert.equal(body.hint, 'berth db rm shop-db --force deletes it anyway')
   assert.deepEqual(
     body.errors,

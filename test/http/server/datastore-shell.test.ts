@@ -16,7 +16,7 @@ test('words, bytes, sizes and the end of input go in, both outputs and the exit 
   ws.send({ type: 'eof' })
   await eventually('all of it', () => client.calls.length === 2)
   assert.deepEqual(client.start, {
-    words: ['-c', 'select 1'],
+    args: ['-c', 'select 1'],
     terminal: { name: 'xterm', columns: 80, rows: 24 },
   })
   assert.deepEqual([client.input.map(String), client.calls], [['ünö'], ['resize 100 50', 'end']])
