@@ -30,9 +30,9 @@ import { recordOf } from '../supervisor/snapshot-check.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
 import { certificatesOf } from './certificates.ts'
-import { forgetHourly } from './forgetting.ts'
 import { httpContext } from './http-context.ts'
 import { openPorts, type Ports } from './ports.ts'
+import { forgetHourly } from './record-retention.ts'
 
 export interface DaemonOptions {
   config: Config

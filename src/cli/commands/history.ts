@@ -2,14 +2,14 @@
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
-import { byWords } from '../by.ts'
 import { deployPath, jobPath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenDeploy } from '../deploy/chosen.ts'
-import { deployStyle } from '../deploy/words.ts'
+import { deployStyle } from '../deploy/labels.ts'
+import { chosenDeploy } from '../deploy/resolve-target.ts'
 import { examples } from '../examples.ts'
-import { runStyle } from '../job/words.ts'
+import { runStyle } from '../job/labels.ts'
+import { byWords } from '../requester-name.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface Row extends HistoryEntry {

@@ -10,7 +10,7 @@ import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayUndo } from '../follow-up.ts'
 import { positive } from '../service/setting-flags.ts'
-import { type Change, hasInstances, settleInstances } from '../service/settled-instances.ts'
+import { type Change, hasInstances, settleInstances } from '../service/wait-for-instances.ts'
 
 export function addInstanceCommands(program: Command, run: Runner): void {
   program

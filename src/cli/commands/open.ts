@@ -8,8 +8,8 @@ import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
-import { shownService } from '../service/chosen.ts'
-import { addressOf, spoken } from '../service/words.ts'
+import { addressOf, spoken } from '../service/labels.ts'
+import { shownService } from '../service/resolve-target.ts'
 import { openInBrowser } from '../terminal/browser.ts'
 
 export function addOpenCommands(program: Command, run: Runner): void {

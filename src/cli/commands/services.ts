@@ -9,8 +9,9 @@ import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
-import { shownService } from '../service/chosen.ts'
-import { showService } from '../service/facts.ts'
+import { reachOf, sourceOf, spoken, stateStyle } from '../service/labels.ts'
+import { shownService } from '../service/resolve-target.ts'
+import { showService } from '../service/service-details.ts'
 import {
   actAtOnce,
   addSettingFlags,
@@ -18,7 +19,6 @@ import {
   needDeploy,
   settingInWords,
 } from '../service/setting-flags.ts'
-import { reachOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'

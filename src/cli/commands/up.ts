@@ -10,7 +10,7 @@ import { findProject } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
-import { findService, isFolderPath } from '../service/chosen.ts'
+import { findService, isFolderPath } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
 
 interface UpOptions {
@@ -92,7 +92,7 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
   try {
     return await look()
   } catch (error) {
-    const { offerDockerfile } = await import('../source/starter.ts')
+    const { offerDockerfile } = await import('../source/dockerfile-offer.ts')
     if (!(error instanceof NoDockerfile) || !(await offerDockerfile(cli, folder))) throw error
     return look()
   }

@@ -5,8 +5,8 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CliFailure, usageFailure } from '../failure.ts'
-import { readForeignFile } from './foreign-file.ts'
 import { parseJsonOf } from './json-file.ts'
+import { readForeignFile } from './untrusted-file.ts'
 
 const longestBytes = 64 * 1024
 

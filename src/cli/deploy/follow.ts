@@ -9,10 +9,10 @@ import { deployPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { fetchWhy } from '../client/why.ts'
 import { exitCodes, interruption } from '../failure.ts'
-import { addressOf as reachedAt } from '../service/words.ts'
+import { addressOf as reachedAt } from '../service/labels.ts'
 import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
-import { type DeployState, statesOf, watchDeploy } from './moments.ts'
+import { type DeployState, statesOf, watchDeploy } from './deploy-events.ts'
 import { createDeployView } from './view.ts'
 
 /** How far back a version is looked for that a rollback could bring back. */

@@ -5,7 +5,7 @@ import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import { createBuildTally } from './build-tally.ts'
-import type { DeployState } from './moments.ts'
+import type { DeployState } from './deploy-events.ts'
 
 export interface DeployView {
   /** The deploy is in another state. */

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
-import { readForeignFile } from '../config/foreign-file.ts'
+import { readForeignFile } from '../config/untrusted-file.ts'
 import { CliFailure } from '../failure.ts'
 
 const longestBytes = 1024 * 1024

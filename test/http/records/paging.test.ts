@@ -1,7 +1,7 @@
 // Lists in pages: every record is in one of them, once, whatever the filters are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newest } from '../../../src/cli/newest.ts'
+import { newest } from '../../../src/cli/fetch-newest.ts'
 import { type RequestOptions, startApi } from '../../support/http-context.ts'
 import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
 import { instant } from '../../support/supervision.ts'

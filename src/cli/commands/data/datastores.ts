@@ -19,7 +19,7 @@ import { amount, onOrOff, whole } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
-import { sayKept } from '../../trash-entry.ts'
+import { sayKept } from '../../trash-notice.ts'
 import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
 

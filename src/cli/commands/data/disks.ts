@@ -10,7 +10,7 @@ import { sayDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
-import { sayKept } from '../../trash-entry.ts'
+import { sayKept } from '../../trash-notice.ts'
 
 export function addDiskCommands(program: Command, run: Runner): void {
   const disks = program

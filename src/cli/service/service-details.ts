@@ -4,7 +4,7 @@ import { duration } from '../../quantities.ts'
 import { age } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
-import { addressOf, sourceOf, spoken, stateStyle } from './words.ts'
+import { addressOf, sourceOf, spoken, stateStyle } from './labels.ts'
 
 /** What is not set and has no meaning for this service is left out. */
 export function showService(out: Output, service: Service): void {

@@ -1,7 +1,7 @@
 // Old records that the daemon deletes every hour and at startup.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { forgetHourly } from '../../src/daemon/forgetting.ts'
+import { forgetHourly } from '../../src/daemon/record-retention.ts'
 import { eventLifetimeMs } from '../../storage/events.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { transitionOf } from '../support/store-fixtures.ts'

@@ -2,7 +2,7 @@
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
-import { byWords } from '../by.ts'
+import { byWords } from '../requester-name.ts'
 import { age, span } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { plain, type Style } from '../terminal/output.ts'

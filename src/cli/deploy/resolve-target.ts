@@ -3,7 +3,7 @@ import type { Deploy } from '../../api/deploy.ts'
 import { deployPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import { shownService } from '../service/chosen.ts'
+import { shownService } from '../service/resolve-target.ts'
 
 /** By default the newest deploy of this folder's service. Throws CliFailure when there is no deploy. */
 export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
