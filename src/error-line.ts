@@ -2,7 +2,7 @@
 // It is a guess, so readers get it together with the last lines.
 import { stripVTControlCharacters } from 'node:util'
 
-const signs = [
+const errorPatterns = [
   // `TypeError: x`, `java.lang.IllegalStateException: x`, `Uncaught Error: x`, `Error [ERR_X]: x`
   /^(Uncaught |Unhandled )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)/,
   /^Exception in thread /,
@@ -19,13 +19,13 @@ const signs = [
 export function namesError(line: string): boolean {
   // The builder puts the number of the step and its clock in front.
   const words = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
-  return signs.some((sign) => sign.test(words))
+  return errorPatterns.some((sign) => sign.test(words))
 }
 
 export interface Excerpt {
   add(line: string): void
   /** The first of all lines that names an error, where it is not among the last ones; else null. */
-  missed(): string | null
+  earlierError(): string | null
   /** The last ones. */
   lines(): string[]
 }
@@ -41,7 +41,7 @@ export function createExcerpt(keptLines: number): Excerpt {
       kept.push(line)
       if (kept.length > keptLines) kept.shift()
     },
-    missed: () => (first && first.number < total - kept.length ? first.line : null),
+    earlierError: () => (first && first.number < total - kept.length ? first.line : null),
     lines: () => [...kept],
   }
 }

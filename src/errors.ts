@@ -26,7 +26,7 @@ export class Failure extends Error {
 export type FailureFacts = Readonly<Record<string, string | number>>
 
 /** A refusal that ends by itself. */
-export class TooSoon extends Failure {
+export class RetryLater extends Failure {
   readonly retryAfterSeconds: number
 
   constructor(code: string, message: string, retryAfterSeconds: number, hint?: string) {

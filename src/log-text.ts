@@ -21,23 +21,23 @@ export function toText(json: string, isColoured: boolean): string {
   const shown = Object.entries(fields).map(([name, value]) => `${name}=${valueText(value)}`)
   const time = new Date(ts).toTimeString().slice(0, 8)
   const heading = tint(styles[level as keyof typeof styles] ?? 'bold', level.padEnd(levelColumns))
-  const words = [harmless(msg), tint('dim', shown.join(' '))].filter(Boolean)
-  const reason = err ? [`         ${harmless(err.message ?? '')}`, ...traceOf(err.stack)] : []
+  const words = [escapeControls(msg), tint('dim', shown.join(' '))].filter(Boolean)
+  const reason = err ? [`         ${escapeControls(err.message ?? '')}`, ...traceOf(err.stack)] : []
   return `${[`${tint('dim', time)} ${heading} ${words.join('  ')}`, ...reason].join('\n')}\n`
 }
 
 function traceOf(stack = ''): string[] {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
-  return frames.map((line) => `           ${harmless(line.trim())}`)
+  return frames.map((line) => `           ${escapeControls(line.trim())}`)
 }
 
 function valueText(value: unknown): string {
   const isPlain = typeof value === 'string' && /^[^\s"]+$/.test(value)
-  return harmless(isPlain ? value : JSON.stringify(value))
+  return escapeControls(isPlain ? value : JSON.stringify(value))
 }
 
 /** Control characters, and letters that reorder what is around them, are spelled out. */
-function harmless(text: string): string {
+function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, (letter) => {
     return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
   })

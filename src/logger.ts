@@ -42,11 +42,11 @@ export function createLogger(options: {
 }
 
 /** Lines that cannot be written are buffered up to this size, then dropped. */
-const keptBytes = 1024 * 1024
+const maxBufferedBytes = 1024 * 1024
 
 function openDestination(fd: number) {
   // Written at once: the last line before a crash is the one that matters.
-  const stream = destination({ fd, sync: true, maxLength: keptBytes })
+  const stream = destination({ fd, sync: true, maxLength: maxBufferedBytes })
   // A log on a full disk must not end the daemon; unheard this event would.
   stream.on('error', () => {})
   return stream

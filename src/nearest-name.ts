@@ -1,7 +1,7 @@
 // The name that was probably meant by one that is not there.
 
 /** So many letters may be wrong, of a short name fewer. */
-const mostMistakes = 2
+const maxMistakes = 2
 
 /** `did you mean 'shop'?`, as the hint of an error; undefined where nothing is near. */
 export function suggestion(wanted: string, names: Iterable<string>): string | undefined {
@@ -11,7 +11,7 @@ export function suggestion(wanted: string, names: Iterable<string>): string | un
 
 /** The one with the fewest mistakes; null where all have too many. */
 export function nearest(wanted: string, names: Iterable<string>): string | null {
-  const tolerated = Math.min(mostMistakes, Math.floor(wanted.length / 2))
+  const tolerated = Math.min(maxMistakes, Math.floor(wanted.length / 2))
   let best: { name: string; mistakes: number } | null = null
   for (const name of names) {
     if (Math.abs(name.length - wanted.length) > tolerated) continue

@@ -30,19 +30,19 @@ export const berthd: Program = {
 }
 
 /** The oldest of each line; package.json says the same in `engines`. */
-const oldest = ['20.19', '22.12', '24.0']
-const allLines = 'Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
+const minimumVersions = ['20.19', '22.12', '24.0']
+const supportedVersions = 'Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
 /** The HTTP server's binaries for Node 22 and 24 are built against it. */
 const newestGlibc = '2.38'
 /** Where one finds that glibc. */
-const homes: Record<string, string> = {
+const distributionsByGlibc: Record<string, string> = {
   '2.34': ' (Debian 12, Ubuntu 22.04)',
   '2.38': ' (Debian 13, Ubuntu 24.04)',
 }
 
 /** Loads the program on a supported platform. Otherwise prints one line that says what to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
-  troubleOf(program, thisPlatform)
+  platformProblem(program, thisPlatform)
     .then((trouble) => {
       if (trouble === null) return load()
       process.stderr.write(`${program.name}: ${trouble}\n`)
@@ -55,32 +55,32 @@ export function start(program: Program, load: () => Promise<unknown>): void {
 }
 
 /** Why the program cannot run here, and what to do; null when it can. */
-export async function troubleOf(program: Program, platform: Platform): Promise<string | null> {
-  if (!runsOn(program, platform.node)) return troubleWithNode(program, platform)
+export async function platformProblem(program: Program, platform: Platform): Promise<string | null> {
+  if (!runsOn(program, platform.node)) return nodeProblem(program, platform)
   for (const name of program.natives) {
     try {
       await platform.load(name)
     } catch (error) {
-      return troubleWithNative(name, error, platform)
+      return nativeModuleProblem(name, error, platform)
     }
   }
   return null
 }
 
 function runsOn({ takesNewer }: Program, node: string): boolean {
-  const line = oldest.find((version) => major(version) === major(node))
-  return line ? minor(node) >= minor(line) : takesNewer && major(node) > major(oldest[0] as string)
+  const line = minimumVersions.find((version) => major(version) === major(node))
+  return line ? minor(node) >= minor(line) : takesNewer && major(node) > major(minimumVersions[0] as string)
 }
 
-function troubleWithNode({ natives }: Program, { node, glibc }: Platform): string {
+function nodeProblem({ natives }: Program, { node, glibc }: Platform): string {
   const found = natives.length > 0 ? glibc() : undefined
   const isOldHost = found !== undefined && minor(found) < minor(newestGlibc)
-  const others = `22 and 24 need glibc ${newestGlibc}${homes[newestGlibc]}, this host has ${found}`
-  const wanted = isOldHost ? `Node 20 (20.19 or newer); ${others}` : allLines
+  const others = `22 and 24 need glibc ${newestGlibc}${distributionsByGlibc[newestGlibc]}, this host has ${found}`
+  const wanted = isOldHost ? `Node 20 (20.19 or newer); ${others}` : supportedVersions
   return `Node ${node} is not supported: install ${wanted}`
 }
 
-function troubleWithNative(name: string, error: unknown, platform: Platform): string {
+function nativeModuleProblem(name: string, error: unknown, platform: Platform): string {
   const words = error instanceof Error ? error.message : String(error)
   const { node, system } = platform
   if (words.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
@@ -90,7 +90,7 @@ function troubleWithNative(name: string, error: unknown, platform: Platform): st
   if (found === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(words)}`
   const needed = found[1] as string
   const isOfNode = name === 'uWebSockets.js' && major(node) > 20
-  const here = `glibc ${needed}${homes[needed] || ''}; this host has ${glibc}`
+  const here = `glibc ${needed}${distributionsByGlibc[needed] || ''}; this host has ${glibc}`
   return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`
 }
 

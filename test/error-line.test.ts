@@ -42,13 +42,16 @@ test('the line that names an error is known in the words of common runtimes', ()
 test('the first one is kept when the trace behind it fills all the room', () => {
   const excerpt = createExcerpt(3)
   for (const line of ['throw err', 'Error: first', 'Error: second', 'at a', 'at b']) excerpt.add(line)
-  assert.deepEqual([excerpt.missed(), excerpt.lines()], ['Error: first', ['Error: second', 'at a', 'at b']])
+  assert.deepEqual(
+    [excerpt.earlierError(), excerpt.lines()],
+    ['Error: first', ['Error: second', 'at a', 'at b']],
+  )
 })
 
 test('what is among the last lines is not told twice', () => {
   const excerpt = createExcerpt(3)
   for (const line of ['begin', 'Error: first', 'at a', 'at b']) excerpt.add(line)
-  assert.deepEqual([excerpt.missed(), excerpt.lines()], [null, ['Error: first', 'at a', 'at b']])
+  assert.deepEqual([excerpt.earlierError(), excerpt.lines()], [null, ['Error: first', 'at a', 'at b']])
   excerpt.add('at c')
-  assert.equal(excerpt.missed(), 'Error: first')
+  assert.equal(excerpt.earlierError(), 'Error: first')
 })

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { berth, berthd, type Platform, troubleOf } from '../src/platform.ts'
+import { berth, berthd, type Platform, platformProblem } from '../src/platform.ts'
 import { programArgs } from './support/program.ts'
 import { importsOf } from './support/tidy/syntax.ts'
 
@@ -30,37 +30,40 @@ function without(needed: string, glibc: string | undefined): Partial<Platform> {
 
 test('the versions that are supported run, an older one of each line does not', async () => {
   for (const node of ['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '24.21.0']) {
-    assert.equal(await troubleOf(berthd, { ...debian13, node }), null, node)
-    assert.equal(await troubleOf(berth, { ...debian13, node }), null, node)
+    assert.equal(await platformProblem(berthd, { ...debian13, node }), null, node)
+    assert.equal(await platformProblem(berth, { ...debian13, node }), null, node)
   }
   const install = 'install Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
   for (const node of ['14.21.3', '16.20.2', '18.20.8', '20.18.1', '22.11.0']) {
     const said = `Node ${node} is not supported: ${install}`
-    assert.equal(await troubleOf(berthd, { ...debian13, node }), said)
-    assert.equal(await troubleOf(berth, { ...debian13, node }), said)
+    assert.equal(await platformProblem(berthd, { ...debian13, node }), said)
+    assert.equal(await platformProblem(berth, { ...debian13, node }), said)
   }
 })
 
 test('a newer Node runs the command line, but not the daemon with its native packages', async () => {
   const platform = { ...debian13, node: '26.1.0' }
-  assert.equal(await troubleOf(berth, platform), null)
-  assert.match((await troubleOf(berthd, platform)) ?? '', /^Node 26\.1\.0 is not supported: install Node 20 /)
+  assert.equal(await platformProblem(berth, platform), null)
+  assert.match(
+    (await platformProblem(berthd, platform)) ?? '',
+    /^Node 26\.1\.0 is not supported: install Node 20 /,
+  )
 })
 
 test('on a host with an old glibc, Node 20 is named', async () => {
   const old = { ...debian13, ...without('2.38', '2.36') }
   assert.equal(
-    await troubleOf(berthd, old),
+    await platformProblem(berthd, old),
     'Node 22 needs glibc 2.38 (Debian 13, Ubuntu 24.04); this host has 2.36: use Node 20',
   )
-  assert.equal(await troubleOf(berth, old), null)
+  assert.equal(await platformProblem(berth, old), null)
   assert.equal(
-    await troubleOf(berthd, { ...old, node: '18.20.8' }),
+    await platformProblem(berthd, { ...old, node: '18.20.8' }),
     'Node 18.20.8 is not supported: install Node 20 (20.19 or newer); 22 and 24 need glibc 2.38 ' +
       '(Debian 13, Ubuntu 24.04), this host has 2.36',
   )
   assert.equal(
-    await troubleOf(berthd, { ...debian13, node: '20.19.0', ...without('2.34', '2.31') }),
+    await platformProblem(berthd, { ...debian13, node: '20.19.0', ...without('2.34', '2.31') }),
     'uWebSockets.js needs glibc 2.34 (Debian 12, Ubuntu 22.04); this host has 2.31',
   )
 })
@@ -73,16 +76,21 @@ test('another C library, a missing package and a missing binary are each told', 
     },
   })
   assert.match(
-    (await troubleOf(berthd, { ...failing('ld-linux-x86-64.so.2: no such file'), glibc: () => undefined })) ??
-      '',
+    (await platformProblem(berthd, {
+      ...failing('ld-linux-x86-64.so.2: no such file'),
+      glibc: () => undefined,
+    })) ?? '',
     /^lmdb needs glibc; this host has another C library/,
   )
   assert.equal(
-    await troubleOf(berthd, failing("Cannot find package 'lmdb' imported from /opt/berth/dist/src/main.js")),
+    await platformProblem(
+      berthd,
+      failing("Cannot find package 'lmdb' imported from /opt/berth/dist/src/main.js"),
+    ),
     'the package lmdb is missing: run npm ci',
   )
   assert.equal(
-    await troubleOf(berthd, failing('it was said before\n\nNo native build was found\n')),
+    await platformProblem(berthd, failing('it was said before\n\nNo native build was found\n')),
     'lmdb does not load with Node 22.12.0 on linux x64: No native build was found',
   )
 })

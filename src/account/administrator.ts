@@ -8,7 +8,7 @@ import type { Commit } from '../../storage/store/store.ts'
 import { Failure } from '../errors.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'
-import { fitsHash, hashOf, newSecret } from './secrets.ts'
+import { hashOf, matchesHash, newSecret } from './secrets.ts'
 
 export interface Credentials {
   /** Trimmed, in lower case. */
@@ -56,7 +56,7 @@ export class Administrator {
   readonly #attempts: Attempts
   readonly #passwords: Passwords
   readonly #now: () => number
-  readonly #setUpInTurn = pLimit(1)
+  readonly #setupLimit = pLimit(1)
 
   constructor({ storage, attempts, passwords, now = Date.now }: AdministratorParts) {
     this.#storage = storage
@@ -74,10 +74,10 @@ export class Administrator {
    * `too_many_attempts`, `invalid_setup_code`.
    */
   async checkSetupCode(code: string): Promise<void> {
-    this.#refuseSecond()
+    this.#assertNoAccount()
     this.#attempts.check('setup_code')
     const known = this.#storage.setupCode.read()
-    if (known !== null && fitsHash(code.trim(), hashOf(known))) return
+    if (known !== null && matchesHash(code.trim(), hashOf(known))) return
     await this.#attempts.guess('setup_code', async () => false)
     throw new Failure(
       'invalid_setup_code',
@@ -88,11 +88,11 @@ export class Administrator {
 
   /** One at a time: of many, the first makes the account, the others learn of it. Throws `already_set_up`. */
   setUp(credentials: Credentials, userAgent: string | undefined): Promise<SignedIn> {
-    return this.#setUpInTurn(() => this.#createAccount(credentials, userAgent))
+    return this.#setupLimit(() => this.#createAccount(credentials, userAgent))
   }
 
   /** Throws `conflict` while there is no account. */
-  require(): AccountRow {
+  requireAccount(): AccountRow {
     const account = this.get()
     if (account) return account
     const hint = 'open the setup link that the server printed when it started'
@@ -109,15 +109,15 @@ export class Administrator {
     userAgent: string | undefined,
     { devices, isLocal }: SignInSource = unknownSource,
   ): Promise<SignedIn> {
-    const account = this.require()
+    const account = this.requireAccount()
     const device = devices.map((one) => this.#storage.devices.open(one, account)).find((id) => id !== null)
     const known = account.email === email ? account.password_hash : null
     const guessed = device ? (`sign_in/${device}` as const) : isLocal ? 'sign_in/host' : 'sign_in'
-    if (!(await this.#attempts.guess(guessed, () => this.#passwords.fits(known, password)))) {
+    if (!(await this.#attempts.guess(guessed, () => this.#passwords.matches(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }
     return this.#storage.commit((commit) => {
-      this.#refuseReplaced(account)
+      this.#assertPasswordUnchanged(account)
       return this.#openSession(commit, account, userAgent, device)
     })
   }
@@ -125,7 +125,7 @@ export class Administrator {
   /** Throws `too_many_attempts`, `invalid_credentials`. */
   async checkPassword(password: string): Promise<void> {
     const { password_hash } = this.get()!
-    const isRight = () => this.#passwords.fits(password_hash, password)
+    const isRight = () => this.#passwords.matches(password_hash, password)
     if (await this.#attempts.guess('current_password', isRight)) return
     throw new Failure('invalid_credentials', 'the current password is wrong')
   }
@@ -141,7 +141,7 @@ export class Administrator {
     await this.checkPassword(current)
     const passwordHash = await this.#passwords.hash(next)
     return this.#storage.commit((commit) => {
-      this.#refuseReplaced(former)
+      this.#assertPasswordUnchanged(former)
       // Hashing takes time, and the session may have been ended in between because it was stolen.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)
@@ -152,7 +152,7 @@ export class Administrator {
   }
 
   async #createAccount({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
-    this.#refuseSecond()
+    this.#assertNoAccount()
     const { account, ids, setupCode } = this.#storage
     const password_hash = await this.#passwords.hash(password)
     const made = { id: ids.newId('usr'), email, password_hash, created_at: this.#isoNow() }
@@ -184,13 +184,13 @@ export class Administrator {
     return this.#storage.devices.seal(id, account)
   }
 
-  #refuseSecond(): void {
+  #assertNoAccount(): void {
     if (!this.get()) return
     throw new Failure('already_set_up', 'this server has its account already', 'sign in instead')
   }
 
   /** A password that was replaced while it was looked at opens nothing any more. Only inside a commit. */
-  #refuseReplaced({ password_hash }: AccountRow): void {
+  #assertPasswordUnchanged({ password_hash }: AccountRow): void {
     if (this.get()?.password_hash === password_hash) return
     throw new Failure('invalid_credentials', 'the password was changed in the meantime')
   }

@@ -2,7 +2,7 @@
 // five minutes old. An attempt is counted before it is checked, so parallel guesses cannot exceed the limit,
 // and a crash in between does not forget it.
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
-import { TooSoon } from '../errors.ts'
+import { RetryLater } from '../errors.ts'
 import { duration } from '../quantities.ts'
 
 export const attemptLimit = 10
@@ -17,15 +17,15 @@ export interface Attempts {
 
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
   /** Attempts that are not checked yet. Some of them are on disk already. */
-  const underWay = new Set<AttemptRow>()
+  const pending = new Set<AttemptRow>()
   // A clock that was set back far must not lock anybody out for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs
 
   function check(guessed: GuessTarget): void {
-    const open = [...underWay].filter((one) => one.guessed === guessed)
+    const open = [...pending].filter((one) => one.guessed === guessed)
     const marks = new Set(open.map(({ mark }) => mark))
     const failed = stored.list(guessed).filter((one) => !isOld(one) && !marks.has(one.mark))
-    if (failed.length >= attemptLimit) throw tooMany(guessed, oldest(failed) + attemptWindowMs - now())
+    if (failed.length >= attemptLimit) throw tooManyFailed(guessed, oldest(failed) + attemptWindowMs - now())
     if (failed.length + open.length >= attemptLimit) throw tooManyAtOnce(guessed)
   }
 
@@ -34,14 +34,14 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
     async guess(guessed, isRight) {
       check(guessed)
       const attempt = stored.create(guessed, now())
-      underWay.add(attempt)
+      pending.add(attempt)
       try {
         await stored.record(attempt, isOld)
         if (!(await isRight())) return false
         await stored.withdraw(attempt)
         return true
       } finally {
-        underWay.delete(attempt)
+        pending.delete(attempt)
       }
     },
   }
@@ -57,7 +57,7 @@ function kindOf(guessed: GuessTarget): Kind {
   return guessed.split('/')[0] as Kind
 }
 
-const words: Record<Kind, string> = {
+const labels: Record<Kind, string> = {
   sign_in: 'sign-ins',
   setup_code: 'setup codes',
   current_password: 'password changes',
@@ -70,18 +70,18 @@ const hints: Record<Kind, string> = {
   current_password: resetHint,
 }
 
-function tooMany(guessed: GuessTarget, waitMs: number): TooSoon {
+function tooManyFailed(guessed: GuessTarget, waitMs: number): RetryLater {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const left = duration(seconds * 1000)
-  const message = `too many failed attempts: ${words[kindOf(guessed)]} are refused for another ${left}`
-  return new TooSoon('too_many_attempts', message, seconds, hints[kindOf(guessed)])
+  const message = `too many failed attempts: ${labels[kindOf(guessed)]} are refused for another ${left}`
+  return new RetryLater('too_many_attempts', message, seconds, hints[kindOf(guessed)])
 }
 
 /** What is under way may turn out to be right, and then counts no more. */
-function tooManyAtOnce(guessed: GuessTarget): TooSoon {
-  return new TooSoon(
+function tooManyAtOnce(guessed: GuessTarget): RetryLater {
+  return new RetryLater(
     'too_many_attempts',
-    `too many ${words[kindOf(guessed)]} at once`,
+    `too many ${labels[kindOf(guessed)]} at once`,
     1,
     'try again in a moment',
   )

@@ -30,7 +30,7 @@ export interface Callers {
 }
 
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
-const useNotedEveryMs = 60_000
+const useRecordIntervalMs = 60_000
 /** Of the server token, which is a file and no row. */
 export const serverCaller: Caller = { kind: 'token', id: 'server', role: 'admin', services: null }
 
@@ -43,8 +43,8 @@ export function createCallers(
   const noting = new Set<string>()
 
   /** Not awaited: the caller does not need it, and a full disk must not sign users out. */
-  function noteUse(rows: typeof sessions | typeof tokens, id: string, last: string | null): void {
-    if (noting.has(id) || (last !== null && now() - Date.parse(last) < useNotedEveryMs)) return
+  function recordUse(rows: typeof sessions | typeof tokens, id: string, last: string | null): void {
+    if (noting.has(id) || (last !== null && now() - Date.parse(last) < useRecordIntervalMs)) return
     noting.add(id)
     const noted = rows.touch(id, new Date(now()).toISOString())
     noted.catch(() => undefined).finally(() => noting.delete(id))
@@ -56,7 +56,7 @@ export function createCallers(
     if (hash === serverHash) return serverCaller
     const token = tokens.byHash(hash)
     if (!token || isExpired(token, now())) return null
-    noteUse(tokens, token.id, token.last_used_at)
+    recordUse(tokens, token.id, token.last_used_at)
     const { id, role, services } = token
     return { kind: 'token', id, role, services }
   }
@@ -64,7 +64,7 @@ export function createCallers(
   function bySession(secret: string): Caller | null {
     const session = sessions.bySecret(secret)
     if (!session || now() >= sessionEndMs(session)) return null
-    noteUse(sessions, session.id, session.last_used_at)
+    recordUse(sessions, session.id, session.last_used_at)
     return { kind: 'session', id: session.id, role: 'admin', services: null }
   }
 

@@ -5,19 +5,19 @@ import pLimit from 'p-limit'
 export interface Passwords {
   hash(password: string): Promise<string>
   /** `known` is what was kept; null never fits. One hash either way. */
-  fits(known: string | null, password: string): Promise<boolean>
+  matches(known: string | null, password: string): Promise<boolean>
 }
 
 /** 64 MiB, three passes, four lanes: argon2's defaults, written down so that no update weakens them. */
-export const hashing = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
-const atATime = 2
+export const argon2Options = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
+const maxConcurrentHashes = 2
 
 /** The hash of a password that no account has, for constant-time comparison. */
 export const dummyHash =
   '$argon2id$v=19$m=65536,t=3,p=4$45swb1VvzvnWjSqghpFN2Q$biKKEe7chEe0SofQazzxxhnDu7nxvsHtPIxQb1VbUqM'
 
 export interface Hasher {
-  hash(password: string, options: typeof hashing): Promise<string>
+  hash(password: string, options: typeof argon2Options): Promise<string>
   verify(known: string, password: string): Promise<boolean>
 }
 
@@ -34,11 +34,11 @@ const argon2: Hasher = {
 }
 
 export function createPasswords(hasher: Hasher = argon2): Passwords {
-  const turn = pLimit(atATime)
+  const limit = pLimit(maxConcurrentHashes)
   return {
-    hash: (password) => turn(() => hasher.hash(password, hashing)),
-    async fits(known, password) {
-      const isRight = await turn(() => hasher.verify(known ?? dummyHash, password))
+    hash: (password) => limit(() => hasher.hash(password, argon2Options)),
+    async matches(known, password) {
+      const isRight = await limit(() => hasher.verify(known ?? dummyHash, password))
       return isRight && known !== null
     },
   }

@@ -29,7 +29,10 @@ export function setupCodeFor({ account, setupCode }: Pick<Storage, 'account' | '
 }
 
 /** Forgets sessions and tokens that are over. */
-export async function forgetOver({ sessions, tokens }: Pick<Storage, 'sessions' | 'tokens'>): Promise<void> {
+export async function removeExpiredCredentials({
+  sessions,
+  tokens,
+}: Pick<Storage, 'sessions' | 'tokens'>): Promise<void> {
   const nowMs = Date.now()
   await sessions.removeWhere((session) => sessionEndMs(session) <= nowMs)
   await tokens.removeWhere((token) => isExpired(token, nowMs))

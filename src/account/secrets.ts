@@ -18,6 +18,6 @@ export function newPassword(): string {
 export const hashOf = hashSecret
 
 /** Whether it is the secret that has this hash, in a time that does not tell how much of it fits. */
-export function fitsHash(secret: string, hash: string): boolean {
+export function matchesHash(secret: string, hash: string): boolean {
   return timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(hash))
 }

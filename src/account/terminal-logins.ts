@@ -1,10 +1,10 @@
 // What terminal logins keep in memory alone: a restart is meant to forget it.
 import { randomBytes } from 'node:crypto'
 import pLimit from 'p-limit'
-import { TooSoon } from '../errors.ts'
+import { RetryLater } from '../errors.ts'
 
-const leastBetweenPollsMs = 1000
-const pollsKept = 1000
+const minPollIntervalMs = 1000
+const maxTrackedPolls = 1000
 
 export interface TerminalLogins {
   /** Names this life of the daemon: those of others are forgotten. */
@@ -14,9 +14,9 @@ export interface TerminalLogins {
   /** Addresses of those that are being made and are in no index yet, by id. */
   readonly starting: Map<string, string>
   /** Runs evictions one at a time: two at once would end the same request. */
-  oneAtATime(work: () => Promise<void>): Promise<void>
+  serialize(work: () => Promise<void>): Promise<void>
   /** Throws `slow_down` if the terminal polls too often. */
-  notePoll(id: string): void
+  recordPoll(id: string): void
 }
 
 export function createTerminalLogins(now: () => number = () => performance.now()): TerminalLogins {
@@ -25,16 +25,16 @@ export function createTerminalLogins(now: () => number = () => performance.now()
     bootId: randomBytes(8).toString('hex'),
     uncollected: new Map(),
     starting: new Map(),
-    oneAtATime: pLimit(1),
-    notePoll(id) {
+    serialize: pLimit(1),
+    recordPoll(id) {
       const last = polls.get(id) ?? Number.NEGATIVE_INFINITY
-      if (now() - last < leastBetweenPollsMs) {
-        throw new TooSoon('slow_down', 'this terminal polls too often', 2)
+      if (now() - last < minPollIntervalMs) {
+        throw new RetryLater('slow_down', 'this terminal polls too often', 2)
       }
       polls.delete(id)
       polls.set(id, now())
       // The oldest first: maps keep the order in which they were filled.
-      if (polls.size > pollsKept) polls.delete(polls.keys().next().value!)
+      if (polls.size > maxTrackedPolls) polls.delete(polls.keys().next().value!)
     },
   }
 }

@@ -1,17 +1,17 @@
 // berth: parses and runs the command, and exits with its exit code. The first Ctrl-C requests an orderly end;
 // the second ends the process.
 import { CommanderError } from 'commander'
-import { tellFailure } from './command.ts'
+import { printFailure } from './command.ts'
 import { exitCodes } from './failure.ts'
 import { createProgram } from './program.ts'
 import { openOutput } from './terminal/output.ts'
 
 /** Time limit for a command to finish after Ctrl-C. */
-const farewellMs = 3000
+const exitGraceMs = 3000
 
 async function main(): Promise<void> {
-  endQuietlyWithTheReader()
-  if (process.argv.includes('--no-color')) forgoColours()
+  exitQuietlyOnBrokenPipe()
+  if (process.argv.includes('--no-color')) disableColours()
   const program = createProgram({
     env: process.env,
     signal: interruptSignal(),
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
 }
 
 // `berth services | head -1`: a reader that closes the pipe early is not a failure.
-function endQuietlyWithTheReader(): void {
+function exitQuietlyOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(exitCodes.ok)
@@ -34,7 +34,7 @@ function endQuietlyWithTheReader(): void {
 }
 
 // The way to tell it to the prompts as well, which look for themselves.
-function forgoColours(): void {
+function disableColours(): void {
   process.env.NO_COLOR = '1'
   delete process.env.FORCE_COLOR
 }
@@ -44,7 +44,7 @@ function interruptSignal(): AbortSignal {
   process.on('SIGINT', () => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
     controller.abort()
-    setTimeout(() => process.exit(exitCodes.interrupted), farewellMs).unref()
+    setTimeout(() => process.exit(exitCodes.interrupted), exitGraceMs).unref()
   })
   return controller.signal
 }
@@ -53,7 +53,7 @@ main()
   .catch((error: unknown) => {
     if (error instanceof CommanderError && error.exitCode === 0) return
     const out = openOutput({ ...process, env: process.env, isJson: false })
-    process.exitCode = tellFailure(out, error)
+    process.exitCode = printFailure(out, error)
   })
   // An open prompt or a keep-alive connection must not keep the process running after all output is written.
   .finally(() => process.stdout.write('', () => process.exit()))

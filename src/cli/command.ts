@@ -28,7 +28,7 @@ export function createRunner({ program, env, signal, setExitCode }: RunnerOption
         setExitCode((await action(cli, ...args)) ?? exitCodes.ok)
       } catch (error) {
         cli.out.rest()
-        setExitCode(tellFailure(cli.out, signal.aborted ? asInterruption(error) : error))
+        setExitCode(printFailure(cli.out, signal.aborted ? asInterruption(error) : error))
       } finally {
         cli.out.rest()
         noticeUpdate(cli)
@@ -37,7 +37,7 @@ export function createRunner({ program, env, signal, setExitCode }: RunnerOption
 }
 
 /** Says what went wrong, why, and what to do next. Returns the exit code. */
-export function tellFailure(out: Pick<Output, 'say' | 'tint'>, error: unknown): number {
+export function printFailure(out: Pick<Output, 'say' | 'tint'>, error: unknown): number {
   const failure = error instanceof CliFailure ? error : asBug(error)
   const [what = '', ...why] = failure.message.split('\n').map(plain)
   const id = failure.requestId ? out.tint('dim', ` [${plain(failure.requestId)}]`) : ''

@@ -2,13 +2,13 @@
 import type { Client } from './client/client.ts'
 
 /** What the server gives at most in one answer. */
-const mostInPage = 500
+const maxPageSize = 500
 
-export async function newest<One extends { id: string }>(
+export async function fetchNewest<One extends { id: string }>(
   client: Client,
   path: string,
   limit: number,
-  most = mostInPage,
+  most = maxPageSize,
 ): Promise<One[]> {
   const found: One[] = []
   while (true) {

@@ -1,7 +1,7 @@
 // The final messages of a command: success, how to undo the change, and the deploy that the command started.
 import type { Deploy } from '../api/deploy.ts'
 import type { Cli } from './client/session.ts'
-import { withWayBack } from './failure.ts'
+import { withResumeHint } from './failure.ts'
 import { plain } from './terminal/output.ts'
 import { nextStep } from './terminal/phase-line.ts'
 
@@ -35,7 +35,7 @@ async function follow(cli: Cli, { id }: Deploy): Promise<number> {
     return await concludeDeploy(cli, await followDeploy(cli, id))
   } catch (error) {
     const goesOn = `the deploy ${id} continues, or will continue when the server is running again`
-    throw withWayBack(
+    throw withResumeHint(
       error,
       `${goesOn}\nfollow it: berth logs --deploy ${id} -f\nits outcome: berth why ${id}`,
     )

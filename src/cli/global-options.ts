@@ -14,19 +14,19 @@ const options = [
   new Option('--json', "print the API's JSON; streams as one value per line"),
   new Option('--no-color', 'no colours, as with NO_COLOR=1'),
 ]
-const secret = new Option('--token <token>').hideHelp()
+const tokenOption = new Option('--token <token>').hideHelp()
 
 /** Adds them to the program, and to every command below it, where the help does not repeat them. */
 export function shareOptions(program: Command): void {
-  for (const option of [...options, secret]) program.addOption(option)
+  for (const option of [...options, tokenOption]) program.addOption(option)
   for (const command of program.commands) addBelow(command)
-  program.hook('preAction', (_, command) => raise(program, command))
+  program.hook('preAction', (_, command) => copyToProgram(program, command))
 }
 
 function addBelow(command: Command): void {
-  for (const { flags } of [...options, secret]) command.addOption(new Option(flags).hideHelp())
+  for (const { flags } of [...options, tokenOption]) command.addOption(new Option(flags).hideHelp())
   for (const below of command.commands) addBelow(below)
-  command.hook('preSubcommand', (_, below) => refuseOwn(command, below))
+  command.hook('preSubcommand', (_, below) => assertNoParentOption(command, below))
 }
 
 /** `did you mean --json?` for `unknown option '--jsno'`: commander looks at what the help shows alone. */
@@ -40,9 +40,9 @@ export function sharedOption(message: string): string | undefined {
 }
 
 /** The program has in the end what the command got; of two the one that is nearer to the end of the line. */
-function raise(program: Command, command: Command): void {
+function copyToProgram(program: Command, command: Command): void {
   for (let place = command; place !== program && place.parent; place = place.parent) {
-    for (const name of [...options, secret].map((option) => option.attributeName())) {
+    for (const name of [...options, tokenOption].map((option) => option.attributeName())) {
       const isGiven = place.getOptionValueSource(name) === 'cli'
       if (isGiven) program.setOptionValue(name, place.getOptionValue(name))
     }
@@ -50,8 +50,8 @@ function raise(program: Command, command: Command): void {
 }
 
 /** `berth env --show set shop A=1`: that option is of `berth env` alone. */
-function refuseOwn(command: Command, below: Command): void {
-  const shared = [...options, secret].map((option) => option.attributeName())
+function assertNoParentOption(command: Command, below: Command): void {
+  const shared = [...options, tokenOption].map((option) => option.attributeName())
   const own = command.options.find((option) => {
     const name = option.attributeName()
     return !shared.includes(name) && command.getOptionValueSource(name) === 'cli'

@@ -3,13 +3,13 @@ import { styleText } from 'node:util'
 import type { Argument, Command, Help } from 'commander'
 import { wantsColour } from './terminal/output.ts'
 
-const widest = 100
+const maxColumns = 100
 
 /** Sets the style of the help. Commands created from this program afterwards inherit the style. */
 export function styleHelp(program: Command): void {
   program
     .configureOutput({
-      getOutHelpWidth: () => Math.min(widest, process.stdout.columns || 80),
+      getOutHelpWidth: () => Math.min(maxColumns, process.stdout.columns || 80),
       getOutHasColors: () => wantsColour(process.stdout, process.env),
     })
     .configureHelp({
@@ -37,7 +37,7 @@ function formatHelp(command: Command, help: Help): string {
   return [
     `${help.styleTitle('Usage:')} ${help.commandUsage(command)}`,
     '',
-    help.boxWrap(help.commandDescription(command), help.helpWidth ?? widest),
+    help.boxWrap(help.commandDescription(command), help.helpWidth ?? maxColumns),
     '',
     ...section(
       'Arguments:',

@@ -72,9 +72,9 @@ export function buildProgram(program: Command, run: Runner): Command {
     .addHelpText('after', examples('berth login', 'berth up', 'berth logs shop -f'))
   styleHelp(program)
   for (const add of additions) add(program, run)
-  arrange(program)
+  groupCommands(program)
   shareOptions(program)
-  for (const command of everyCommand(program)) command.exitOverride((error) => end(command, error))
+  for (const command of everyCommand(program)) command.exitOverride((error) => exitWith(command, error))
   return program
 }
 
@@ -114,7 +114,7 @@ export function everyCommand(command: Command): Command[] {
 }
 
 /** Sorts the commands in the order of the help. Commands without a group come last. */
-function arrange(program: Command): void {
+function groupCommands(program: Command): void {
   const places = Object.values(groups).flat()
   const placeOf = (command: Command) => places.indexOf(command.name()) + 1 || Number.POSITIVE_INFINITY
   const commands = program.commands as Command[]
@@ -126,6 +126,6 @@ function arrange(program: Command): void {
 }
 
 /** Help and version also end the program with an error. Errors with exit code 0 pass to main unchanged. */
-function end(command: Command, error: CommanderError): never {
+function exitWith(command: Command, error: CommanderError): never {
   throw error.exitCode === 0 ? error : wrongUsage(command, error)
 }

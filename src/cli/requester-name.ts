@@ -2,7 +2,7 @@
 import type { By } from '../api/parts/recorded.ts'
 
 /** Empty if the server does not know it: older servers do not send this field. */
-export function byWords(by: By | null | undefined): string {
+export function requesterName(by: By | null | undefined): string {
   if (!by) return ''
   if (by.kind === 'session') return 'administrator'
   return by.name ?? by.kind

@@ -5,7 +5,7 @@ import { sayUndo } from './follow-up.ts'
 import { timeLeft } from './terminal/ages.ts'
 
 /** Prints that the data are deleted when they are not in the trash. */
-export async function sayKept(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
+export async function reportTrashed(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
   if (!entry) return cli.out.say('   its data were deleted: they are not in the trash')
   const left = timeLeft(entry.expires_at)

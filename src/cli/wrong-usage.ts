@@ -6,7 +6,7 @@ import { type CliFailure, usageFailure } from './failure.ts'
 import { sharedOption } from './global-options.ts'
 
 /** Commands of similar tools, and the equivalent command here. */
-const otherWords: Record<string, string> = {
+const commandSynonyms: Record<string, string> = {
   apps: 'services',
   list: 'services',
   ls: 'services',
@@ -44,7 +44,9 @@ function tidy(suggestion: string | undefined): string | undefined {
 }
 
 function unknownCommand(command: Command, what: string, suggestion: string | undefined): CliFailure {
-  const meant = Object.hasOwn(otherWords, command.args[0] ?? '') ? otherWords[command.args[0]!] : undefined
+  const meant = Object.hasOwn(commandSynonyms, command.args[0] ?? '')
+    ? commandSynonyms[command.args[0]!]
+    : undefined
   const hint = meant === undefined ? tidy(suggestion) : `the command is ${pathOf(command)} ${meant}`
   return usageFailure(what, hint ?? helpOf(command))
 }

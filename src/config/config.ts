@@ -14,7 +14,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
   const flags = parseFlags(args)
   const entries = Object.entries(options).map(([name, { fallback, parse }]) => {
     const variable = variableOf(name)
-    const standard = standards(env)[name]
+    const standard = systemDefaults(env)[name]
     const given = [
       { from: `--${name}`, value: flags[name] },
       { from: variable, value: env[variable] },
@@ -84,7 +84,7 @@ function variableOf(name: string): string {
 }
 
 /** What other programs' variables say, where nothing of Berth's own does. */
-function standards(env: NodeJS.ProcessEnv): Record<string, { from: string; value: string | undefined }> {
+function systemDefaults(env: NodeJS.ProcessEnv): Record<string, { from: string; value: string | undefined }> {
   const data = env.XDG_DATA_HOME ? join(env.XDG_DATA_HOME, 'berth') : undefined
   const state = { from: 'STATE_DIRECTORY', value: env.STATE_DIRECTORY }
   return {

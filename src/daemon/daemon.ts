@@ -32,7 +32,7 @@ import { version } from '../version.ts'
 import { certificatesOf } from './certificates.ts'
 import { httpContext } from './http-context.ts'
 import { openPorts, type Ports } from './ports.ts'
-import { forgetHourly } from './record-retention.ts'
+import { startRecordRetention } from './record-retention.ts'
 
 export interface DaemonOptions {
   config: Config
@@ -57,11 +57,11 @@ export interface Daemon {
 
 /** How long the engine may be silent at the start before the daemon serves without it. */
 const engineGraceMs = 20_000
-const stopMs = 10_000
+const stopTimeoutMs = 10_000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
   const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
-  const supervisor = superviseIn(storage, logger, (id) => ports.jobSlots.release(id))
+  const supervisor = openSupervisor(storage, logger, (id) => ports.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
   // Exiting during a write would hang: the exit waits for lmdb's writer, and the writer for this thread.
@@ -86,9 +86,9 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
-  const forgetting = forgetHourly(storage, ports.owner, logger)
+  const forgetting = startRecordRetention(storage, ports.owner, logger)
   const url = `http://${name}:${api.port}`
-  const parked = tellParked(storage, logger)
+  const parked = logParked(storage, logger)
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
@@ -101,8 +101,8 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     async stop() {
       forgetting.stop()
       stopCertificates()
-      await api.stop(stopMs)
-      await supervisor.stop(stopMs)
+      await api.stop(stopTimeoutMs)
+      await supervisor.stop(stopTimeoutMs)
       await close()
       await storage.close()
       logger.info('berthd has stopped')
@@ -110,7 +110,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   }
 }
 
-function superviseIn(storage: Storage, logger: Logger, release: (id: string) => void): Supervisor {
+function openSupervisor(storage: Storage, logger: Logger, release: (id: string) => void): Supervisor {
   const onParked = async (id: string, reason: string) => {
     release(id)
     await closeLog(storage, id, reason)
@@ -176,12 +176,12 @@ async function configureEdge(storage: Storage, supervisor: Supervisor, config: C
   if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
 }
 
-const parkedTold = 20
+const maxParkedLogged = 20
 
 /** At every start: a parked actor does nothing, and its service may serve on as if all were well. */
-function tellParked({ actors }: Storage, logger: Logger): number {
+function logParked({ actors }: Storage, logger: Logger): number {
   const parked = [...actors.parked()]
-  for (const { id, kind, service_id, at: since, code, reason } of parked.slice(0, parkedTold)) {
+  for (const { id, kind, service_id, at: since, code, reason } of parked.slice(0, maxParkedLogged)) {
     logger.warn({ actor: id, kind, service: service_id, since, code, reason }, 'an actor is still parked')
   }
   if (parked.length > 0) {

@@ -27,7 +27,7 @@ export interface OpenedEdge {
   secret: string | null
 }
 
-const leastPools = 128
+const minPools = 128
 
 /** Where something that listens everywhere is reached from here. */
 function reachableName(name: string): string {
@@ -61,7 +61,7 @@ export function openEdgeOf(
       requestsPerAddress: config['edge-requests-per-address'],
     }),
     proof: proofOf(secret),
-    pools: leastPools,
+    pools: minPools,
   }
   let open: (apiPort: number) => void = () => undefined
   const opened = new Promise<void>((resolve) => {

@@ -36,7 +36,7 @@ import { openBuilder } from './builder.ts'
 import { openEdgeOf } from './edge.ts'
 import { reconcile } from './reconcile.ts'
 
-interface Around {
+interface PortsOptions {
   config: Config
   logger: Logger
   onFatal: (reason: string) => void
@@ -51,7 +51,10 @@ interface Parts {
 export type Ports = ReturnType<typeof openPorts>['ports']
 
 /** The result has the ports of all kinds. */
-export function openPorts({ config, logger, onFatal }: Around, { storage, supervisor, account }: Parts) {
+export function openPorts(
+  { config, logger, onFatal }: PortsOptions,
+  { storage, supervisor, account }: Parts,
+) {
   const engine = openEngine(config.docker)
   const owner = { prefix: config.prefix, serverId: storage.serverId }
   const instances = openInstances(engine, owner)
@@ -64,7 +67,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
     subnet: config.subnet,
     reconcile: () => reconcile(parts),
     onOpen: (network) => {
-      tellNetwork(network, config.subnet, logger)
+      logNetwork(network, config.subnet, logger)
       watch.open(network)
     },
     onForeignObjects: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
@@ -177,7 +180,7 @@ function publicationOf(config: Config, hasCertificate: Publication['hasCertifica
   }
 }
 
-function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
+function logNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
   logger.info({ network: name, subnet }, 'the Docker engine is ready')
   if (subnet === formatSubnet(parseSubnet(wanted)!)) return
   const reason = `--subnet says ${wanted}: that was taken, or the network was made before`

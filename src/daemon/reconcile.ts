@@ -26,7 +26,7 @@ export async function reconcile(ports: Parts): Promise<void> {
   await removeInstances(ports, isCaredFor)
   const images = await removeImages(ports)
   await removeWorkDirectories(ports, isCaredFor)
-  await attempt(ports, 'archives', () => removeFormerArchives(ports))
+  await removeOrLog(ports, 'archives', () => removeFormerArchives(ports))
   await removeRows(ports, isCaredFor, isKnown, images)
 }
 
@@ -36,7 +36,7 @@ async function removeInstances(ports: Parts, isCaredFor: (id: string) => boolean
   for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue
     ports.logger.warn({ container: name, deploy: deployId }, 'removing an orphaned instance')
-    await attempt(ports, name, () => ports.instances.remove(name))
+    await removeOrLog(ports, name, () => ports.instances.remove(name))
   }
 }
 
@@ -47,7 +47,8 @@ async function removeImages(ports: Parts): Promise<Set<unknown>> {
   const needOf = imagesInUse(ports)
   for (const image of images) {
     const isNeeded = needOf(image, present) !== null
-    if (!isNeeded) await attempt(ports, image.name, () => removeImage(ports.engine, ports.owner, image.name))
+    if (!isNeeded)
+      await removeOrLog(ports, image.name, () => removeImage(ports.engine, ports.owner, image.name))
   }
   return present
 }
@@ -56,7 +57,7 @@ async function removeWorkDirectories(ports: Parts, isCaredFor: (id: string) => b
   const parent = join(ports.settings.dataDir, 'work')
   for (const deployId of await readdir(parent).catch(() => [])) {
     const path = join(parent, deployId)
-    if (!isCaredFor(deployId)) await attempt(ports, path, () => removeTree(path))
+    if (!isCaredFor(deployId)) await removeOrLog(ports, path, () => removeTree(path))
   }
 }
 
@@ -80,7 +81,7 @@ async function removeRows(
 }
 
 /** What cannot be removed stays and is said: it must not keep every deploy from the engine. */
-async function attempt(ports: Parts, what: string, remove: () => Promise<void>): Promise<void> {
+async function removeOrLog(ports: Parts, what: string, remove: () => Promise<void>): Promise<void> {
   try {
     await remove()
   } catch (error) {

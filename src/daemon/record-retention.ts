@@ -2,7 +2,7 @@
 // old deploys.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
-import { forgetOver } from '../account/ports.ts'
+import { removeExpiredCredentials } from '../account/ports.ts'
 import type { Owner } from '../docker/engine/names.ts'
 import { forgetOldDeploys } from '../effects/deploy/end/forgetting.ts'
 import type { Logger } from '../logger.ts'
@@ -11,9 +11,9 @@ const hourMs = 60 * 60 * 1000
 /** How long one may ask how a restore ended. */
 const restoreLifetimeMs = 30 * 24 * hourMs
 
-export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { stop(): void } {
+export function startRecordRetention(storage: Storage, owner: Owner, logger: Logger): { stop(): void } {
   const startedAt = Date.now()
-  const forget = async () => {
+  const removeOldRecords = async () => {
     const expired = Date.now() - eventLifetimeMs
     await storage.events.forgetBefore(new Date(expired).toISOString())
     // None of an earlier life of the daemon can be answered any more.
@@ -25,11 +25,13 @@ export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { 
     await storage.actors.removeFinal('disk-removal', expired, null)
     await storage.actors.removeFinal('restore', Date.now() - restoreLifetimeMs, null)
     await forgetOldDeploys(storage, owner)
-    await forgetOver(storage)
+    await removeExpiredCredentials(storage)
   }
-  const forgetQuietly = () =>
-    void forget().catch((error: unknown) => logger.warn({ err: error }, 'old records could not be deleted'))
-  forgetQuietly()
-  const timer = setInterval(forgetQuietly, hourMs).unref()
+  const removeOrLog = () =>
+    void removeOldRecords().catch((error: unknown) =>
+      logger.warn({ err: error }, 'old records could not be deleted'),
+    )
+  removeOrLog()
+  const timer = setInterval(removeOrLog, hourMs).unref()
   return { stop: () => clearInterval(timer) }
 }

@@ -3,7 +3,7 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
-import { codeOf, type TooSoon } from '../../src/errors.ts'
+import { codeOf, type RetryLater } from '../../src/errors.ts'
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { temporaryStorage } from '../support/supervision.ts'
@@ -30,7 +30,7 @@ function waitOf(look: () => void): number {
     return 0
   } catch (error) {
     equal(codeOf(error), 'too_many_attempts')
-    return (error as TooSoon).retryAfterSeconds
+    return (error as RetryLater).retryAfterSeconds
   }
 }
 

@@ -2,16 +2,16 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { needsRehash } from 'argon2'
-import { createPasswords, dummyHash, type Hasher, hashing } from '../../src/account/passwords.ts'
+import { argon2Options, createPasswords, dummyHash, type Hasher } from '../../src/account/passwords.ts'
 import { countingHasher } from '../support/counting-hasher.ts'
 
 test('the password that was hashed fits, and no other does', async () => {
-  const { hash, fits } = createPasswords()
+  const { hash, matches } = createPasswords()
   const known = await hash('correct horse battery')
 
-  equal(await fits(known, 'correct horse battery'), true)
+  equal(await matches(known, 'correct horse battery'), true)
   for (const other of ['correct horse batterY', 'correct horse battery ', '', known]) {
-    equal(await fits(known, other), false, other)
+    equal(await matches(known, other), false, other)
   }
 })
 
@@ -21,12 +21,12 @@ test('a hash has the parameters it was promised, and a salt of its own', async (
 
   match(one, /^\$argon2id\$v=19\$m=65536,p=4,t=3\$|^\$argon2id\$v=19\$m=65536,t=3,p=4\$/)
   ok(one !== other)
-  equal(needsRehash(one, hashing), false)
+  equal(needsRehash(one, argon2Options), false)
 })
 
 test('nobody’s hash is as dear as any other', () => {
-  equal(needsRehash(dummyHash, hashing), false)
-  equal(needsRehash(dummyHash, { ...hashing, timeCost: hashing.timeCost + 1 }), true)
+  equal(needsRehash(dummyHash, argon2Options), false)
+  equal(needsRehash(dummyHash, { ...argon2Options, timeCost: argon2Options.timeCost + 1 }), true)
   match(dummyHash, /^\$argon2id\$/)
 })
 
@@ -34,7 +34,7 @@ test('without an account there is one hash too, and whatever it comes to, nothin
   for (const isRight of [false, true]) {
     const hasher = countingHasher({ isRight: () => isRight })
 
-    equal(await createPasswords(hasher).fits(null, 'anything'), false)
+    equal(await createPasswords(hasher).matches(null, 'anything'), false)
 
     deepEqual(hasher.verified, [dummyHash])
     deepEqual(hasher.hashed, [])
@@ -45,7 +45,7 @@ test('with an account there is one hash, right or wrong', async () => {
   for (const isRight of [false, true]) {
     const hasher = countingHasher({ isRight: () => isRight })
 
-    equal(await createPasswords(hasher).fits('$argon2id$known', 'anything'), isRight)
+    equal(await createPasswords(hasher).matches('$argon2id$known', 'anything'), isRight)
 
     deepEqual(hasher.verified, ['$argon2id$known'])
   }
@@ -53,9 +53,9 @@ test('with an account there is one hash, right or wrong', async () => {
 
 test('of many at once two are at work, and all are answered', async () => {
   const hasher = countingHasher()
-  const { hash, fits } = createPasswords(hasher)
+  const { hash, matches } = createPasswords(hasher)
 
-  await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? hash('a') : fits(null, 'a'))))
+  await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? hash('a') : matches(null, 'a'))))
 
   equal(hasher.mostAtOnce, 2)
   deepEqual([hasher.hashed.length, hasher.verified.length], [10, 10])
@@ -66,7 +66,7 @@ test('one that fails takes no turn from those after it', async () => {
     hash: () => Promise.reject(new Error('no memory')),
     verify: async () => true,
   }
-  const { hash, fits } = createPasswords(broken)
+  const { hash, matches } = createPasswords(broken)
 
   const failed = await Promise.allSettled([hash('a'), hash('a'), hash('a')])
 
@@ -74,7 +74,7 @@ test('one that fails takes no turn from those after it', async () => {
     failed.map(({ status }) => status),
     ['rejected', 'rejected', 'rejected'],
   )
-  equal(await fits('$argon2id$known', 'a'), true)
+  equal(await matches('$argon2id$known', 'a'), true)
 })
 
 test('while passwords are hashed the event loop goes on turning', async () => {

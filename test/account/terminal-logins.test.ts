@@ -15,33 +15,33 @@ test('polls less than a second apart are too many, and do not make the wait long
   const logins = createTerminalLogins(() => clock.ms)
   const slowDown = { code: 'slow_down', retryAfterSeconds: 2 }
 
-  logins.notePoll('cli-1')
+  logins.recordPoll('cli-1')
   for (const ms of [0, 1, 500, 999]) {
     clock.ms = 5000 + ms
-    throws(() => logins.notePoll('cli-1'), slowDown)
+    throws(() => logins.recordPoll('cli-1'), slowDown)
   }
   clock.ms = 6000
-  logins.notePoll('cli-1')
+  logins.recordPoll('cli-1')
   clock.ms = 6999
-  throws(() => logins.notePoll('cli-1'), slowDown)
+  throws(() => logins.recordPoll('cli-1'), slowDown)
 })
 
 test('one terminal does not slow another down', () => {
   const logins = createTerminalLogins(() => 0)
 
-  logins.notePoll('cli-1')
+  logins.recordPoll('cli-1')
 
-  doesNotThrow(() => logins.notePoll('cli-2'))
+  doesNotThrow(() => logins.recordPoll('cli-2'))
 })
 
 test('however many poll, the newest polls are remembered and the memory is bounded', () => {
   const logins = createTerminalLogins(() => 0)
-  for (let count = 0; count < 5000; count++) logins.notePoll(`cli-${count}`)
+  for (let count = 0; count < 5000; count++) logins.recordPoll(`cli-${count}`)
 
-  throws(() => logins.notePoll('cli-4999'), { code: 'slow_down' })
-  throws(() => logins.notePoll('cli-4500'), { code: 'slow_down' })
+  throws(() => logins.recordPoll('cli-4999'), { code: 'slow_down' })
+  throws(() => logins.recordPoll('cli-4500'), { code: 'slow_down' })
   equal(
-    doesNotThrow(() => logins.notePoll('cli-0')),
+    doesNotThrow(() => logins.recordPoll('cli-0')),
     undefined,
   )
 })

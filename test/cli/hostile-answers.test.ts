@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readForeignFile } from '../../src/cli/config/untrusted-file.ts'
+import { readUntrustedFile } from '../../src/cli/config/untrusted-file.ts'
 import { berthEnv, runBerth } from '../support/berth.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { startFakeServer } from '../support/fake-server.ts'
@@ -126,7 +126,7 @@ test('a file of somebody else that cannot be read is a failure and no bug', (t) 
   const isRoot = process.getuid?.() === 0
   if (isRoot) process.seteuid!(nobody)
   try {
-    assert.throws(() => readForeignFile(path, 64), { name: 'CliFailure', message: /cannot read .*EACCES/ })
+    assert.throws(() => readUntrustedFile(path, 64), { name: 'CliFailure', message: /cannot read .*EACCES/ })
   } finally {
     if (isRoot) process.seteuid!(0)
   }

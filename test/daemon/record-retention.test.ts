@@ -1,7 +1,7 @@
 // Old records that the daemon deletes every hour and at startup.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { forgetHourly } from '../../src/daemon/record-retention.ts'
+import { startRecordRetention } from '../../src/daemon/record-retention.ts'
 import { eventLifetimeMs } from '../../storage/events.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { transitionOf } from '../support/store-fixtures.ts'
@@ -29,7 +29,7 @@ for (const [kind, prefix, status, owner, keptMs] of kinds) {
     const lives = await make(keptMs + 2 * minuteMs, false)
     const young = await make(keptMs - minuteMs, true)
 
-    const forgetting = forgetHourly(storage, { prefix: 'berth', serverId: 'srv' }, silentLogger)
+    const forgetting = startRecordRetention(storage, { prefix: 'berth', serverId: 'srv' }, silentLogger)
     t.after(() => forgetting.stop())
 
     await eventually('it to be forgotten', () => storage.actors.record(over) === null)

@@ -75,7 +75,7 @@ function known(node: Node): Known {
   new Visitor({
     Identifier: ({ name }) => void found.names.add(name),
     NewExpression({ callee, arguments: [first] }) {
-      const isFailure = callee.type === 'Identifier' && /^(Failure|TooSoon)$/.test(callee.name)
+      const isFailure = callee.type === 'Identifier' && /^(Failure|RetryLater)$/.test(callee.name)
       if (isFailure && first?.type === 'Literal') found.codes.add(String(first.value))
     },
   }).visit({ type: 'Program', body: [node], sourceType: 'module' } as never)

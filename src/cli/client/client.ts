@@ -35,12 +35,12 @@ export interface ClientOptions {
   /** Ends every call. */
   signal: AbortSignal
   /** Sees the headers of every answer. */
-  onAnswer?(headers: Headers): void
+  onResponse?(headers: Headers): void
 }
 
 const bufferBytes = 256 * 1024
 /** Of an answer, and of a refusal. */
-const longestMib = { answer: 64, refusal: 1 }
+const maxMib = { answer: 64, refusal: 1 }
 
 interface Problem {
   code?: string
@@ -50,13 +50,13 @@ interface Problem {
   errors?: { path: string; message: string }[]
 }
 
-const codesOfStatus: Record<number, number> = {
+const exitCodeOfStatus: Record<number, number> = {
   401: exitCodes.refused,
   403: exitCodes.refused,
   404: exitCodes.notFound,
 }
 
-export function createClient({ url, token, signal, onAnswer }: ClientOptions): Client {
+export function createClient({ url, token, signal, onResponse }: ClientOptions): Client {
   async function open(method: string, path: string, options: OpenOptions = {}): Promise<Response> {
     const ended = options.signal ? AbortSignal.any([signal, options.signal]) : signal
     const request = {
@@ -68,12 +68,12 @@ export function createClient({ url, token, signal, onAnswer }: ClientOptions): C
       },
       redirect: 'manual' as const,
       signal: ended,
-      ...toSent(options.body),
+      ...toRequestBody(options.body),
     }
     const response = await fetch(addressOf(url, path, options.query), request).catch((error: unknown) => {
       throw ended.aborted ? interruption() : unreachable(url, error)
     })
-    onAnswer?.(response.headers)
+    onResponse?.(response.headers)
     if (response.status >= 300) throw await toFailure(url, response)
     return response
   }
@@ -95,21 +95,21 @@ export async function readJson<T>(
   response: Response,
   { url, signal }: Pick<ClientOptions, 'url' | 'signal'>,
 ): Promise<T> {
-  const text = await readAnswer(response).catch((error: unknown) => {
+  const text = await readBody(response).catch((error: unknown) => {
     if (error instanceof CliFailure) throw error
-    throw signal.aborted ? interruption() : brokenOff(url)
+    throw signal.aborted ? interruption() : incompleteResponse(url)
   })
   if (text === '') return undefined as T
   try {
     return JSON.parse(text)
   } catch {
-    throw stranger(url, response.status)
+    throw notABerthServer(url, response.status)
   }
 }
 
 /** The text of an answer. Throws CliFailure above 64 MiB, and what the connection throws. */
-export function readAnswer(response: Response): Promise<string> {
-  return readText(response, longestMib.answer)
+export function readBody(response: Response): Promise<string> {
+  return readText(response, maxMib.answer)
 }
 
 /** `/services/shop`: an id does as well. */
@@ -125,7 +125,7 @@ export function jobPath(id: string): string {
   return `/jobs/${encodeURIComponent(id)}`
 }
 
-function toSent(body: string | Readable | undefined) {
+function toRequestBody(body: string | Readable | undefined) {
   if (!(body instanceof Readable)) return { body: body ?? null }
   // Left to itself it counts chunks as bytes, and holds gigabytes before it lets the source wait.
   const strategy = new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes })
@@ -147,13 +147,13 @@ export async function toFailure(url: string, response: Response): Promise<CliFai
   const { status } = response
   const location = response.headers.get('location')
   if (status < 400 && location) return redirected(url, location)
-  const problem = parseProblem(await readText(response, longestMib.refusal).catch(() => ''))
-  if (!problem) return stranger(url, status)
+  const problem = parseProblem(await readText(response, maxMib.refusal).catch(() => ''))
+  if (!problem) return notABerthServer(url, status)
   const isRefused = problem.code === 'unauthorized'
   const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
   const detail = problem.detail ?? `the server responded with ${status}`
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
-    exitCode: codesOfStatus[status] ?? exitCodes.failed,
+    exitCode: exitCodeOfStatus[status] ?? exitCodes.failed,
     hint: isRefused ? 'log in: berth login' : problem.hint,
     requestId: problem.request_id,
     code: problem.code,
@@ -172,7 +172,7 @@ function parseProblem(text: string): Problem | null {
 }
 
 /** For a response that started but did not complete. */
-export function brokenOff(url: string): CliFailure {
+export function incompleteResponse(url: string): CliFailure {
   return new CliFailure(`${url} closed the connection in the middle of a response`, {
     exitCode: exitCodes.unreachable,
   })
@@ -215,7 +215,7 @@ export function isPlainUrl(text: string): boolean {
   return /^https?:\/\/[\w.:[\]/-]+$/.test(text)
 }
 
-function stranger(url: string, status: number): CliFailure {
+function notABerthServer(url: string, status: number): CliFailure {
   return new CliFailure(`${url} responded with ${status}, but not like a Berth server`, {
     hint: 'check the address: berth servers lists yours',
   })

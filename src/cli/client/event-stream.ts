@@ -24,17 +24,17 @@ export interface FollowOptions {
 }
 
 /** The server sends a comment every 15 s: this long without a byte, the connection is dead. */
-const silenceMs = 45_000
-const firstPauseMs = 250
-const longestPauseMs = 5_000
-const patienceMs = 10 * 60_000
-const lostWords = `connection lost, retrying for ${duration(patienceMs)}`
+const idleTimeoutMs = 45_000
+const minBackoffMs = 250
+const maxBackoffMs = 5_000
+const giveUpAfterMs = 10 * 60_000
+const lostWords = `connection lost, retrying for ${duration(giveUpAfterMs)}`
 /** A line of a log has 16 KiB at most. */
-const longestEventChars = 1024 * 1024
+const maxEventChars = 1024 * 1024
 /** What no second try changes. */
-const finalExits: number[] = [exitCodes.notFound, exitCodes.refused]
+const permanentExitCodes: number[] = [exitCodes.notFound, exitCodes.refused]
 
-interface Following {
+interface StreamState {
   cli: Cli
   path: string
   options: FollowOptions
@@ -58,29 +58,29 @@ export async function* followEvents(
   options: FollowOptions = {},
 ): AsyncGenerator<StreamEvent> {
   const signal = options.signal ? AbortSignal.any([cli.signal, options.signal]) : cli.signal
-  const following: Following = { cli, path, options, signal, lastId: null, lostAt: null, losses: 0 }
+  const following: StreamState = { cli, path, options, signal, lastId: null, lostAt: null, losses: 0 }
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     const connection = await connect(following, isFirst)
     if (connection && (yield* readUntilLoss(following, connection))) return
-    await pauseAfterLoss(following)
+    await backOff(following)
   }
 }
 
 /** Null when there is no connection to be had now. */
-async function connect(following: Following, isFirst: boolean): Promise<Connection | null> {
+async function connect(following: StreamState, isFirst: boolean): Promise<Connection | null> {
   const { cli, path, options, signal, lastId } = following
-  const silence = new AbortController()
+  const idleAbort = new AbortController()
   try {
     const response = await cli.client.open('GET', path, {
       ...(options.query && { query: options.query }),
       headers: lastId === null ? {} : { 'last-event-id': lastId },
-      signal: AbortSignal.any([signal, silence.signal]),
+      signal: AbortSignal.any([signal, idleAbort.signal]),
     })
-    sayFound(following)
-    return { response, silence }
+    reportReconnected(following)
+    return { response, idleAbort }
   } catch (error) {
     if (signal.aborted) return null
-    if (isFirst || isFinal(following, error)) throw error
+    if (isFirst || isPermanent(following, error)) throw error
     return null
   }
 }
@@ -88,11 +88,11 @@ async function connect(following: Following, isFirst: boolean): Promise<Connecti
 interface Connection {
   response: Response
   /** Ends it, because nothing comes any more. */
-  silence: AbortController
+  idleAbort: AbortController
 }
 
 /** True when the stream came to its end; false when it was lost. */
-async function* readUntilLoss(following: Following, connection: Connection) {
+async function* readUntilLoss(following: StreamState, connection: Connection) {
   try {
     for await (const event of eventsOf(connection)) {
       if (event.event === 'end') return true
@@ -109,41 +109,41 @@ async function* readUntilLoss(following: Following, connection: Connection) {
 
 /** The data of an event: an object with these text fields. Throws CliFailure for anything else. */
 export function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
-  const told = parseJson(data)
-  const fields = Object(told) as Record<string, unknown>
-  if (texts.every((name) => typeof fields[name] === 'string')) return told as T
-  throw noBerth(`an event without ${texts.join(', ')}`)
+  const parsed = parseJson(data)
+  const fields = Object(parsed) as Record<string, unknown>
+  if (texts.every((name) => typeof fields[name] === 'string')) return parsed as T
+  throw notABerthServer(`an event without ${texts.join(', ')}`)
 }
 
 function parseJson(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {
-    throw noBerth('an event that is not JSON')
+    throw notABerthServer('an event that is not JSON')
   }
 }
 
-function noBerth(what: string): CliFailure {
+function notABerthServer(what: string): CliFailure {
   return new CliFailure(`the server sent ${what}, unlike a Berth server`, {
     hint: 'check the address: berth servers lists yours',
   })
 }
 
-async function* eventsOf({ response, silence }: Connection): AsyncGenerator<StreamEvent> {
+async function* eventsOf({ response, idleAbort }: Connection): AsyncGenerator<StreamEvent> {
   let events: EventSourceMessage[] = []
   const parser = createParser({
     onEvent: (event) => void events.push(event),
     onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') throw noBerth('an event without an end')
+      if (type === 'max-buffer-size-exceeded') throw notABerthServer('an event without an end')
     },
-    maxBufferSize: longestEventChars,
+    maxBufferSize: maxEventChars,
   })
   const decoder = new TextDecoder()
-  const watch = () => setTimeout(() => silence.abort(), silenceMs)
+  const watch = () => setTimeout(() => idleAbort.abort(), idleTimeoutMs)
   let watchdog = watch()
   try {
     for await (const bytes of response.body ?? []) {
-      // Who reads slowly is no silence.
+      // A slow reader is not an idle connection.
       clearTimeout(watchdog)
       parser.feed(decoder.decode(bytes, { stream: true }))
       const found = events
@@ -156,31 +156,31 @@ async function* eventsOf({ response, silence }: Connection): AsyncGenerator<Stre
   }
 }
 
-function isFinal({ lostAt }: Following, error: unknown): boolean {
-  if (!(error instanceof CliFailure) || finalExits.includes(error.exitCode)) return true
-  return lostAt !== null && Date.now() - lostAt > patienceMs
+function isPermanent({ lostAt }: StreamState, error: unknown): boolean {
+  if (!(error instanceof CliFailure) || permanentExitCodes.includes(error.exitCode)) return true
+  return lostAt !== null && Date.now() - lostAt > giveUpAfterMs
 }
 
 /**
  * Waits longer after each loss, with a random factor, so that a returning server does not get the requests of
  * all clients at once.
  */
-async function pauseAfterLoss(following: Following): Promise<void> {
+async function backOff(following: StreamState): Promise<void> {
   const { cli, options, signal } = following
   if (signal.aborted) return
-  if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, lostWords))
+  if (following.lostAt === null && !options.quiet) cli.out.say(statusLine(cli, lostWords))
   following.lostAt ??= Date.now()
-  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** following.losses++)
+  const pauseMs = Math.min(maxBackoffMs, minBackoffMs * 2 ** following.losses++)
   await sleep(pauseMs * (0.5 + Math.random() / 2), signal).catch(() => {})
 }
 
-function sayFound(following: Following): void {
+function reportReconnected(following: StreamState): void {
   const { cli, options, lostAt } = following
   following.lostAt = null
   if (lostAt === null || options.quiet) return
-  cli.out.say(tell(cli, 'connected again'))
+  cli.out.say(statusLine(cli, 'connected again'))
 }
 
-function tell({ out }: Cli, words: string): string {
+function statusLine({ out }: Cli, words: string): string {
   return out.tint('yellow', ` ! ${words}`)
 }

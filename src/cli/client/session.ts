@@ -40,7 +40,7 @@ export function openSession({ flags, env, signal }: SessionOptions): Cli {
     choice ??= chooseServer({ flags, env, findProject, config: readConfig(env) })
     return choice
   }
-  const onAnswer = (headers: Headers) => {
+  const onResponse = (headers: Headers) => {
     serverVersion = headers.get('berth-version') ?? undefined
   }
   return {
@@ -49,7 +49,7 @@ export function openSession({ flags, env, signal }: SessionOptions): Cli {
     env,
     flags,
     get client() {
-      client ??= createClient({ ...server(), signal, onAnswer })
+      client ??= createClient({ ...server(), signal, onResponse })
       return client
     },
     get serverName() {

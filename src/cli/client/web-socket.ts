@@ -7,9 +7,9 @@ import type { WebSocket } from 'ws'
 import { interruption } from '../failure.ts'
 import { addressOf, type ClientOptions, toFailure, unreachable } from './client.ts'
 
-const handshakeMs = 30_000
-const longestMessageBytes = 1024 * 1024
-const withoutBody = [204, 205, 304]
+const handshakeTimeoutMs = 30_000
+const maxMessageBytes = 1024 * 1024
+const bodylessStatuses = [204, 205, 304]
 
 /**
  * Resolves with an open, paused socket, so that no message is lost. Fails like an API call, and when
@@ -19,8 +19,8 @@ export async function openWebSocket({ url, token, signal }: ClientOptions, path:
   const { WebSocket: Socket } = await import('ws')
   const socket = new Socket(addressOf(url, path).replace(/^http/, 'ws'), {
     headers: token ? { authorization: `Bearer ${token}` } : {},
-    handshakeTimeout: handshakeMs,
-    maxPayload: longestMessageBytes,
+    handshakeTimeout: handshakeTimeoutMs,
+    maxPayload: maxMessageBytes,
     perMessageDeflate: false,
   })
   const giveUp = () => socket.terminate()
@@ -51,6 +51,6 @@ function toResponse(answer: IncomingMessage): Response {
     name,
     String(value),
   ])
-  const body = withoutBody.includes(status) ? null : (Readable.toWeb(answer) as ReadableStream)
+  const body = bodylessStatuses.includes(status) ? null : (Readable.toWeb(answer) as ReadableStream)
   return new Response(body, { status, headers })
 }

@@ -8,7 +8,7 @@ import { examples } from '../examples.ts'
 import { followUp, sayDone, sayNext } from '../follow-up.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { parseEnvFile } from '../service/env-file.ts'
-import { askName, askPlace, askSchedule, refuseName } from '../service/questions.ts'
+import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
 import { addSettingFlags, collect, givenSettings } from '../service/setting-flags.ts'
 import { pick } from '../terminal/prompts.ts'
 import { readFileOrInput } from '../terminal/standard-input.ts'
@@ -53,7 +53,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const type = options.type ?? (given.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
   const hasSource = 'repo_url' in given || 'image' in given || type === 'static_site'
-  if (name !== undefined && out.canAsk) refuseName(name)
+  if (name !== undefined && out.canAsk) assertServiceName(name)
   const chosen = name ?? (await askName(cli))
   const asked = hasSource || !out.canAsk ? {} : await askSource(cli)
   const isUnscheduled = type === 'cron_job' && !given.schedule
@@ -91,5 +91,5 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
     ],
   })
   if (kind === 'upload') return {}
-  return { [kind]: await askPlace(cli, kind === 'image' ? 'image' : 'repo_url', instead) }
+  return { [kind]: await askSourceAddress(cli, kind === 'image' ? 'image' : 'repo_url', instead) }
 }

@@ -5,14 +5,14 @@ import type { JobRun } from '../../api/job.ts'
 import { deployPath, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
-import { deployStyle, originOf, tookOf } from '../deploy/labels.ts'
+import { requireServiceName } from '../config/project.ts'
+import { deployStyle, durationOf, originOf } from '../deploy/labels.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
-import { newest } from '../fetch-newest.ts'
+import { fetchNewest } from '../fetch-newest.ts'
 import { followUp, sayDone } from '../follow-up.ts'
-import { byWords } from '../requester-name.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { requesterName } from '../requester-name.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { whole } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
 import { printTable } from '../terminal/table.ts'
@@ -58,23 +58,23 @@ export function addDeployCommands(program: Command, run: Runner): void {
 async function deploy(cli: Cli, name: string | undefined, options: DeployOptions): Promise<number> {
   const { commit, clearCache, follow } = options
   const body = { ...(commit ? { commit } : {}), ...(clearCache ? { clear_cache: true } : {}) }
-  const path = `${servicePath(chosenService(name))}/deploys`
+  const path = `${servicePath(requireServiceName(name))}/deploys`
   return followUp(cli, await cli.client.call<Deploy>('POST', path, { body }), follow)
 }
 
 async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limit: number }) {
   const { client, out } = cli
-  const service = await shownService(cli, name)
+  const service = await resolveService(cli, name)
   const path = `${servicePath(service)}/deploys`
-  const deploys = await newest<Deploy>(client, path, limit)
+  const deploys = await fetchNewest<Deploy>(client, path, limit)
   if (out.isJson) return out.json(deploys)
   if (deploys.length === 0) return out.say(`${service} was never deployed`)
   printTable(out, deploys, [
     { heading: 'DEPLOY', text: ({ id }) => id },
     { heading: 'STATUS', text: ({ status }) => status, style: deployStyle },
     { heading: 'BEGAN', text: ({ created_at }) => age(created_at) },
-    { heading: 'TOOK', text: tookOf, isRight: true },
-    { heading: 'BY', text: ({ by }) => byWords(by) },
+    { heading: 'TOOK', text: durationOf, isRight: true },
+    { heading: 'BY', text: ({ by }) => requesterName(by) },
     { heading: 'WHAT', text: (one) => one.error ?? originOf(one), isFlexible: true },
   ])
 }

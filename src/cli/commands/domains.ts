@@ -9,8 +9,8 @@ import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone, sayUndo } from '../follow-up.ts'
-import { spoken } from '../service/labels.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { readable } from '../service/labels.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
 
@@ -45,7 +45,7 @@ export function addDomainCommands(program: Command, run: Runner): void {
 
 async function list(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
-  const chosen = await shownService(cli, name)
+  const chosen = await resolveService(cli, name)
   const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
   if (out.isJson) return out.json(domains)
   if (domains.length === 0)
@@ -63,7 +63,7 @@ function certificateOf({ certificate }: ServiceDomain): string {
   if (!certificate) return 'none'
   const { status, error, not_after } = certificate
   const until = not_after ? ` until ${not_after.slice(0, 10)}` : ''
-  return `${spoken(status)}${until}${error ? `: ${error}` : ''}`
+  return `${readable(status)}${until}${error ? `: ${error}` : ''}`
 }
 
 async function add(cli: Cli, name: string, wanted: string): Promise<void> {
@@ -74,20 +74,20 @@ async function add(cli: Cli, name: string, wanted: string): Promise<void> {
   const { domain } = added
   sayDone(cli, `${domain} now belongs to ${name}`)
   if (isPublicHost(domain)) {
-    sayRecord(cli, domain)
-    await sayHttps(cli)
+    printDnsRecord(cli, domain)
+    await reportHttps(cli)
   }
   sayUndo(cli, `berth domains rm ${name} ${domain}`)
 }
 
-function sayRecord({ out, client }: Cli, domain: string): void {
+function printDnsRecord({ out, client }: Cli, domain: string): void {
   const { hostname } = new URL(client.url)
   const place = isPublicHost(hostname) ? `the address of ${hostname}` : 'the address of this server'
   out.say(plain(`   its DNS needs this record: A ${domain} -> ${place}`))
 }
 
 /** A server that is older, or a token that is limited, does not tell whether certificates are ordered. */
-async function sayHttps({ out, client }: Cli): Promise<void> {
+async function reportHttps({ out, client }: Cli): Promise<void> {
   const authority = await client
     .call<CertificateAuthority>('GET', '/certificate-authority')
     .catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { compareEnv, type EnvDifference, isEmpty, showDifference } from '../service/env-changes.ts'
 import { parseEnvFile, toEnvLine } from '../service/env-file.ts'
-import { readEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
+import { addSavingOptions, readEnv, type SavingOptions, saveEnv } from '../service/env-saving.ts'
 import { editText } from '../terminal/editor.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
@@ -21,12 +21,14 @@ interface ImportOptions extends SavingOptions {
 
 export function addEnvFileCommands(program: Command, run: Runner): void {
   const env = program.commands.find((command) => command.name() === 'env')!
-  withSaving(env.command('edit').argument('<name>', 'the service'))
+  addSavingOptions(env.command('edit').argument('<name>', 'the service'))
     .description('change variables in $VISUAL or $EDITOR')
     .option('--yes', 'save without asking')
     .addHelpText('after', examples('berth env edit shop', 'EDITOR=nano berth env edit shop --restart'))
     .action(run(editEnv))
-  withSaving(env.command('import').argument('<name>', 'the service').argument('[file]', '- is stdin', '.env'))
+  addSavingOptions(
+    env.command('import').argument('<name>', 'the service').argument('[file]', '- is stdin', '.env'),
+  )
     .description('set the variables of a file; shows the changes first')
     .option('--replace', 'remove the variables that are not in the file')
     .option('--yes', 'save without asking')
@@ -73,7 +75,7 @@ async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, o
   }
   const change = { set: [...difference.added, ...difference.changed], unset: difference.removed }
   showDifference(out, difference)
-  await sayUnresolved(cli, name, change)
+  await reportUnresolved(cli, name, change)
   const question = { message: `Save this for ${plain(name)}?`, instead: 'confirm with --yes' }
   if (!options.yes && !(await confirm(cli, question))) throw new CliFailure('nothing was saved')
   return saveEnv(cli, name, change, options)
@@ -83,7 +85,7 @@ async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, o
  * Reports references that the server cannot resolve. The dry run also rejects an invalid change before the
  * user confirms it.
  */
-async function sayUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
+async function reportUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
   const { unresolved } = await client.call<EnvChanges>('PATCH', `${servicePath(name)}/env`, {
     body,
     query: { dry_run: true },

@@ -8,8 +8,14 @@ import { CliFailure, exitCodes } from '../failure.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { masked } from '../service/env-changes.ts'
 import { toEnvLine } from '../service/env-file.ts'
-import { readEnv, readShownEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
-import { shownService } from '../service/resolve-target.ts'
+import {
+  addSavingOptions,
+  readEnv,
+  readShownEnv,
+  type SavingOptions,
+  saveEnv,
+} from '../service/env-saving.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
 
@@ -21,7 +27,7 @@ export function addEnvCommands(program: Command, run: Runner): void {
     .option('--show', 'show the values, as lines of an .env file')
     .addHelpText('after', examples('berth env shop', 'berth env shop --show > shop.env'))
     .action(run(showEnv))
-  withSaving(
+  addSavingOptions(
     env.command('set').argument('<name>', 'the service').argument('<KEY=value...>', 'KEY=- is stdin'),
   )
     .description('set variables')
@@ -33,7 +39,9 @@ export function addEnvCommands(program: Command, run: Runner): void {
       ),
     )
     .action(run(setEnv))
-  withSaving(env.command('unset').argument('<name>', 'the service').argument('<KEY...>', 'the variables'))
+  addSavingOptions(
+    env.command('unset').argument('<name>', 'the service').argument('<KEY...>', 'the variables'),
+  )
     .description('remove variables')
     .addHelpText(
       'after',
@@ -44,7 +52,7 @@ export function addEnvCommands(program: Command, run: Runner): void {
 
 async function showEnv(cli: Cli, name: string | undefined, options: { show?: boolean }): Promise<void> {
   const { out } = cli
-  const service = await shownService(cli, name)
+  const service = await resolveService(cli, name)
   if (options.show && !out.isJson) return showLines(await readEnv(cli, service), out)
   const vars = await readShownEnv(cli, service)
   if (out.isJson) return out.json(vars)

@@ -6,10 +6,10 @@ import { deployPath, jobPath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { deployStyle } from '../deploy/labels.ts'
-import { chosenDeploy } from '../deploy/resolve-target.ts'
+import { resolveDeploy } from '../deploy/resolve-target.ts'
 import { examples } from '../examples.ts'
 import { runStyle } from '../job/labels.ts'
-import { byWords } from '../requester-name.ts'
+import { requesterName } from '../requester-name.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface Row extends HistoryEntry {
@@ -36,7 +36,7 @@ export function addHistoryCommands(program: Command, run: Runner): void {
 async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void> {
   const { client, out } = cli
   const isRun = idOrName?.startsWith('job-')
-  const path = isRun ? jobPath(idOrName!) : deployPath((await chosenDeploy(cli, idOrName)).id)
+  const path = isRun ? jobPath(idOrName!) : deployPath((await resolveDeploy(cli, idOrName)).id)
   const entries = await client.call<HistoryEntry[]>('GET', `${path}/history`)
   if (out.isJson) return out.json(entries)
   const rows = entries.map((entry, index): Row => {
@@ -47,7 +47,7 @@ async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void
     { heading: 'AT', text: ({ at }) => at, style: () => 'dim' },
     { heading: 'AFTER', text: ({ afterMs }) => (afterMs === null ? '' : duration(afterMs)), isRight: true },
     { heading: 'STATE', text: ({ state }) => state, style: isRun ? runStyle : deployStyle },
-    { heading: 'BY', text: ({ by }) => byWords(by) },
+    { heading: 'BY', text: ({ by }) => requesterName(by) },
     { heading: 'EVENT', text: ({ event }) => event, isFlexible: true },
   ])
 }

@@ -6,11 +6,11 @@ import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
+import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayUndo } from '../follow-up.ts'
 import { positive } from '../service/setting-flags.ts'
-import { type Change, hasInstances, settleInstances } from '../service/wait-for-instances.ts'
+import { type Change, hasInstances, waitForInstances } from '../service/wait-for-instances.ts'
 
 export function addInstanceCommands(program: Command, run: Runner): void {
   program
@@ -34,26 +34,30 @@ export function addInstanceCommands(program: Command, run: Runner): void {
     .description('stop all instances until it is resumed')
     .option('--no-wait', 'do not wait until they have stopped')
     .addHelpText('after', examples('berth suspend shop', 'berth suspend shop --json'))
-    .action(run((cli, name: string | undefined, options: Waiting) => setSuspended(cli, name, true, options)))
+    .action(
+      run((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, true, options)),
+    )
   program
     .command('resume')
     .argument('[name]', 'the service')
     .description('start the instances of a suspended service')
     .option('--no-wait', 'do not wait until they run')
     .addHelpText('after', examples('berth resume shop', 'berth resume shop --json'))
-    .action(run((cli, name: string | undefined, options: Waiting) => setSuspended(cli, name, false, options)))
+    .action(
+      run((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, false, options)),
+    )
 }
 
 async function restart(cli: Cli, name: string | undefined, { follow }: { follow: boolean }): Promise<number> {
-  const path = `${servicePath(chosenService(name))}/restart`
+  const path = `${servicePath(requireServiceName(name))}/restart`
   return followUp(cli, await cli.client.call<Deploy>('POST', path), follow)
 }
 
-interface Waiting {
+interface WaitOption {
   wait: boolean
 }
 
-async function scale(cli: Cli, name: string, instances: number, { wait }: Waiting): Promise<void> {
+async function scale(cli: Cli, name: string, instances: number, { wait }: WaitOption): Promise<void> {
   const { client } = cli
   const path = servicePath(name)
   const former = await client.call<Service>('GET', path)
@@ -65,9 +69,9 @@ async function scale(cli: Cli, name: string, instances: number, { wait }: Waitin
   await conclude(cli, { service, verb: 'scaling' }, { isWaiting, words, undo })
 }
 
-async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boolean, { wait }: Waiting) {
+async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boolean, { wait }: WaitOption) {
   const verb = isSuspended ? 'suspend' : 'resume'
-  const path = `${servicePath(chosenService(name))}/${verb}`
+  const path = `${servicePath(requireServiceName(name))}/${verb}`
   const service = await cli.client.call<Service>('POST', path)
   const end = service.type === 'cron_job' ? 'no instance is running' : 'its instances are stopping'
   const words = `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`
@@ -89,7 +93,7 @@ async function conclude(cli: Cli, change: Change, { isWaiting, words, undo }: Co
   const { service } = change
   const isShown = isWaiting && hasInstances(service)
   try {
-    if (isShown) await settleInstances(cli, change)
+    if (isShown) await waitForInstances(cli, change)
     else if (!out.isJson) sayDone(cli, words)
   } finally {
     if (undo && !out.isJson) sayUndo(cli, undo)

@@ -6,14 +6,14 @@ import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
+import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import { newest } from '../fetch-newest.ts'
+import { fetchNewest } from '../fetch-newest.ts'
 import { sayNext } from '../follow-up.ts'
-import { askedBy, commandOf, howToRun, outcomeOf, ranFor, runStyle } from '../job/labels.ts'
+import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
 import { toShellCommand } from '../job/shell-words.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { whole } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
@@ -64,7 +64,7 @@ async function runCommand(
   options: RunOptions,
 ): Promise<number> {
   const { name, words } = splitWords(first === undefined ? [] : [first, ...others])
-  const service = chosenService(name)
+  const service = requireServiceName(name)
   const begun = await beginRun(cli, service, words, options)
   if (options.follow === false) return leaveRun(cli, begun)
   const { concludeRun, followRun } = await import('../job/follow.ts')
@@ -110,17 +110,17 @@ function leaveRun(cli: Cli, run: JobRun): number {
 
 async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: number }): Promise<void> {
   const { client, out } = cli
-  const path = servicePath(await shownService(cli, name))
-  const runs = await newest<JobRun>(client, `${path}/jobs`, limit)
+  const path = servicePath(await resolveService(cli, name))
+  const runs = await fetchNewest<JobRun>(client, `${path}/jobs`, limit)
   if (out.isJson) return out.json(runs)
   const service = await client.call<Service>('GET', path)
-  if (runs.length === 0) return out.say(howToRun(service))
+  if (runs.length === 0) return out.say(noRunsNotice(service))
   const timeZone = service.timezone ?? 'UTC'
   printTable(out, runs, [
     { heading: 'RUN', text: ({ id }) => id },
     { heading: 'STATUS', text: outcomeOf, style: runStyle },
-    { heading: 'BY', text: (run) => askedBy(run, timeZone) },
-    { heading: 'TOOK', text: ranFor, isRight: true },
+    { heading: 'BY', text: (run) => startedBy(run, timeZone) },
+    { heading: 'TOOK', text: runDuration, isRight: true },
     { heading: 'AGE', text: ageOf, isRight: true },
     { heading: 'COMMAND', text: commandOf, isFlexible: true },
   ])

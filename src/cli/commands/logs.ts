@@ -10,9 +10,9 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
-import { howToRun, runInWords } from '../job/labels.ts'
+import { noRunsNotice, runSummary } from '../job/labels.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { whole } from '../service/setting-flags.ts'
 import { coloured, type Output, plain, type Style } from '../terminal/output.ts'
 
@@ -29,7 +29,7 @@ interface Format {
   /** Local and short, or as the server has it. */
   time: 'none' | 'short' | 'whole'
   /** Whether lines start with the name of their instance. */
-  isNumbered: boolean
+  showsInstance: boolean
 }
 
 export function addLogCommands(program: Command, run: Runner): void {
@@ -58,29 +58,29 @@ export function addLogCommands(program: Command, run: Runner): void {
 }
 
 async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {
-  const path = ownLogOf(name, options)
+  const path = recordPathOf(name, options)
   await (path === null
-    ? showServiceLogs(cli, await shownService(cli, name), options)
+    ? showServiceLogs(cli, await resolveService(cli, name), options)
     : showLog(cli, path, options))
   // Ctrl-C is the normal end of a followed log, so no message is printed.
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
 
 /** Where the deploy or run that is meant has its log; null when a service is. Throws (usage) for both. */
-function ownLogOf(name: string | undefined, { deploy, job, access, tail }: LogsOptions): string | null {
+function recordPathOf(name: string | undefined, { deploy, job, access, tail }: LogsOptions): string | null {
   if (deploy === undefined && job === undefined) return null
   if (name !== undefined || (deploy !== undefined && job !== undefined)) {
     throw usageFailure('the logs of a service, of a deploy, or of a job run?', 'choose one of them')
   }
-  refuseOtherId('deploy', deploy)
-  refuseOtherId('job', job)
+  assertIdOf('deploy', deploy)
+  assertIdOf('job', job)
   if (access) throw usageFailure('--access is for the logs of a service', 'remove it')
   if (tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'remove it')
   return deploy === undefined ? jobPath(job!) : deployPath(deploy)
 }
 
 /** Without this check, the name of a service in place of an id finds nothing and explains nothing. */
-function refuseOtherId(noun: 'deploy' | 'job', id: string | undefined): void {
+function assertIdOf(noun: 'deploy' | 'job', id: string | undefined): void {
   const prefix = noun === 'deploy' ? 'dep-' : 'job-'
   if (id === undefined || id.startsWith(prefix)) return
   throw usageFailure(
@@ -93,7 +93,7 @@ function refuseOtherId(noun: 'deploy' | 'job', id: string | undefined): void {
 async function showLog(cli: Cli, path: string, options: LogsOptions): Promise<void> {
   const { follow = false } = options
   const events = followEvents(cli, `${path}/logs`, { query: { follow }, untilNow: !follow })
-  await printLines(cli, events, { time: timeOf(cli.out, options), isNumbered: false })
+  await printLines(cli, events, { time: timeOf(cli.out, options), showsInstance: false })
 }
 
 async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Promise<void> {
@@ -102,7 +102,7 @@ async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Pr
   const service = await cli.client.call<Service>('GET', path)
   if (service.type === 'cron_job' && !access) return showNewestRun(cli, service, options)
   const events = followEvents(cli, `${path}/logs`, { query: { follow, tail, access } })
-  const format = { time: timeOf(cli.out, options), isNumbered: !access && service.instances > 1 }
+  const format = { time: timeOf(cli.out, options), showsInstance: !access && service.instances > 1 }
   const lines = await printLines(cli, events, format)
   if (lines > 0 || follow || tail === 0) return
   cli.out.say(access ? `${name} has had no requests` : `the instances of ${name} have written nothing`)
@@ -116,8 +116,8 @@ async function showNewestRun(cli: Cli, service: Service, options: LogsOptions): 
   }
   const query = { limit: 1 }
   const [newest] = await cli.client.call<JobRun[]>('GET', `${servicePath(id)}/jobs`, { query })
-  if (!newest) return cli.out.say(howToRun(service))
-  if (!cli.out.isJson) cli.out.say(cli.out.tint('dim', ` ${plain(runInWords(newest, timezone ?? 'UTC'))}`))
+  if (!newest) return cli.out.say(noRunsNotice(service))
+  if (!cli.out.isJson) cli.out.say(cli.out.tint('dim', ` ${plain(runSummary(newest, timezone ?? 'UTC'))}`))
   await showLog(cli, jobPath(newest.id), options)
 }
 
@@ -143,14 +143,14 @@ async function printLines(
   return count
 }
 
-function shown(out: Output, logLine: LogLine, { time, isNumbered }: Format): string {
+function shown(out: Output, logLine: LogLine, { time, showsInstance }: Format): string {
   const { ts, stream, line, instance, access } = logLine
   const text = access ? requestText(out, line, access.status) : out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
   // A system line names its instance itself.
   const isWritten = instance !== undefined && stream !== 'system'
-  const writer = isNumbered && isWritten ? `${out.paint('cyan', plain(instance))} ` : ''
+  const writer = showsInstance && isWritten ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
 

@@ -8,8 +8,8 @@ import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
-import { addressOf, spoken } from '../service/labels.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { addressOf, readable } from '../service/labels.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { openInBrowser } from '../terminal/browser.ts'
 
 export function addOpenCommands(program: Command, run: Runner): void {
@@ -23,7 +23,7 @@ export function addOpenCommands(program: Command, run: Runner): void {
 
 async function openService(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
-  const service = await client.call<Service>('GET', servicePath(await shownService(cli, name)))
+  const service = await client.call<Service>('GET', servicePath(await resolveService(cli, name)))
   const { url } = service
   if (url === null) throw withoutAddress(service)
   if (!isPlainUrl(url)) throw new CliFailure('the server returned an address that is not a web page')
@@ -40,7 +40,7 @@ function withoutAddress(service: Service): CliFailure {
     return new CliFailure(`${name} has no public address: the server runs without an edge`, { hint })
   }
   const inside = addressOf(service)
-  return new CliFailure(`${name} has no public address: it is a ${spoken(type)}`, {
+  return new CliFailure(`${name} has no public address: it is a ${readable(type)}`, {
     hint: inside ? `other services reach it at ${inside}` : undefined,
   })
 }

@@ -4,7 +4,7 @@ import type { Deploy } from '../../api/deploy.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
+import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
@@ -12,7 +12,7 @@ import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { pick } from '../terminal/prompts.ts'
 
-const deploysLookedAt = 50
+const maxDeploysSearched = 50
 
 export function addRollbackCommands(program: Command, run: Runner): void {
   program
@@ -37,14 +37,14 @@ async function rollback(cli: Cli, name: string | undefined, given: string | unde
       `berth deploys ${name} lists them`,
     )
   }
-  const path = servicePath(chosenService(name))
-  const deploy_id = given ?? (await chooseFormer(cli, path))
+  const path = servicePath(requireServiceName(name))
+  const deploy_id = given ?? (await pickFormerDeploy(cli, path))
   const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
   return followUp(cli, deploy, follow)
 }
 
-async function chooseFormer(cli: Cli, path: string): Promise<string> {
-  const query = { limit: deploysLookedAt }
+async function pickFormerDeploy(cli: Cli, path: string): Promise<string> {
+  const query = { limit: maxDeploysSearched }
   const deploys = await cli.client.call<Deploy[]>('GET', `${path}/deploys`, { query })
   const former = deploys.filter(({ status }) => status === 'deactivated')
   if (former.length === 0) {

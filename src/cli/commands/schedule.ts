@@ -6,9 +6,9 @@ import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
-import { clockTime, dayAndTime, isKnownTimeZone, ownTimeZone, showTheSame } from '../job/instants.ts'
-import { runInWords, runStyle } from '../job/labels.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { clockTime, dayAndTime, haveSameClock, isKnownTimeZone, ownTimeZone } from '../job/instants.ts'
+import { runStyle, runSummary } from '../job/labels.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { age, span } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
@@ -31,7 +31,7 @@ export function addScheduleCommands(program: Command, run: Runner): void {
 
 async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
-  const service = await shownService(cli, name)
+  const service = await resolveService(cli, name)
   const schedule = await client.call<Schedule>('GET', `${servicePath(service)}/schedule`)
   if (out.isJson) return out.json(schedule)
   printSchedule(out, service, schedule)
@@ -42,18 +42,18 @@ function printSchedule(out: Output, name: string, told: Schedule): void {
   printFacts(out, [
     ['name', name, 'bold'],
     ['schedule', schedule],
-    ['time zone', zoneInWords(told)],
+    ['time zone', zoneLabel(told)],
     ['overlap', `${overlap}: a run that is due during another run ${overlaps[overlap] ?? ''}`],
     ...nextFacts(name, told),
     ...lastFacts(told),
   ])
 }
 
-function zoneInWords({ timezone, next }: Schedule): string {
+function zoneLabel({ timezone, next }: Schedule): string {
   const own = ownTimeZone()
   if (!isKnownTimeZone(timezone)) return `${timezone}, which is unknown on this machine: times are in UTC`
   const instants = next.length > 0 ? next : [new Date().toISOString()]
-  if (showTheSame(timezone, own, instants)) return timezone
+  if (haveSameClock(timezone, own, instants)) return timezone
   const now = new Date().toISOString()
   return `${timezone}, now ${clockTime(now, timezone)}; local time is ${clockTime(now, own)} (${own})`
 }
@@ -82,7 +82,7 @@ function nextFacts(name: string, { status, error, next, timezone }: Schedule): F
 
 function lastFacts({ last_run: run, last_skip: skip, timezone }: Schedule): Fact[] {
   return [
-    ['last run', run ? runInWords(run, timezone) : 'none yet', run ? runStyle(run) : 'dim'],
+    ['last run', run ? runSummary(run, timezone) : 'none yet', run ? runStyle(run) : 'dim'],
     ['its error', run?.error],
     ['its log', run && `berth logs --job ${run.id}`],
     ['last skipped', skip && `${dayAndTime(skip.scheduled_for, timezone)}, ${age(skip.scheduled_for)}`],

@@ -5,19 +5,19 @@ import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
+import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
-import { reachOf, sourceOf, spoken, stateStyle } from '../service/labels.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { addressOrSchedule, readable, sourceOf, stateStyle } from '../service/labels.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { showService } from '../service/service-details.ts'
 import {
-  actAtOnce,
   addSettingFlags,
+  applyAtOnce,
   givenSettings,
   needDeploy,
-  settingInWords,
+  settingLabel,
 } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
@@ -67,9 +67,9 @@ async function listServices({ client, out }: Cli): Promise<void> {
   }
   printTable(out, services, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
-    { heading: 'STATE', text: ({ state }) => spoken(state), style: ({ state }) => stateStyle(state) },
-    { heading: 'TYPE', text: ({ type }) => spoken(type) },
-    { heading: 'ADDRESS', text: reachOf },
+    { heading: 'STATE', text: ({ state }) => readable(state), style: ({ state }) => stateStyle(state) },
+    { heading: 'TYPE', text: ({ type }) => readable(type) },
+    { heading: 'ADDRESS', text: addressOrSchedule },
     { heading: 'SOURCE', text: sourceOf, isFlexible: true },
     { heading: 'DEPLOYED', text: ({ latest_deploy }) => age(latest_deploy?.created_at) },
   ])
@@ -77,7 +77,7 @@ async function listServices({ client, out }: Cli): Promise<void> {
 
 async function showOne(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
-  const service = await client.call<Service>('GET', servicePath(await shownService(cli, name)))
+  const service = await client.call<Service>('GET', servicePath(await resolveService(cli, name)))
   if (out.isJson) return out.json(service)
   showService(out, service)
 }
@@ -85,16 +85,16 @@ async function showOne(cli: Cli, name: string | undefined): Promise<void> {
 async function updateService(cli: Cli, name: string | undefined, options: object): Promise<void> {
   const { client, out } = cli
   const settings = givenSettings({ ...options })
-  const chosen = chosenService(name)
+  const chosen = requireServiceName(name)
   if (Object.keys(settings).length === 0) {
     throw usageFailure('nothing to change', 'berth update --help lists the settings')
   }
   const path = servicePath(chosen)
   const service = await client.call<Service>('PATCH', path, { body: settings })
   if (out.isJson) return out.json(service)
-  sayDone(cli, `${service.name}: ${Object.keys(settings).map(settingInWords).join(', ')} saved`)
+  sayDone(cli, `${service.name}: ${Object.keys(settings).map(settingLabel).join(', ')} saved`)
   if (needDeploy(settings)) sayNext(cli, nextDeploy(service))
-  else if (!actAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+  else if (!applyAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
   else if (service.schedule && ('schedule' in settings || 'timezone' in settings)) {
     sayNext(cli, `berth schedule ${service.name}`)
   }
@@ -122,10 +122,10 @@ async function deleteService(cli: Cli, name: string | undefined, options: Delete
   if (!options.yes) await agreeToDelete(cli, service, options)
   await client.call('DELETE', path, { query: { force, delete_disk: deleteDisk, purge } })
   sayDone(cli, `${service.name} is being deleted`)
-  if (service.disk_mount_path) cli.out.say(`   ${await fateOfDisk(cli, options)}`)
+  if (service.disk_mount_path) cli.out.say(`   ${await diskNotice(cli, options)}`)
 }
 
-async function fateOfDisk({ client }: Cli, { deleteDisk, purge }: DeleteOptions): Promise<string> {
+async function diskNotice({ client }: Cli, { deleteDisk, purge }: DeleteOptions): Promise<string> {
   if (!deleteDisk) return 'its disk is kept: berth disks'
   const { trash_days: days } = await client.call<Info>('GET', '/info')
   if (purge || days === 0) return 'its disk is deleted too, with its data'

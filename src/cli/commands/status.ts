@@ -9,15 +9,15 @@ import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { sayNext } from '../follow-up.ts'
-import { spoken, stateStyle } from '../service/labels.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { readable, stateStyle } from '../service/labels.ts'
+import { resolveService } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 
 type Instance = ServiceStatus['instances'][number]
 
-const lookEveryMs = 2000
+const pollMs = 2000
 
 export function addStatusCommands(program: Command, run: Runner): void {
   program
@@ -31,7 +31,7 @@ export function addStatusCommands(program: Command, run: Runner): void {
 
 async function showStatus(cli: Cli, name: string | undefined, options: { watch?: boolean }): Promise<void> {
   const { client, out } = cli
-  const chosen = await shownService(cli, name)
+  const chosen = await resolveService(cli, name)
   const look = () => client.call<ServiceStatus>('GET', `${servicePath(chosen)}/status`)
   if (options.watch) return watch(cli, chosen, look)
   const status = await look()
@@ -49,14 +49,14 @@ async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>)
   let isAway = false
   while (!signal.aborted) {
     const status: ServiceStatus | null = await look().catch((error: unknown) => {
-      if (signal.aborted || (last && isPassing(error))) return null
+      if (signal.aborted || (last && isTransient(error))) return null
       throw error
     })
     if (status) await showChange(out, name, last, status)
     else if (!isAway && !signal.aborted) out.say('the server does not respond; retrying')
     isAway = status === null
     last = status ?? last
-    await sleep(lookEveryMs, signal).catch(() => null)
+    await sleep(pollMs, signal).catch(() => null)
   }
   out.rest()
   if (last && isDrawn(out)) for (const line of await statusLines(out, name, last)) out.print(line)
@@ -67,7 +67,7 @@ async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>)
 async function showChange(out: Output, name: string, last: ServiceStatus | null, status: ServiceStatus) {
   const lines = await statusLines(out, name, status)
   if (isDrawn(out)) return out.animate((spinner) => [...lines, '', out.tint('dim', `${spinner} Ctrl-C ends`)])
-  if (last && factsOf(last) === factsOf(status)) return
+  if (last && comparableState(last) === comparableState(status)) return
   if (out.isJson) out.json(status)
   else for (const line of lines) out.print(line)
 }
@@ -76,13 +76,13 @@ function isDrawn(out: Output): boolean {
   return out.isLive && out.isTerminal && !out.isJson
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof CliFailure)) return false
   return error.exitCode === exitCodes.unreachable || error.exitCode === exitCodes.failed
 }
 
 /** Without the usage and the traffic, which differ at every look. */
-function factsOf({ instances, traffic: _, ...status }: ServiceStatus): string {
+function comparableState({ instances, traffic: _, ...status }: ServiceStatus): string {
   const facts = instances.map(({ cpu_percent: _cpu, memory_bytes: _memory, ...instance }) => instance)
   return JSON.stringify({ ...status, instances: facts })
 }
@@ -90,7 +90,7 @@ function factsOf({ instances, traffic: _, ...status }: ServiceStatus): string {
 async function statusLines(out: Output, name: string, status: ServiceStatus): Promise<string[]> {
   const { instances, desired_instances: desired, reason } = status
   const style = stateStyle(status.state)
-  const state = plain(spoken(status.state))
+  const state = plain(readable(status.state))
   const wanted = desired === instances.length ? '' : plain(`, ${count(desired, 'instance')} wanted`)
   const heading = `${out.paint('bold', plain(name))} is ${style ? out.paint(style, state) : state}${wanted}`
   return [

@@ -44,12 +44,12 @@ export function addUpCommands(program: Command, run: Runner): void {
 
 async function up(cli: Cli, first: string | undefined, second: string, options: UpOptions): Promise<number> {
   const { toServiceName } = await import('../source/new-service.ts')
-  const { named, folder } = await readPlace(first, second)
+  const { named, folder } = await parseTarget(first, second)
   const project = named === undefined ? findProject(folder) : null
   const name = named ?? project?.service ?? toServiceName(folder)
-  sayTarget(cli, name, project?.service === undefined ? null : project.path)
+  printTarget(cli, name, project?.service === undefined ? null : project.path)
   const existing = await findService(cli, name)
-  if (existing) refuseUnfit(existing, options)
+  if (existing) assertTakesUploads(existing, options)
   else if (options.type === 'cron_job') throw withoutSchedule(name)
   const deploy = await packAndSend(cli, { name, folder, existing }, options)
   return followUp(cli, deploy, options.follow)
@@ -64,13 +64,15 @@ interface Target {
 /** Nothing is created or sent before the source is known to be sound, and packed. */
 async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
   const { approve, createForUpload } = await import('../source/new-service.ts')
-  const { packWithProgress, refuseOutwardLinks, warnOfUnserved } = await import('../source/packing.ts')
+  const { packWithProgress, assertNoOutwardLinks, warnOfMissingPackages } = await import(
+    '../source/packing.ts'
+  )
   const { uploadSource } = await import('../source/upload.ts')
   const { name, existing } = target
   const { inspected, guess } = await inspectAndGuess(cli, target, options)
   const settings = existing ?? { type: guess!.type, publish_dir: guess!.publishDir }
-  refuseOutwardLinks(inspected.source, settings)
-  warnOfUnserved(cli, inspected.source, settings)
+  assertNoOutwardLinks(inspected.source, settings)
+  warnOfMissingPackages(cli, inspected.source, settings)
   if (guess && !options.yes) await approve(cli, name, guess)
   const packed = await packWithProgress(cli, inspected)
   try {
@@ -99,14 +101,14 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
 }
 
 /** Prints the target before anything is sent, with the path of the project file that chose the service. */
-function sayTarget({ out, serverName }: Cli, name: string, path: string | null): void {
+function printTarget({ out, serverName }: Cli, name: string, path: string | null): void {
   if (out.isJson) return
   const why = path === null ? '' : `, says ${plain(path)}`
   out.say(out.tint('dim', ` to ${plain(name)} on ${plain(serverName)}${why}`))
 }
 
 /** A single argument that looks like a path is the folder. */
-async function readPlace(first: string | undefined, second: string) {
+async function parseTarget(first: string | undefined, second: string) {
   const isPath = first !== undefined && second === '.' && isFolderPath(first)
   const folder = resolve(isPath ? first : second)
   const found = await stat(folder).catch(() => null)
@@ -120,7 +122,7 @@ function withoutSchedule(name: string): CliFailure {
 }
 
 /** Throws CliFailure for a service that takes no uploads. */
-function refuseUnfit({ name, type, repo_url, image }: Service, options: UpOptions): void {
+function assertTakesUploads({ name, type, repo_url, image }: Service, options: UpOptions): void {
   if (options.type && options.type !== type) {
     throw usageFailure(`${name} already exists, as a ${type}`, 'choose another name: berth up NAME')
   }

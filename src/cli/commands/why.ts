@@ -10,10 +10,10 @@ import type { Cli } from '../client/session.ts'
 import { fetchWhy } from '../client/why.ts'
 import type { Runner } from '../command.ts'
 import { deployStyle, originOf } from '../deploy/labels.ts'
-import { chosenDeploy } from '../deploy/resolve-target.ts'
+import { resolveDeploy } from '../deploy/resolve-target.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
-import { byWords } from '../requester-name.ts'
+import { requesterName } from '../requester-name.ts'
 import { age } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { type Output, plain } from '../terminal/output.ts'
@@ -70,7 +70,7 @@ function printWhy({ out }: Cli, why: Why): void {
 
 async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<void> {
   const { client, out } = cli
-  const deploy = await chosenDeploy(cli, idOrName)
+  const deploy = await resolveDeploy(cli, idOrName)
   const service = await client.call<Service>('GET', servicePath(deploy.service_id))
   const why = await fetchWhy(cli, deployPath(deploy.id))
   const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
@@ -121,7 +121,7 @@ function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)
   out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(words))}, ${when}`)
-  const by = byWords(deploy.by)
+  const by = requesterName(deploy.by)
   const origin = `${deploy.id}, ${originOf(deploy)}${by && `, by ${by}`}`
   out.print(out.paint('dim', ` ${plain(origin)}`))
 }

@@ -8,8 +8,8 @@ import { readConfig } from '../config/config.ts'
 import { cacheFolder } from '../config/folders.ts'
 import { readJsonFile, writeJsonFile } from '../config/json-file.ts'
 
-const patienceMs = 1000
-const keptMs = 60_000
+const timeoutMs = 1000
+const cacheLifetimeMs = 60_000
 
 /** The last word is still being typed and may be empty. */
 export async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
@@ -83,7 +83,7 @@ function serverNames({ env }: Cli): string[] {
 const nouns = ['disks', 'trash'] as const
 type Noun = 'services' | 'datastores' | (typeof nouns)[number]
 
-interface Kept {
+interface CachedNames {
   at: number
   names: string[]
 }
@@ -91,9 +91,9 @@ interface Kept {
 async function namesOf(noun: Noun, cli: Cli): Promise<string[]> {
   try {
     const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
-    const kept = readJsonFile(path) as Kept | undefined
-    if (kept && Date.now() - kept.at < keptMs && kept.at <= Date.now()) return kept.names
-    const signal = AbortSignal.timeout(patienceMs)
+    const kept = readJsonFile(path) as CachedNames | undefined
+    if (kept && Date.now() - kept.at < cacheLifetimeMs && kept.at <= Date.now()) return kept.names
+    const signal = AbortSignal.timeout(timeoutMs)
     const found = await cli.client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
     const names = found.map(({ name }) => name)
     writeJsonFile(path, { at: Date.now(), names })

@@ -4,14 +4,14 @@ import { dirname } from 'node:path'
 import { sleep } from '../../async/sleep.ts'
 import { CliFailure } from '../failure.ts'
 
-const pauseMs = 20
-const patienceMs = 10_000
+const retryMs = 20
+const timeoutMs = 10_000
 /** What it guards takes milliseconds: one this old was left behind by a process that is gone. */
 const staleMs = 5000
 
 /** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
 export async function withLock<T>(path: string, work: () => T): Promise<T> {
-  for (const end = Date.now() + patienceMs; !tryLock(path); await sleep(pauseMs)) {
+  for (const end = Date.now() + timeoutMs; !tryLock(path); await sleep(retryMs)) {
     if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'remove it' })
     if (isStale(path)) rmSync(path, { force: true })
   }

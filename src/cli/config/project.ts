@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { parseJsonOf } from './json-file.ts'
-import { readForeignFile } from './untrusted-file.ts'
+import { readUntrustedFile } from './untrusted-file.ts'
 
 const longestBytes = 64 * 1024
 
@@ -20,16 +20,16 @@ export interface Project {
 export function findProject(folder: string = process.cwd()): Project | null {
   for (let place = folder; ; place = dirname(place)) {
     const path = join(place, 'berth.json')
-    const found = readForeignFile(path, longestBytes)
+    const found = readUntrustedFile(path, longestBytes)
     if (found) {
-      refuseForeign(path, found.uid, folder)
+      assertTrustedOwner(path, found.uid, folder)
       return readProject(path, found.text)
     }
     if (dirname(place) === place) return null
   }
 }
 
-function refuseForeign(path: string, uid: number, folder: string): void {
+function assertTrustedOwner(path: string, uid: number, folder: string): void {
   if ([0, process.getuid?.(), statSync(folder).uid].includes(uid)) return
   throw new CliFailure(`${path} belongs to another user`, { hint: 'copy it if you trust its content' })
 }
@@ -38,7 +38,7 @@ function refuseForeign(path: string, uid: number, folder: string): void {
  * The given service, otherwise the service of the project file. Throws a usage failure if neither names
  * a service.
  */
-export function chosenService(name: string | undefined): string {
+export function requireServiceName(name: string | undefined): string {
   const chosen = name ?? findProject()?.service
   if (chosen) return chosen
   throw whichService()

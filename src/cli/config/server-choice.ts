@@ -31,7 +31,7 @@ export function chooseServer({ flags, env, findProject, config }: Sources): Serv
   const named = flags.server ?? (env.BERTH_SERVER || undefined)
   if (named !== undefined) return withToken(lookUp(config, named), token)
   const project = findProject()
-  if (project?.server) return withToken(lookUpKnown(config, project, project.server), token)
+  if (project?.server) return withToken(lookUpForProject(config, project, project.server), token)
   if (config.default !== undefined) return withToken(lookUp(config, config.default), token)
   return withToken(lookUp(config, defaultUrl), token)
 }
@@ -73,7 +73,7 @@ function lookUp(config: Config, nameOrUrl: string): ServerChoice {
 }
 
 // Else a repository could have the token of the environment sent to its own address.
-function lookUpKnown(config: Config, project: Project, nameOrUrl: string): ServerChoice {
+function lookUpForProject(config: Config, project: Project, nameOrUrl: string): ServerChoice {
   const found = findServer(config, nameOrUrl)
   if (found) return { name: found.name, ...found.server }
   const login = isPlainUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login URL'

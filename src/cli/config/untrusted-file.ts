@@ -13,7 +13,7 @@ interface Found {
  * Null if the file does not exist or is a folder. Throws CliFailure for a link, a pipe or a device, and above
  * the limit: reading such a file might never end.
  */
-export function readForeignFile(path: string, limitBytes: number): Found | null {
+export function readUntrustedFile(path: string, limitBytes: number): Found | null {
   const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))
   if (seen === undefined || seen.isDirectory()) return null
   if (!seen.isFile()) throw new CliFailure(`${path} is not a regular file`, { hint: 'remove it' })

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import type { Backup, Restore } from '../../api/backup.ts'
 import { sleep } from '../../async/sleep.ts'
 import { size } from '../../quantities.ts'
-import { brokenOff } from '../client/client.ts'
+import { incompleteResponse } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption } from '../failure.ts'
 import { showStep } from '../terminal/step.ts'
 
-const lookEveryMs = 400
+const pollMs = 400
 
 type Work = Backup | Restore
 
@@ -29,7 +29,7 @@ export async function awaitWork<W extends Work>(
     current = await begin()
     while (isUnderWay(current)) {
       const { id } = current
-      await sleep(lookEveryMs, signal).catch(() => {
+      await sleep(pollMs, signal).catch(() => {
         throw interruption(`${id} continues in the background`)
       })
       current = await client.call<W>('GET', `${path}/${current.id}`)
@@ -72,7 +72,7 @@ export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 
       }
     } catch (error) {
       if (cli.signal.aborted) throw interruption()
-      throw (error as { code?: string }).code === 'EPIPE' ? error : brokenOff(client.url)
+      throw (error as { code?: string }).code === 'EPIPE' ? error : incompleteResponse(client.url)
     }
   })
   if (bytes === sizeBytes && hash.digest('hex') === sha256) return

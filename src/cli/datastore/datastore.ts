@@ -9,7 +9,7 @@ import type { Output, Style } from '../terminal/output.ts'
 import { showStep } from '../terminal/step.ts'
 import { printFacts } from '../terminal/table.ts'
 
-const lookEveryMs = 500
+const pollMs = 500
 const styles: Record<Datastore['status'], Style> = {
   available: 'green',
   creating: 'cyan',
@@ -32,7 +32,7 @@ export function sizeOf({ memory_limit_mb }: Datastore): string {
 }
 
 /** `256 MiB and 1 CPU, backups at 0 3 * * * (UTC), 7 kept`, `default memory and default CPUs` */
-export function settingsInWords(datastore: Datastore): string {
+export function settingsSummary(datastore: Datastore): string {
   const { memory_limit_mb: memory, cpu_limit: cpus, backup_schedule: schedule, backup_keep: keep } = datastore
   const size = memory === null ? 'default memory' : sizeOf(datastore)
   const limits = `${size} and ${cpus ?? 'default'} ${cpus === 1 ? 'CPU' : 'CPUs'}`
@@ -61,12 +61,12 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['with password', `berth db url ${name}`],
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],
-    ['backups', backupsInWords(datastore)],
+    ['backups', backupsSummary(datastore)],
     ['created', age(datastore.created_at)],
   ])
 }
 
-function backupsInWords({
+function backupsSummary({
   backup_schedule: schedule,
   backup_keep: keep,
   next_backup_at: at,
@@ -80,7 +80,7 @@ function untilNext({ status, next_attempt_at: at }: Datastore): string | null {
 }
 
 /** Asks for something, and looks until it serves or has failed. Returns the exit code. */
-export async function settledDatastore(
+export async function waitForDatastore(
   cli: Cli,
   { name, verb }: { name: string; verb: string },
   ask: () => Promise<Datastore>,
@@ -94,7 +94,7 @@ export async function settledDatastore(
   }
   const datastore = await showStep(out, step, async () => {
     for (current = await ask(); isUnderWay(current); ) {
-      await sleep(lookEveryMs)
+      await sleep(pollMs)
       current = await client.call<Datastore>('GET', datastorePath(current.id))
     }
     return current

@@ -4,7 +4,7 @@ import { count } from '../../quantities.ts'
 import type { LogLine } from '../log-line.ts'
 
 export interface BuildTally {
-  hear(line: Pick<LogLine, 'step'>): void
+  addLine(line: Pick<LogLine, 'step'>): void
   /** The newest step, `[3/5] RUN make`; null before the first. */
   current(): string | null
   /** `14 steps, 11 cached`; null before the first step. */
@@ -19,7 +19,7 @@ export function createBuildTally(): BuildTally {
   let newest: string | null = null
 
   return {
-    hear({ step }) {
+    addLine({ step }) {
       if (!step) return
       const { number, state, name = '' } = step
       if (state === 'started' && dockerfileStep.test(name)) {

@@ -1,5 +1,5 @@
 // A deploy as one story: the lines of its log and the states of its chart, in the order they happened.
-// They come on two streams. Each moment is held a little and sorted, or a line would land in the wrong
+// They come on two streams. Each event is held a little and sorted, or a line would land in the wrong
 // state; instants are the server's, whose clock need not be ours.
 
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
@@ -17,29 +17,29 @@ export interface DeployState {
   status: string
 }
 
-export type Moment = { at: string; line: LogLine } | { at: string; state: DeployState }
+export type DeployEvent = { at: string; line: LogLine } | { at: string; state: DeployState }
 
-export interface Watch {
+export interface DeployWatch {
   /** Ends when the deploy is live, failed or canceled, or with the signal. */
-  moments: AsyncGenerator<Moment>
+  events: AsyncGenerator<DeployEvent>
   /** The server's clock as of the newest event, delayed by the time that events are held back. */
   now(): number
 }
 
 /** Events are shown with this delay, to put log lines and states in order. */
-const holdMs = 200
-const stepMs = 40
-const askAgainMs = 500
+const reorderDelayMs = 200
+const pollMs = 40
+const retryMs = 500
 /** The log is closed when the cleanup starts, so these states end the wait. */
-const ends = ['live', 'draining', 'deactivated', 'failing', 'failed', 'canceling', 'canceled']
+const finalStates = ['live', 'draining', 'deactivated', 'failing', 'failed', 'canceling', 'canceled']
 
-export function watchDeploy(cli: Cli, deployId: string): Watch {
+export function watchDeploy(cli: Cli, deployId: string): DeployWatch {
   const clock = createServerClock()
-  return { moments: tellMoments(cli, deployId, clock), now: () => clock.now() - holdMs }
+  return { events: mergeEvents(cli, deployId, clock), now: () => clock.now() - reorderDelayMs }
 }
 
 /** The states that a deploy has been in. */
-export async function statesOf(cli: Cli, deployId: string): Promise<DeployState[]> {
+export async function fetchStates(cli: Cli, deployId: string): Promise<DeployState[]> {
   return toStates(await cli.client.call<HistoryEntry[]>('GET', `${deployPath(deployId)}/history`))
 }
 
@@ -53,16 +53,16 @@ export function isOver({ status }: Pick<Deploy, 'status'>): boolean {
   return status !== 'queued' && status !== 'running'
 }
 
-async function* tellMoments(cli: Cli, deployId: string, clock: ServerClock): AsyncGenerator<Moment> {
-  const held: Moment[] = []
-  const leaving = new AbortController()
-  const keep = (moment: Moment) => {
-    clock.hear(moment.at)
-    held.push(moment)
+async function* mergeEvents(cli: Cli, deployId: string, clock: ServerClock): AsyncGenerator<DeployEvent> {
+  const buffer: DeployEvent[] = []
+  const stopping = new AbortController()
+  const add = (event: DeployEvent) => {
+    clock.observe(event.at)
+    buffer.push(event)
   }
   const watching = Promise.all([
-    followLog(cli, deployId, keep, leaving.signal),
-    followStates(cli, deployId, keep, leaving.signal),
+    followLog(cli, deployId, add, stopping.signal),
+    followStates(cli, deployId, add, stopping.signal),
   ])
   let isAtEnd = false
   const end = () => {
@@ -72,34 +72,34 @@ async function* tellMoments(cli: Cli, deployId: string, clock: ServerClock): Asy
   try {
     for (let isLast = false; !isLast; ) {
       isLast = isAtEnd
-      yield* takeBefore(held, isLast ? Number.POSITIVE_INFINITY : clock.now() - holdMs)
-      if (!isLast) await sleep(stepMs)
+      yield* takeUpTo(buffer, isLast ? Number.POSITIVE_INFINITY : clock.now() - reorderDelayMs)
+      if (!isLast) await sleep(pollMs)
     }
     await watching
   } finally {
-    leaving.abort()
+    stopping.abort()
   }
 }
 
-type Keep = (moment: Moment) => void
+type AddEvent = (event: DeployEvent) => void
 
-async function followLog(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
+async function followLog(cli: Cli, deployId: string, add: AddEvent, signal: AbortSignal): Promise<void> {
   const query = { follow: true }
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { query, signal })) {
     const line = parseLogLine(data)
-    keep({ at: line.ts, line })
+    add({ at: line.ts, line })
   }
 }
 
 // The change feed only signals that the deploy changed. The history contains its states.
-async function followStates(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
+async function followStates(cli: Cli, deployId: string, add: AddEvent, signal: AbortSignal): Promise<void> {
   let seen = 0
   for await (const { event, data } of followEvents(cli, '/events', { signal, quiet: true })) {
     if (event === 'change' && parseEvent<{ id: string }>(data, ['id']).id !== deployId) continue
-    const states = await throughLosses(signal, () => statesOf(cli, deployId))
-    for (const state of states.slice(seen)) keep({ at: state.at, state })
+    const states = await retryWhileUnreachable(signal, () => fetchStates(cli, deployId))
+    for (const state of states.slice(seen)) add({ at: state.at, state })
     seen = states.length
-    if (states.some(({ name }) => ends.includes(name))) return
+    if (states.some(({ name }) => finalStates.includes(name))) return
   }
 }
 
@@ -107,30 +107,30 @@ async function followStates(cli: Cli, deployId: string, keep: Keep, signal: Abor
  * Repeats the request while the server is unreachable. The log stream, followed in parallel, reports the loss
  * and gives up.
  */
-async function throughLosses<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+async function retryWhileUnreachable<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await ask()
+      return await request()
     } catch (error) {
-      const isLoss = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
-      if (!isLoss || signal.aborted) throw error
-      await sleep(askAgainMs)
+      const isUnreachable = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+      if (!isUnreachable || signal.aborted) throw error
+      await sleep(retryMs)
     }
   }
 }
 
 // At equal timestamps a line precedes a state: the last lines of a state and its end often share
 // a millisecond.
-function takeBefore(held: Moment[], instant: number): Moment[] {
-  const order = (moment: Moment) => Date.parse(moment.at) + ('state' in moment ? 0.5 : 0)
-  held.sort((a, b) => order(a) - order(b))
-  const ripe = held.findIndex((moment) => Date.parse(moment.at) > instant)
-  return held.splice(0, ripe === -1 ? held.length : ripe)
+function takeUpTo(buffer: DeployEvent[], instant: number): DeployEvent[] {
+  const order = (event: DeployEvent) => Date.parse(event.at) + ('state' in event ? 0.5 : 0)
+  buffer.sort((a, b) => order(a) - order(b))
+  const firstLater = buffer.findIndex((event) => Date.parse(event.at) > instant)
+  return buffer.splice(0, firstLater === -1 ? buffer.length : firstLater)
 }
 
 interface ServerClock {
   /** Something of this instant has come. */
-  hear(at: string): void
+  observe(at: string): void
   now(): number
 }
 
@@ -138,7 +138,7 @@ interface ServerClock {
 function createServerClock(): ServerClock {
   let behindMs = Number.POSITIVE_INFINITY
   return {
-    hear(at) {
+    observe(at) {
       behindMs = Math.min(behindMs, Date.now() - Date.parse(at))
     },
     now: () => Date.now() - (Number.isFinite(behindMs) ? behindMs : 0),

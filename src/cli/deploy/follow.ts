@@ -12,11 +12,11 @@ import { exitCodes, interruption } from '../failure.ts'
 import { addressOf as reachedAt } from '../service/labels.ts'
 import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
-import { type DeployState, statesOf, watchDeploy } from './deploy-events.ts'
+import { type DeployState, fetchStates, watchDeploy } from './deploy-events.ts'
 import { createDeployView } from './view.ts'
 
 /** How far back a version is looked for that a rollback could bring back. */
-const deploysLookedAt = 50
+const maxDeploysSearched = 50
 
 /**
  * Shows a deploy until it ends: a live view, plain lines, or with --json each log line as the API returns it.
@@ -28,28 +28,28 @@ export async function followDeploy(cli: Cli, deployId: string): Promise<Deploy> 
     await (out.isJson ? printLog(cli, deployId) : showDeploy(cli, deployId))
     return await client.call<Deploy>('GET', deployPath(deployId))
   } catch (error) {
-    throw signal.aborted ? goesOn(deployId) : error
+    throw signal.aborted ? deployContinues(deployId) : error
   } finally {
     out.rest()
   }
 }
 
 async function showDeploy(cli: Cli, deployId: string): Promise<void> {
-  const { moments, now } = watchDeploy(cli, deployId)
+  const { events, now } = watchDeploy(cli, deployId)
   const view = createDeployView(cli.out, now)
-  for await (const moment of moments) {
-    if ('line' in moment) view.hear(moment.line)
-    else view.enter(moment.state)
+  for await (const event of events) {
+    if ('line' in event) view.addLine(event.line)
+    else view.enter(event.state)
   }
 }
 
 async function printLog(cli: Cli, deployId: string): Promise<void> {
-  for await (const moment of watchDeploy(cli, deployId).moments) {
-    if ('line' in moment) cli.out.json(moment.line)
+  for await (const event of watchDeploy(cli, deployId).events) {
+    if ('line' in event) cli.out.json(event.line)
   }
 }
 
-function goesOn(deployId: string) {
+function deployContinues(deployId: string) {
   return interruption(
     'the deploy continues in the background',
     `to follow it again: berth logs --deploy ${deployId} -f`,
@@ -62,8 +62,8 @@ export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> 
   const isLive = deploy.status === 'live' || deploy.status === 'deactivated'
   const address = isLive ? await addressOf(cli, deploy, service) : null
   if (cli.out.isJson) cli.out.json({ ...deploy, address })
-  else if (isLive) await sayLive(cli, deploy, service, address)
-  else await sayFailed(cli, deploy, service)
+  else if (isLive) await reportLive(cli, deploy, service, address)
+  else await reportFailed(cli, deploy, service)
   return isLive ? exitCodes.ok : exitCodes.failed
 }
 
@@ -80,31 +80,31 @@ export async function addressOf({ client }: Cli, deploy: Deploy, service: Servic
   return own ? `http://${own.address}` : null
 }
 
-async function sayLive(
+async function reportLive(
   cli: Cli,
   deploy: Deploy,
   { name, type }: Service,
   address: string | null,
 ): Promise<void> {
   const { out } = cli
-  const states = await statesOf(cli, deploy.id)
+  const states = await fetchStates(cli, deploy.id)
   const detail = address ? plain(address) : name
-  out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalOf(states) }))
+  out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalMs(states) }))
   const phases = await phasesOf(cli, deploy.id)
   const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
   if (slowest)
     out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
-  const former = await formerOf(cli, deploy)
+  const former = await previousLiveDeploy(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
   if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
   // On one terminal the line above shows it already.
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
 }
 
-async function sayFailed(cli: Cli, deploy: Deploy, service: Service): Promise<void> {
+async function reportFailed(cli: Cli, deploy: Deploy, service: Service): Promise<void> {
   const { out } = cli
   const { name } = service
-  const total = duration(totalOf(await statesOf(cli, deploy.id)))
+  const total = duration(totalMs(await fetchStates(cli, deploy.id)))
   const verb = deploy.status === 'canceled' ? 'was canceled' : 'failed'
   const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
   out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
@@ -121,14 +121,14 @@ async function phasesOf(cli: Cli, id: string): Promise<Why['phases']> {
 }
 
 /** The last deploy before this one that went live, for a rollback. */
-async function formerOf({ client }: Cli, { id, service_id }: Deploy): Promise<Deploy | undefined> {
-  const query = { limit: deploysLookedAt }
+async function previousLiveDeploy({ client }: Cli, { id, service_id }: Deploy): Promise<Deploy | undefined> {
+  const query = { limit: maxDeploysSearched }
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(service_id)}/deploys`, { query })
   return deploys.find((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
 }
 
 /** From its beginning until it was live, or had failed. */
-function totalOf(states: DeployState[]): number {
+function totalMs(states: DeployState[]): number {
   const last = states.find(({ status }) => status !== 'queued' && status !== 'running') ?? states.at(-1)
   return last ? Date.parse(last.at) - Date.parse(states[0]!.at) : 0
 }

@@ -28,6 +28,6 @@ export function originOf({ commit_sha, commit_message, source, trigger }: Deploy
 }
 
 /** From the request to the outcome; empty before the outcome. */
-export function tookOf({ created_at, finished_at }: Deploy): string {
+export function durationOf({ created_at, finished_at }: Deploy): string {
   return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
 }

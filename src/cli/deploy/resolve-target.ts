@@ -3,10 +3,10 @@ import type { Deploy } from '../../api/deploy.ts'
 import { deployPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import { shownService } from '../service/resolve-target.ts'
+import { resolveService } from '../service/resolve-target.ts'
 
 /** By default the newest deploy of this folder's service. Throws CliFailure when there is no deploy. */
-export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
+export async function resolveDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
   const { client } = cli
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))
   if (idOrName?.startsWith('job-')) {
@@ -15,7 +15,7 @@ export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Prom
       `show its log: berth logs --job ${idOrName}`,
     )
   }
-  const name = await shownService(cli, idOrName)
+  const name = await resolveService(cli, idOrName)
   const path = `${servicePath(name)}/deploys`
   const [newest] = await client.call<Deploy[]>('GET', path, { query: { limit: 1 } })
   if (newest) return newest

@@ -10,10 +10,10 @@ import type { DeployState } from './deploy-events.ts'
 export interface DeployView {
   /** The deploy is in another state. */
   enter(state: DeployState): void
-  hear(line: LogLine): void
+  addLine(line: LogLine): void
 }
 
-interface Running {
+interface RunningState {
   name: string
   at: number
   /** What it waits for or is at. */
@@ -27,12 +27,12 @@ interface Running {
 
 const windowLines = 6
 /** As many of them stay when it fails. */
-const keptLines = 10
-const setbacks = ['failing', 'canceling']
+const failureLines = 10
+const unwindingStates = ['failing', 'canceling']
 /** States without a line: they are reported at the end. */
-const silent = [...setbacks, 'live', 'draining', 'deactivated', 'failed', 'canceled']
+const hiddenStates = [...unwindingStates, 'live', 'draining', 'deactivated', 'failed', 'canceled']
 /** Waiting for the turn is worth a line only when there was something to wait for. */
-const shortWaitMs = 1000
+const minShownWaitMs = 1000
 
 /** `now` is the clock of the shown durations. */
 export function createDeployView(out: Output, now: () => number): DeployView {
@@ -40,7 +40,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
   let isFirst = true
 
   function draw(spinner: string): string[] {
-    if (silent.includes(running.name)) return []
+    if (hiddenStates.includes(running.name)) return []
     const durationMs = Math.max(0, now() - running.at)
     const { name, tally, note } = running
     const detail = tally.current() ?? note
@@ -56,9 +56,9 @@ export function createDeployView(out: Output, now: () => number): DeployView {
 
   function leave(next: DeployState): void {
     const durationMs = Date.parse(next.at) - running.at
-    const hasFailed = setbacks.includes(next.name)
-    if (silent.includes(running.name)) return
-    if (running.name === 'queued' && durationMs < shortWaitMs && !hasFailed) return
+    const hasFailed = unwindingStates.includes(next.name)
+    if (hiddenStates.includes(running.name)) return
+    if (running.name === 'queued' && durationMs < minShownWaitMs && !hasFailed) return
     const { name, note, tally, hasHeading } = running
     // Below a heading, the lines already contain the note.
     const detail = tally.summary() ?? (hasHeading ? '' : note)
@@ -73,33 +73,33 @@ export function createDeployView(out: Output, now: () => number): DeployView {
       isFirst = false
       running = enterState(state.name, Date.parse(state.at))
     },
-    hear(line) {
-      if (silent.includes(running.name)) return
-      running.tally.hear(line)
+    addLine(line) {
+      if (hiddenStates.includes(running.name)) return
+      running.tally.addLine(line)
       if (isOutput(line)) running.excerpt.add(line.line)
       else running.note = line.brief ?? line.line
-      if (!out.isLive) sayAll(out, running, line)
+      if (!out.isLive) printLine(out, running, line)
     },
   }
 }
 
-function enterState(name: string, at: number): Running {
+function enterState(name: string, at: number): RunningState {
   return {
     name,
     at,
     note: '',
-    excerpt: createExcerpt(keptLines),
+    excerpt: createExcerpt(failureLines),
     tally: createBuildTally(),
     hasHeading: false,
   }
 }
 
-function shownOf({ excerpt }: Running): string[] {
-  const missed = excerpt.missed()
+function shownOf({ excerpt }: RunningState): string[] {
+  const missed = excerpt.earlierError()
   return missed === null ? excerpt.lines() : [missed, '…', ...excerpt.lines()]
 }
 
-function sayAll(out: Output, running: Running, { line }: LogLine): void {
+function printLine(out: Output, running: RunningState, { line }: LogLine): void {
   if (!running.hasHeading) out.say(` · ${plain(running.name)}`)
   running.hasHeading = true
   out.say(windowLine(out, line))

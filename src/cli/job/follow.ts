@@ -6,17 +6,17 @@ import { sleep } from '../../async/sleep.ts'
 import { jobPath } from '../client/client.ts'
 import { followEvents } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
-import { CliFailure, exitCodes, interruption, withWayBack } from '../failure.ts'
+import { CliFailure, exitCodes, interruption, withResumeHint } from '../failure.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import { clip } from '../terminal/clip.ts'
 import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts'
 import { paragraph, phaseLine } from '../terminal/phase-line.ts'
 
-const askAgainMs = 500
+const retryMs = 500
 /** So long is a server waited for that dies with the last line of the log. */
-const patienceMs = 60_000
+const unreachableTimeoutMs = 60_000
 /** Of a process. */
-const largestCode = 255
+const maxExitCode = 255
 
 /**
  * Shows the output of a run until the run ends; with --json prints each log line as the API returns it.
@@ -38,8 +38,8 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
     return await recordOf(cli, id)
   } catch (error) {
     throw signal.aborted
-      ? goesOn(id)
-      : withWayBack(error, `to follow the run again: berth logs --job ${id} -f`)
+      ? runContinues(id)
+      : withResumeHint(error, `to follow the run again: berth logs --job ${id} -f`)
   } finally {
     out.rest()
   }
@@ -68,7 +68,7 @@ function shown(stream: NodeJS.WriteStream, isColoured: boolean, text: string): s
 }
 
 async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
-  for (const deadline = Date.now() + patienceMs; ; await sleep(askAgainMs, signal)) {
+  for (const deadline = Date.now() + unreachableTimeoutMs; ; await sleep(retryMs, signal)) {
     try {
       return await client.call<JobRun>('GET', jobPath(id))
     } catch (error) {
@@ -78,7 +78,7 @@ async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
   }
 }
 
-function goesOn(id: string): CliFailure {
+function runContinues(id: string): CliFailure {
   const hint = `to follow it again: berth logs --job ${id} -f\nto stop it: berth cancel ${id}`
   return interruption('the run continues in the background', hint)
 }
@@ -86,14 +86,14 @@ function goesOn(id: string): CliFailure {
 /** Prints the outcome. Returns the exit code: the code of the run, or 1 for a failed run without a code. */
 export function concludeRun({ out }: Pick<Cli, 'out'>, run: JobRun): number {
   if (out.isJson) out.json(run)
-  else sayOutcome(out, run)
+  else reportOutcome(out, run)
   if (run.status === 'succeeded') return exitCodes.ok
   // A stopped run may have exited with 0 although it did not finish its work.
   const code = run.status === 'failed' ? Number(run.exit_code) : 0
-  return code > 0 && code <= largestCode ? code : exitCodes.failed
+  return code > 0 && code <= maxExitCode ? code : exitCodes.failed
 }
 
-function sayOutcome(out: Output, { id, status, error, created_at, finished_at }: JobRun): void {
+function reportOutcome(out: Output, { id, status, error, created_at, finished_at }: JobRun): void {
   const isGood = status === 'succeeded'
   const durationMs = finished_at === null ? null : Date.parse(finished_at) - Date.parse(created_at)
   out.say(phaseLine(out, { mark: isGood ? '✔' : '✘', name: status, detail: id, durationMs }))

@@ -24,7 +24,7 @@ export function ownTimeZone(): string {
 }
 
 /** Whether clocks of both zones show the same at all of these instants. */
-export function showTheSame(one: string, other: string, instants: string[]): boolean {
+export function haveSameClock(one: string, other: string, instants: string[]): boolean {
   return instants.every((at) => dayAndTime(at, one) === dayAndTime(at, other))
 }
 

@@ -2,7 +2,7 @@
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
-import { byWords } from '../requester-name.ts'
+import { requesterName } from '../requester-name.ts'
 import { age, span } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { plain, type Style } from '../terminal/output.ts'
@@ -17,9 +17,9 @@ const statusStyles: Record<string, Style> = {
 }
 
 /** Of a list; a script of a hundred lines is one command too. */
-const longestCommand = 120
+const maxCommandChars = 120
 /** Short form for a list, where the id of a run leaves little room. */
-const longestAsker = 13
+const maxRequesterChars = 13
 
 export function runStyle({ status }: { status: string }): Style {
   return statusStyles[status] ?? 'dim'
@@ -36,20 +36,20 @@ export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): 
 }
 
 /** The scheduled time, otherwise the requester, otherwise the trigger. */
-export function askedBy(run: JobRun, timeZone: string): string {
-  const asker = run.scheduled_for === null ? clip(plain(byWords(run.by)), longestAsker) : ''
+export function startedBy(run: JobRun, timeZone: string): string {
+  const asker = run.scheduled_for === null ? clip(plain(requesterName(run.by)), maxRequesterChars) : ''
   return asker || originOf(run, timeZone)
 }
 
 /** How long it ran, or has been running; nothing before it began. */
-export function ranFor({ started_at, finished_at }: JobRun): string {
+export function runDuration({ started_at, finished_at }: JobRun): string {
   if (started_at === null) return ''
   if (finished_at !== null) return duration(Date.parse(finished_at) - Date.parse(started_at))
   return span((Date.now() - Date.parse(started_at)) / 1000)
 }
 
 /** Where there is no run to show yet. */
-export function howToRun({ name, type, live_deploy_id }: Service): string {
+export function noRunsNotice({ name, type, live_deploy_id }: Service): string {
   const shown = plain(name)
   if (live_deploy_id === null) return `${shown} is not deployed yet, so nothing can run`
   return type === 'cron_job'
@@ -59,10 +59,10 @@ export function howToRun({ name, type, live_deploy_id }: Service): string {
 
 /** No longer than a line has use for. */
 export function commandOf({ command }: JobRun): string {
-  return command === null ? "the image's own" : clip(plain(command), longestCommand)
+  return command === null ? "the image's own" : clip(plain(command), maxCommandChars)
 }
 
 /** `job-… failed (3), for 03:00, 4h ago` */
-export function runInWords(run: JobRun, timeZone: string): string {
+export function runSummary(run: JobRun, timeZone: string): string {
   return `${run.id} ${outcomeOf(run)}, ${originOf(run, timeZone)}, ${age(run.created_at)}`
 }

@@ -6,20 +6,20 @@ import { usageFailure } from '../failure.ts'
 
 /** The variables of an env file, each key once. Throws (usage) for a line that is not an assignment. */
 export function parseEnvFile(text: string): EnvVar[] {
-  refuseOther(text)
+  assertSyntax(text)
   const parsed = Object.entries(parseEnv(text))
   return parsed.map(([key, value]) => ({ key, value: value ?? '' }))
 }
 
 /** A variable, whose quoted value may go over several lines; a comment; or nothing. */
-const known =
+const validLine =
   /[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`|)[^\n]*|#[^\n]*|\r?)(?:\n|$)/y
 
 // Rejects lines that Node's parser would silently skip.
-function refuseOther(text: string): void {
-  for (let at = 0; at < text.length; at = known.lastIndex) {
-    known.lastIndex = at
-    if (known.test(text)) continue
+function assertSyntax(text: string): void {
+  for (let at = 0; at < text.length; at = validLine.lastIndex) {
+    validLine.lastIndex = at
+    if (validLine.test(text)) continue
     const line = text.slice(0, at).split('\n').length
     throw usageFailure(`line ${line} is not a variable`, 'a line is KEY=value, or starts with #')
   }
@@ -30,7 +30,7 @@ export function toEnvLine({ key, value }: EnvVar): string | null {
   const quotes = isBare(value) ? '' : ["'", '"', '`'].find((quote) => !value.includes(quote))
   if (quotes === undefined) return null
   const line = `${key}=${quotes}${value}${quotes}`
-  return isFaithful(line, value) ? line : null
+  return parsesBackTo(line, value) ? line : null
 }
 
 /** What needs no quotes. */
@@ -39,6 +39,6 @@ function isBare(value: string): boolean {
 }
 
 // Node reads `\n` in double quotes as a new line, and no carriage return at all.
-function isFaithful(line: string, value: string): boolean {
+function parsesBackTo(line: string, value: string): boolean {
   return Object.values(parseEnv(line))[0] === value
 }

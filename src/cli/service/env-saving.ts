@@ -14,7 +14,7 @@ export interface SavingOptions {
 }
 
 /** Saved variables are of the next deploy, or of a restart at once. */
-export function withSaving(command: Command): Command {
+export function addSavingOptions(command: Command): Command {
   return command
     .option('--restart', 'restart the service afterwards')
     .option('--no-follow', 'do not wait for the restart')

@@ -17,7 +17,7 @@ export function stateStyle(state: string): Style | null {
 }
 
 /** `not deployed` */
-export function spoken(word: string): string {
+export function readable(word: string): string {
   return word.replaceAll('_', ' ')
 }
 
@@ -28,7 +28,7 @@ export function addressOf({ url, internal_host, internal_port }: Service): strin
 }
 
 /** Where it is reached, or when it runs: `0 3 * * *`, in its zone where that is not UTC. */
-export function reachOf(service: Service): string {
+export function addressOrSchedule(service: Service): string {
   const { schedule, timezone } = service
   if (schedule === null) return addressOf(service)
   return timezone === null ? schedule : `${schedule} ${timezone}`

@@ -10,19 +10,19 @@ const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
 const nameRule =
   'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not ' +
   'end with a dash'
-const placePatterns = {
+const sourcePatterns = {
   repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
   image: /^[a-z0-9][\w.:/@-]*$/,
 }
-const placeRules = {
+const sourceRules = {
   repo_url: 'an address such as https://example.com/shop.git or git@example.com:ada/shop.git',
   image: 'an image such as ghcr.io/ada/web:v1',
 }
 const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
 
 /** Throws (usage) for a name that no service can have. */
-export function refuseName(name: string): void {
-  const complaint = complainAboutName(name)
+export function assertServiceName(name: string): void {
+  const complaint = nameProblem(name)
   if (complaint) throw usageFailure(`'${name}' is not a valid name`, complaint)
 }
 
@@ -33,19 +33,19 @@ export async function askName(cli: Cli): Promise<string> {
       message: 'What is the service called?',
       placeholder: 'shop',
       instead: 'give a name: berth create NAME',
-      validate: (text) => complainAboutName(text.trim()),
+      validate: (text) => nameProblem(text.trim()),
     })
     if (!(await isTaken(cli, name.trim()))) return name.trim()
     cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is in use: choose another name`)
   }
 }
 
-export function askPlace(cli: Cli, kind: 'image' | 'repo_url', instead: string): Promise<string> {
+export function askSourceAddress(cli: Cli, kind: 'image' | 'repo_url', instead: string): Promise<string> {
   return askText(cli, {
     message: kind === 'image' ? 'Which image?' : 'What is its address?',
     placeholder: kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git',
     instead,
-    validate: (text) => (placePatterns[kind].test(text.trim()) ? undefined : placeRules[kind]),
+    validate: (text) => (sourcePatterns[kind].test(text.trim()) ? undefined : sourceRules[kind]),
   })
 }
 
@@ -59,7 +59,7 @@ export function askSchedule(cli: Cli): Promise<string> {
   })
 }
 
-function complainAboutName(name: string): string | undefined {
+function nameProblem(name: string): string | undefined {
   if (name === '') return 'a name, such as shop'
   return namePattern.test(name) ? undefined : nameRule
 }

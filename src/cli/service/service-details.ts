@@ -4,15 +4,15 @@ import { duration } from '../../quantities.ts'
 import { age } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
-import { addressOf, sourceOf, spoken, stateStyle } from './labels.ts'
+import { addressOf, readable, sourceOf, stateStyle } from './labels.ts'
 
 /** What is not set and has no meaning for this service is left out. */
 export function showService(out: Output, service: Service): void {
   printFacts(out, [
     ['name', service.name, 'bold'],
     ['id', service.id],
-    ['type', spoken(service.type)],
-    ['state', spoken(service.state), stateStyle(service.state)],
+    ['type', readable(service.type)],
+    ['state', readable(service.state), stateStyle(service.state)],
     ['address', addressOf(service)],
     ['source', sourceOf(service)],
     ...buildFacts(service),

@@ -34,13 +34,13 @@ export function givenSettings(options: Settings): Settings {
 }
 
 /** How a setting is spoken of: by its flag, which has no unit in its name. */
-export function settingInWords(name: string): string {
+export function settingLabel(name: string): string {
   const flags = settingOf(name)?.flag?.flags ?? name
   return flags.replace(/^--/, '').split(' ')[0]!.replaceAll('-', ' ')
 }
 
 /** Whether all of them act without a restart. */
-export function actAtOnce(settings: Settings): boolean {
+export function applyAtOnce(settings: Settings): boolean {
   return Object.keys(settings).every((name) => settingOf(name)?.takesEffect === 'at once')
 }
 

@@ -10,11 +10,11 @@ import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption } from '../failure.ts'
 import { showStep } from '../terminal/step.ts'
 
-const lookEveryMs = 500
+const pollMs = 500
 /** A service that starts again may be degraded for a moment. */
-const toleratedMs = 15_000
+const degradedGraceMs = 15_000
 /** Longer than an instance drains and starts by default. */
-const longestMs = 10 * 60_000
+const timeoutMs = 10 * 60_000
 
 export interface Change {
   service: Service
@@ -28,7 +28,7 @@ export function hasInstances({ type, live_deploy_id }: Service): boolean {
 }
 
 /** Shows how far it is. Throws CliFailure when the service stays degraded, or Docker does not respond. */
-export async function settleInstances(cli: Cli, { service, verb }: Change): Promise<void> {
+export async function waitForInstances(cli: Cli, { service, verb }: Change): Promise<void> {
   const { name } = service
   let last: ServiceStatus | null = null
   const step = {
@@ -38,7 +38,7 @@ export async function settleInstances(cli: Cli, { service, verb }: Change): Prom
   }
   try {
     await showStep(cli.out, step, () =>
-      settled(cli, service, (status) => {
+      pollUntilSettled(cli, service, (status) => {
         last = status
       }),
     )
@@ -49,7 +49,7 @@ export async function settleInstances(cli: Cli, { service, verb }: Change): Prom
   }
 }
 
-async function settled(
+async function pollUntilSettled(
   { client, signal }: Cli,
   { id, name }: Service,
   onLook: (status: ServiceStatus) => void,
@@ -62,13 +62,13 @@ async function settled(
     if (isSettled(status)) return status
     if (status.state !== 'degraded') soundAt = Date.now()
     const hint = `berth status ${name} shows its instances, berth logs ${name} what they write`
-    if (Date.now() - soundAt > toleratedMs) {
+    if (Date.now() - soundAt > degradedGraceMs) {
       throw new CliFailure(`${name} is degraded: ${status.reason ?? progressOf(status)}`, { hint })
     }
-    if (Date.now() - startedAt > longestMs) {
+    if (Date.now() - startedAt > timeoutMs) {
       throw new CliFailure(`${name} is not ready yet: ${progressOf(status)}`, { hint })
     }
-    await sleep(lookEveryMs, signal)
+    await sleep(pollMs, signal)
   }
 }
 

@@ -14,7 +14,7 @@ const pathLimitBytes = 2048
 const replacement = '\uFFFD'
 
 /** Why an entry of this name would be refused; null when it would not. */
-export function troubleWithName(path: string): string | null {
+export function nameProblem(path: string): string | null {
   if (path.includes(replacement)) return 'has a name that is not UTF-8'
   return Buffer.byteLength(path) > pathLimitBytes ? 'has a path that is too long' : null
 }
@@ -23,7 +23,7 @@ export function troubleWithName(path: string): string | null {
  * Why a symbolic link would be refused; null when it would not. It has to stay in the source, and behind a
  * name no `..` may follow: the name may be a link itself.
  */
-export function troubleWithLink(path: string, target: string): string | null {
+export function linkProblem(path: string, target: string): string | null {
   if (target.includes(replacement)) return 'is a link with a target that is not UTF-8'
   if (Buffer.byteLength(target) > pathLimitBytes) return 'is a link with a target that is too long'
   if (target.startsWith('/')) return `is a link to the absolute path ${target}`

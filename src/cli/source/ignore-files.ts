@@ -4,12 +4,12 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
-import { readForeignFile } from '../config/untrusted-file.ts'
+import { readUntrustedFile } from '../config/untrusted-file.ts'
 import { CliFailure } from '../failure.ts'
 
-const longestBytes = 1024 * 1024
+const maxFileBytes = 1024 * 1024
 /** Each additional `**` multiplies the number of ways to match a path. */
-const mostStars = 4
+const maxDoubleStars = 4
 
 export const ignoreFileNames = ['.berthignore', '.gitignore'] as const
 type FileName = (typeof ignoreFileNames)[number]
@@ -26,12 +26,12 @@ interface RuleFile {
  * Excluded by an ignore file, or by default if no ignore file matches the path. `!.env` in .berthignore
  * overrides the default.
  */
-export type LeftOut = 'by rule' | 'by default'
+export type ExclusionReason = 'by rule' | 'by default'
 
 /** The rules that hold in one folder. Paths are from the top, with `/`. */
 export interface FolderRules {
   /** Whether it is left out; null when it is not. */
-  leaves(path: string, isFolder: boolean): LeftOut | null
+  exclusionOf(path: string, isFolder: boolean): ExclusionReason | null
   /** The rules in a folder below, with what its own files add. */
   enter(path: string): FolderRules
   /** The kinds of files that were found up to here. */
@@ -60,14 +60,14 @@ function repositoryOf(folder: string): string | null {
 
 function toFolderRules(top: string, files: RuleFile[]): FolderRules {
   return {
-    leaves: (path, isFolder) => {
+    exclusionOf: (path, isFolder) => {
       const verdict = verdictOf(files, isFolder ? `${path}/` : path)
       if (verdict !== null) return verdict ? 'by rule' : null
-      return isLeftByDefault(path, isFolder) ? 'by default' : null
+      return isExcludedByDefault(path, isFolder) ? 'by default' : null
     },
     enter(path) {
       const own = readRuleFiles(top, path)
-      const kept = files.map((file) => (says(file, `${path}/`) ? inside(file, path) : file))
+      const kept = files.map((file) => (ruleVerdict(file, `${path}/`) ? toInnerRules(file, path) : file))
       return own.length === 0 && kept.every((file, index) => file === files[index])
         ? this
         : toFolderRules(top, [...own, ...kept])
@@ -77,7 +77,7 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
 }
 
 /** Secrets of this machine, and dependencies that a build installs again. */
-function isLeftByDefault(path: string, isFolder: boolean): boolean {
+function isExcludedByDefault(path: string, isFolder: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return isFolder ? name === 'node_modules' : /^\.env(\.local|\..+\.local)?$/.test(name)
 }
@@ -86,14 +86,14 @@ function isLeftByDefault(path: string, isFolder: boolean): boolean {
 function verdictOf(files: RuleFile[], path: string): boolean | null {
   for (const name of ignoreFileNames) {
     for (const file of files) {
-      const verdict = file.name === name ? says(file, path) : null
+      const verdict = file.name === name ? ruleVerdict(file, path) : null
       if (verdict !== null) return verdict
     }
   }
   return null
 }
 
-function says({ folder, rules }: RuleFile, path: string): boolean | null {
+function ruleVerdict({ folder, rules }: RuleFile, path: string): boolean | null {
   const { ignored, unignored } = rules.test(folder === '' ? path : path.slice(folder.length + 1))
   return ignored ? true : unignored ? false : null
 }
@@ -102,7 +102,7 @@ function says({ folder, rules }: RuleFile, path: string): boolean | null {
  * A file that leaves a folder out, which another file brings back: the library would leave out all below it.
  * In the folder its patterns without a slash hold on, which mean every depth.
  */
-function inside({ name, lines }: RuleFile, folder: string): RuleFile {
+function toInnerRules({ name, lines }: RuleFile, folder: string): RuleFile {
   return toRuleFile(
     name,
     folder,
@@ -113,10 +113,10 @@ function inside({ name, lines }: RuleFile, folder: string): RuleFile {
 function readRuleFiles(top: string, folder: string): RuleFile[] {
   return ignoreFileNames.flatMap((name) => {
     const path = join(top, folder, name)
-    const found = readForeignFile(path, longestBytes)
+    const found = readUntrustedFile(path, maxFileBytes)
     if (found === null) return []
     const lines = found.text.replace(/^\uFEFF/, '').split(/\r?\n/)
-    refuseSlow(path, lines)
+    assertFastPatterns(path, lines)
     return [toRuleFile(name, folder, lines)]
   })
 }
@@ -126,10 +126,12 @@ function toRuleFile(name: FileName, folder: string, lines: string[]): RuleFile {
 }
 
 /** The folder may come from a stranger, so a pattern must not take hours to match. */
-function refuseSlow(path: string, lines: readonly string[]): void {
-  const slow = lines.findIndex((line) => !line.startsWith('#') && line.split('**').length - 1 > mostStars)
+function assertFastPatterns(path: string, lines: readonly string[]): void {
+  const slow = lines.findIndex(
+    (line) => !line.startsWith('#') && line.split('**').length - 1 > maxDoubleStars,
+  )
   if (slow === -1) return
-  throw new CliFailure(`${path}:${slow + 1} has more than ${mostStars} ** in one pattern`, {
+  throw new CliFailure(`${path}:${slow + 1} has more than ${maxDoubleStars} ** in one pattern`, {
     hint: 'write it as several patterns',
   })
 }

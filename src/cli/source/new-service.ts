@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Service } from '../../api/service.ts'
 import type { Cli } from '../client/session.ts'
-import { CliFailure, interruption, usageFailure, withWayBack } from '../failure.ts'
-import { spoken } from '../service/labels.ts'
+import { CliFailure, interruption, usageFailure, withResumeHint } from '../failure.ts'
+import { readable } from '../service/labels.ts'
 import { plain } from '../terminal/output.ts'
 import { phaseLine } from '../terminal/phase-line.ts'
 import { confirm } from '../terminal/prompts.ts'
@@ -17,7 +17,7 @@ export interface Guess {
   reason: string
 }
 
-const longestName = 40
+const maxNameChars = 40
 /** Where a site is built to, or kept. */
 const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
@@ -40,7 +40,7 @@ export function serviceNameOf(folder: string): string | null {
     .replace(/[^a-z0-9]+/g, '-')
   const name = letters
     .replace(/^[^a-z]+/, '')
-    .slice(0, longestName)
+    .slice(0, maxNameChars)
     .replace(/-+$/, '')
   return name || null
 }
@@ -57,7 +57,7 @@ export function guessService(source: Source, type: string | undefined): Guess {
   if (type && type !== 'static_site') return { type, publishDir: null, reason: 'as requested' }
   const site = ['', ...siteFolders].find((folder) => files.has(join(folder, 'index.html')))
   if (site === undefined && type) return { type, publishDir: null, reason: 'as requested' }
-  if (site === undefined) throw unknownKind(source)
+  if (site === undefined) throw undetectedType(source)
   const reason = site === '' ? 'its pages are at the top' : `its pages are in ${site}/`
   return { type: 'static_site', publishDir: site || null, reason }
 }
@@ -65,7 +65,7 @@ export function guessService(source: Source, type: string | undefined): Guess {
 /** A folder of which a Dockerfile could make a service. */
 export class NoDockerfile extends CliFailure {}
 
-function unknownKind({ folder }: Source): CliFailure {
+function undetectedType({ folder }: Source): CliFailure {
   const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
   const trouble = `${folder} has neither a Dockerfile nor an index.html`
   if (!ignored) {
@@ -78,7 +78,7 @@ function unknownKind({ folder }: Source): CliFailure {
 /** Asks for approval on a terminal. Without a terminal the service is created without approval. */
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
-  const message = plain(`Create ${name}, a ${spoken(type)}, ${reason}?`)
+  const message = plain(`Create ${name}, a ${readable(type)}, ${reason}?`)
   if (await confirm(cli, { message, instead: 'confirm with --yes' }, true)) return
   throw interruption('nothing was created', 'another name: berth up NAME; another type: --type TYPE')
 }
@@ -88,9 +88,9 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const body = { name, type, ...(publishDir ? { publish_dir: publishDir } : {}) }
   const startedAt = Date.now()
   const service = await cli.client.call<Service>('POST', '/services', { body }).catch((error: unknown) => {
-    throw withWayBack(error, `nothing was uploaded; to continue: berth up ${name}`)
+    throw withResumeHint(error, `nothing was uploaded; to continue: berth up ${name}`)
   })
-  const line = { mark: '✔', name: 'creating', detail: `${name}, a ${spoken(type)}, ${reason}` }
+  const line = { mark: '✔', name: 'creating', detail: `${name}, a ${readable(type)}, ${reason}` }
   if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))
   return service
 }

@@ -31,7 +31,7 @@ export async function packSource(source: Source, options: PackOptions): Promise<
   const { signal } = options
   const { pack } = await import('tar-stream')
   const archive = pack()
-  const file = await openNameless()
+  const file = await openUnlinked()
   const meter = createMeter(source)
   const filled = fill(archive, source, options).catch((error: unknown) => {
     archive.destroy(error as Error)
@@ -50,7 +50,7 @@ export async function packSource(source: Source, options: PackOptions): Promise<
     )
     await file.close()
     signal.throwIfAborted()
-    throw isFull(cause) ? noRoom() : cause
+    throw isFull(cause) ? diskFull() : cause
   }
 }
 
@@ -58,14 +58,14 @@ function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 }
 
-function noRoom(): CliFailure {
+function diskFull(): CliFailure {
   return new CliFailure(`${tmpdir()} is full: the packed source does not fit`, {
     hint: 'set TMPDIR to another folder',
   })
 }
 
 /** Its name is gone before anything is in it. */
-async function openNameless(): Promise<FileHandle> {
+async function openUnlinked(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-up-'))
   try {
     return await open(join(folder, 'source.tar.gz'), 'wx+', 0o600)
@@ -103,7 +103,7 @@ async function fill(archive: Pack, { folder, entries }: Source, options: PackOpt
 
 async function packFile(archive: Pack, folder: string, entry: SourceEntry, options: PackOptions) {
   const { signal, onPacked } = options
-  const file = await openUnfollowed(folder, entry.path)
+  const file = await openWithoutFollowing(folder, entry.path)
   try {
     const { size } = await file.stat()
     const header = { ...headerOf(entry), size }
@@ -120,7 +120,7 @@ async function packFile(archive: Pack, folder: string, entry: SourceEntry, optio
 }
 
 /** The file may have been replaced by a link or a pipe since it was listed. */
-function openUnfollowed(folder: string, path: string): Promise<FileHandle> {
+function openWithoutFollowing(folder: string, path: string): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   return open(join(folder, path), flags).catch((error: NodeJS.ErrnoException) => {
     throw new CliFailure(`${path} cannot be read (${error.code})`, {

@@ -7,7 +7,7 @@ import { CliFailure } from '../failure.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { showStep } from '../terminal/step.ts'
 import { leavesTopFolder } from './archive-rules.ts'
-import type { LeftOut } from './ignore-files.ts'
+import type { ExclusionReason } from './ignore-files.ts'
 import { type PackedSource, packSource } from './pack.ts'
 import { listSource, type Source } from './source-entries.ts'
 
@@ -30,33 +30,36 @@ export async function inspectSource({ out, signal }: Cli, folder: string): Promi
   const onProgress = (source: Source) => {
     seen = source
   }
-  const detail = () => (seen ? amount(seen) : '')
+  const detail = () => (seen ? sourceSize(seen) : '')
   const work = () => listSource(folder, { signal, onProgress })
   const source = await showStep(out, { name, detail, summary: () => null }, work)
-  sayLeftOut(out, source)
+  reportExcluded(out, source)
   return { source, tookMs: Date.now() - startedAt }
 }
 
 /** What stays here, and what had better stayed here. */
-function sayLeftOut(out: Output, { entries, ignored, ignoreFiles, leftOut }: Source): void {
-  const pathsOf = (wanted: LeftOut) =>
+function reportExcluded(out: Output, { entries, ignored, ignoreFiles, specialFiles }: Source): void {
+  const pathsOf = (wanted: ExclusionReason) =>
     ignored.filter(({ reason }) => reason === wanted).map(({ path }) => path)
   const byDefault = pathsOf('by default')
   const byRule = pathsOf('by rule')
   const say = (words: string) => out.say(out.tint('dim', `   ${words}`))
-  if (!out.isJson && byRule.length > 0) say(`excluded by ${ignoreFiles.join(' and ')}: ${some(byRule)}`)
-  if (byDefault.length > 0) say(`excluded by default: ${some(byDefault)} (!NAME in .berthignore includes it)`)
-  if (leftOut.length > 0) say(`excluded, because archives cannot contain it: ${some(leftOut)}`)
+  if (!out.isJson && byRule.length > 0) say(`excluded by ${ignoreFiles.join(' and ')}: ${shortList(byRule)}`)
+  if (byDefault.length > 0)
+    say(`excluded by default: ${shortList(byDefault)} (!NAME in .berthignore includes it)`)
+  if (specialFiles.length > 0) say(`excluded, because archives cannot contain it: ${shortList(specialFiles)}`)
   const secrets = entries
     .filter(({ kind, path }) => kind === 'file' && isEnvFile(path))
     .map(({ path }) => path)
   if (secrets.length > 0) {
-    out.say(`   ${out.tint('yellow', '!')} ${some(secrets)} will be in the image: use berth env for secrets`)
+    out.say(
+      `   ${out.tint('yellow', '!')} ${shortList(secrets)} will be in the image: use berth env for secrets`,
+    )
   }
 }
 
 /** A static site without a build needs its packages in the upload: no build installs them. */
-export function warnOfUnserved({ out }: Cli, { entries, ignored }: Source, site: SiteSettings): void {
+export function warnOfMissingPackages({ out }: Cli, { entries, ignored }: Source, site: SiteSettings): void {
   const { type, root_dir, publish_dir, dockerfile_path } = site
   const below = (...parts: (string | null | undefined)[]) =>
     posix.join('.', ...parts.map((part) => part ?? ''))
@@ -68,7 +71,7 @@ export function warnOfUnserved({ out }: Cli, { entries, ignored }: Source, site:
     .filter((path) => path.endsWith('node_modules/') && (top === './' || path.startsWith(top)))
   if (unserved.length === 0) return
   const way = 'if its pages need it, write !node_modules into .berthignore'
-  out.say(`   ${out.tint('yellow', '!')} the site is without ${some(unserved)}: ${way}`)
+  out.say(`   ${out.tint('yellow', '!')} the site is without ${shortList(unserved)}: ${way}`)
 }
 
 /** Matches `.env` and `.env.production`, but not templates such as `.env.example`. */
@@ -76,7 +79,7 @@ function isEnvFile(path: string): boolean {
   return /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/.test(path)
 }
 
-function some(paths: string[]): string {
+function shortList(paths: string[]): string {
   const more = paths.length - shownPaths
   return plain(paths.slice(0, shownPaths).join(', ')) + (more > 0 ? ` and ${more} more` : '')
 }
@@ -87,8 +90,8 @@ export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspe
     packedBytes += sizeBytes
   }
   const percent = () => Math.floor((packedBytes / Math.max(1, source.sizeBytes)) * 100)
-  const detail = () => `${amount(source)}, ${percent()}%`
-  const summary = () => amount(source) + rulesOf(source)
+  const detail = () => `${sourceSize(source)}, ${percent()}%`
+  const summary = () => sourceSize(source) + ruleFilesLabel(source)
   const step = { name, detail, summary, startedAt: Date.now() - tookMs }
   return showStep(out, step, () => packSource(source, { signal, onPacked }))
 }
@@ -97,7 +100,7 @@ export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspe
  * The server uses a single folder at the top as the root of the source, unless a setting names that folder.
  * No link may point out of the new root. Throws CliFailure.
  */
-export function refuseOutwardLinks({ entries }: Source, settings: Settings): void {
+export function assertNoOutwardLinks({ entries }: Source, settings: Settings): void {
   const tops = new Set(entries.map(({ path }) => path.split('/')[0]!))
   const [top] = tops
   if (tops.size !== 1 || entries.some(({ path, kind }) => path === top && kind !== 'folder')) return
@@ -110,11 +113,11 @@ export function refuseOutwardLinks({ entries }: Source, settings: Settings): voi
   })
 }
 
-function amount({ entries, sizeBytes }: Source): string {
+function sourceSize({ entries, sizeBytes }: Source): string {
   return `${count(entries.filter(({ kind }) => kind !== 'folder').length, 'file')}, ${size(sizeBytes)}`
 }
 
 /** ` (.berthignore)` */
-function rulesOf({ ignoreFiles }: Source): string {
+function ruleFilesLabel({ ignoreFiles }: Source): string {
   return ignoreFiles.length > 0 ? ` (${ignoreFiles.join(', ')})` : ''
 }

@@ -5,8 +5,8 @@ import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { count, size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
-import { archiveLimits, troubleWithLink, troubleWithName } from './archive-rules.ts'
-import { type FolderRules, type LeftOut, rulesOf } from './ignore-files.ts'
+import { archiveLimits, linkProblem, nameProblem } from './archive-rules.ts'
+import { type ExclusionReason, type FolderRules, rulesOf } from './ignore-files.ts'
 
 export interface SourceEntry {
   /** From the folder, with `/`. */
@@ -27,9 +27,9 @@ export interface Source {
   /** The names of the ignore files that were applied. */
   ignoreFiles: string[]
   /** Paths excluded by the ignore files or by default. An excluded folder is listed without its content. */
-  ignored: { path: string; reason: LeftOut }[]
+  ignored: { path: string; reason: ExclusionReason }[]
   /** Sockets, pipes and devices, which no archive holds. */
-  leftOut: string[]
+  specialFiles: string[]
 }
 
 export interface WalkOptions {
@@ -37,20 +37,20 @@ export interface WalkOptions {
   onProgress(source: Source): void
 }
 
-const shownTroubles = 5
-const shownFolders = 3
+const maxShownProblems = 5
+const maxShownFolders = 3
 
 /** Throws CliFailure for what the server would refuse, and for what cannot be read. */
 export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
   const { rules, prefix } = rulesOf(folder)
-  const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], ignored: [], leftOut: [] }
+  const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], ignored: [], specialFiles: [] }
   const names = new Set<string>()
-  const walk = { source, prefix, names, troubles: [], ...options }
+  const walk = { source, prefix, names, problems: [], ...options }
   await addFolder(walk, rules, '').catch((error: unknown) => {
     throw options.signal.aborted || error instanceof CliFailure ? error : unreadable(error)
   })
   source.ignoreFiles = [...names].sort().reverse()
-  refuseTroubles(walk.troubles)
+  assertNoProblems(walk.problems)
   if (source.entries.every(({ kind }) => kind === 'folder')) throw nothingToUpload(source)
   if (source.sizeBytes > archiveLimits.unpackedBytes) throw tooLarge(source, 'unpacked')
   return source
@@ -68,7 +68,7 @@ interface Walk extends WalkOptions {
   source: Source
   prefix: string
   names: Set<string>
-  troubles: string[]
+  problems: string[]
 }
 
 async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promise<void> {
@@ -82,16 +82,16 @@ async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promis
 }
 
 async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<void> {
-  const trouble = troubleWithName(path)
-  if (trouble) return void walk.troubles.push(`${path} ${trouble}`)
+  const problem = nameProblem(path)
+  if (problem) return void walk.problems.push(`${path} ${problem}`)
   const place = join(walk.source.folder, path)
   const stats = await lstat(place)
   const isFolder = stats.isDirectory()
-  const reason = rules.leaves(walk.prefix + path, isFolder)
+  const reason = rules.exclusionOf(walk.prefix + path, isFolder)
   if (reason !== null) return void walk.source.ignored.push({ path: isFolder ? `${path}/` : path, reason })
   if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(place)))
   else if (stats.isFile()) add(walk, toEntry(path, 'file', stats))
-  else if (!isFolder) walk.source.leftOut.push(path)
+  else if (!isFolder) walk.source.specialFiles.push(path)
   if (!isFolder) return
   add(walk, toEntry(path, 'folder', stats))
   await addFolder(walk, rules.enter(walk.prefix + path), path)
@@ -101,9 +101,9 @@ function toEntry(path: string, kind: SourceEntry['kind'], stats: Stats, target =
   return { path, kind, mode: stats.mode & 0o777, sizeBytes: kind === 'file' ? stats.size : 0, target }
 }
 
-function add({ source, troubles, onProgress }: Walk, entry: SourceEntry): void {
-  const trouble = entry.kind === 'link' ? troubleWithLink(entry.path, entry.target) : null
-  if (trouble) troubles.push(`${entry.path} ${trouble}`)
+function add({ source, problems, onProgress }: Walk, entry: SourceEntry): void {
+  const problem = entry.kind === 'link' ? linkProblem(entry.path, entry.target) : null
+  if (problem) problems.push(`${entry.path} ${problem}`)
   source.entries.push(entry)
   source.sizeBytes += entry.sizeBytes
   if (source.entries.length > archiveLimits.entries) throw tooMany(source)
@@ -115,10 +115,10 @@ function byCodeUnits(one: string, other: string): number {
   return one < other ? -1 : 1
 }
 
-function refuseTroubles(troubles: string[]): void {
-  if (troubles.length === 0) return
-  const more = troubles.length - shownTroubles
-  const lines = [...troubles.slice(0, shownTroubles), ...(more > 0 ? [`and ${more} more`] : [])]
+function assertNoProblems(problems: string[]): void {
+  if (problems.length === 0) return
+  const more = problems.length - maxShownProblems
+  const lines = [...problems.slice(0, maxShownProblems), ...(more > 0 ? [`and ${more} more`] : [])]
   throw new CliFailure(['the server would reject this source', ...lines].join('\n'), {
     hint: 'fix it, or exclude it in .berthignore',
   })
@@ -131,7 +131,7 @@ function nothingToUpload({ folder, ignoreFiles }: Source): CliFailure {
 
 function tooMany(source: Source): CliFailure {
   const limit = archiveLimits.entries.toLocaleString('en')
-  const folders = [...sumsOf(source, () => 1)].slice(0, shownFolders)
+  const folders = [...sumsOf(source, () => 1)].slice(0, maxShownFolders)
   const lines = folders.map(([name, amount]) => `  ${name}  ${count(amount, 'file')}`)
   return new CliFailure(`the source has more than ${limit} files and folders`, {
     hint: `exclude something in .berthignore; the fullest so far:\n${lines.join('\n')}`,
@@ -139,7 +139,7 @@ function tooMany(source: Source): CliFailure {
 }
 
 function largest(source: Source): string[] {
-  const folders = [...sumsOf(source, ({ sizeBytes }) => sizeBytes)].slice(0, shownFolders)
+  const folders = [...sumsOf(source, ({ sizeBytes }) => sizeBytes)].slice(0, maxShownFolders)
   return folders.map(([name, sizeBytes]) => `  ${name}  ${size(sizeBytes)}`)
 }
 

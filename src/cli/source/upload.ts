@@ -16,7 +16,7 @@ export interface UploadOptions {
 }
 
 /** Before this time, a rate is meaningless. */
-const rateAfterMs = 500
+const minRateSampleMs = 500
 
 /** Throws CliFailure. For a lost connection (5), the message states whether the upload may have arrived. */
 export async function uploadSource(
@@ -60,7 +60,7 @@ function meterOf(file: FileHandle) {
 
 /** `3.1 MiB of 12.4 MiB, 2.2 MiB/s` */
 function progress(bytes: number, sizeBytes: number, elapsedMs: number): string {
-  const rate = elapsedMs > rateAfterMs ? `, ${size(Math.round((bytes / elapsedMs) * 1000))}/s` : ''
+  const rate = elapsedMs > minRateSampleMs ? `, ${size(Math.round((bytes / elapsedMs) * 1000))}/s` : ''
   return `${size(bytes)} of ${size(sizeBytes)}${rate}`
 }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 
-const endings = ['SIGHUP', 'SIGTERM'] as const
+const terminationSignals = ['SIGHUP', 'SIGTERM'] as const
 
 /** The text as it was saved. Throws where there is no terminal, and when the editor fails. */
 export async function editText({ env, out }: Cli, text: string, name: string): Promise<string> {
@@ -19,7 +19,7 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   const leave = () => process.exit(exitCodes.interrupted)
   // Removes the file however this process ends.
   process.once('exit', remove)
-  for (const signal of endings) process.once(signal, leave)
+  for (const signal of terminationSignals) process.once(signal, leave)
   try {
     writeFileSync(path, text, { mode: 0o600 })
     await runEditor(env.VISUAL || env.EDITOR || 'vi', path)
@@ -27,7 +27,7 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   } finally {
     remove()
     process.off('exit', remove)
-    for (const signal of endings) process.off(signal, leave)
+    for (const signal of terminationSignals) process.off(signal, leave)
   }
 }
 

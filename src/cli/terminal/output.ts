@@ -136,14 +136,14 @@ function openStage(stream: NodeJS.WriteStream) {
 }
 
 // Characters that reorder the surrounding text, and separators that some terminals treat as a line break.
-const disorder = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
+const reorderingCharacters = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
 
 /** Text on one line, without control characters that could move the cursor. */
 export function plain(text: string): string {
   const line = text.replaceAll('\t', '  ').replaceAll('\n', ' ')
   return stripVTControlCharacters(line)
     .replace(/\p{Cc}/gu, '')
-    .replace(disorder, '')
+    .replace(reorderingCharacters, '')
 }
 
 const introducer = '\u001b'

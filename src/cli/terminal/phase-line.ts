@@ -18,7 +18,7 @@ type Screen = Pick<Output, 'isLive' | 'tint' | 'width'>
 
 const nameColumns = 13
 const clockColumns = 9
-const widest = 100
+const maxColumns = 100
 const colours: Record<string, 'green' | 'red'> = { '✔': 'green', '✘': 'red' }
 
 /** ` ✔ building     14 steps, 11 cached                       8.4s` */
@@ -57,7 +57,7 @@ export function nextStep(screen: Screen, label: string, command: string): string
 
 /** The last column stays free: some terminals wrap when it is written. */
 function columns(screen: Screen): number {
-  return Math.min(widest, screen.width()) - 1
+  return Math.min(maxColumns, screen.width()) - 1
 }
 
 function spaced(text: string): string {

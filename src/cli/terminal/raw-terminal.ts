@@ -9,24 +9,24 @@ export interface RawTerminal {
 }
 
 /** Signals that end the process and would leave the terminal in raw mode. */
-const endings = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+const terminationSignals = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
 /** Standard input and output must be terminals. */
 export function openRawTerminal(onResize: () => void): RawTerminal {
   const { stdin, stdout } = process
-  const putBack = () => void stdin.setRawMode(false)
-  const leave = (signal: (typeof endings)[number]) => process.exit(128 + constants.signals[signal])
+  const restore = () => void stdin.setRawMode(false)
+  const leave = (signal: (typeof terminationSignals)[number]) => process.exit(128 + constants.signals[signal])
   stdin.setRawMode(true)
-  process.once('exit', putBack)
-  for (const signal of endings) process.once(signal, leave)
+  process.once('exit', restore)
+  for (const signal of terminationSignals) process.once(signal, leave)
   stdout.on('resize', onResize)
   return {
     size: () => ({ cols: stdout.columns || 80, rows: stdout.rows || 24 }),
     close() {
       stdout.off('resize', onResize)
-      for (const signal of endings) process.off(signal, leave)
-      process.off('exit', putBack)
-      putBack()
+      for (const signal of terminationSignals) process.off(signal, leave)
+      process.off('exit', restore)
+      restore()
     },
   }
 }

@@ -13,7 +13,7 @@ export interface Step<Result> {
 }
 
 /** Without a live terminal, a step that takes longer prints its name. */
-const patienceMs = 1000
+const announceAfterMs = 1000
 
 /** Prints nothing when the work fails, because the error is reported separately. */
 export async function showStep<Result>(
@@ -26,7 +26,7 @@ export async function showStep<Result>(
   const isSilent = out.isJson
   const patience = setTimeout(() => {
     if (!out.isLive && !isSilent) out.say(` · ${name}`)
-  }, patienceMs)
+  }, announceAfterMs)
   if (!isSilent) out.animate((spinner) => [line(spinner, detail())])
   try {
     const result = await work()

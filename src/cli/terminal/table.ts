@@ -17,7 +17,7 @@ export interface Column<Row> {
 }
 
 const gap = 2
-const leastColumns = 6
+const minColumns = 6
 
 /** Prints a row a line below dim headings. On a terminal no line is longer than it is wide. */
 export function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]): void {
@@ -33,7 +33,7 @@ export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]
   const flexible = columns.findIndex(({ isFlexible }) => isFlexible)
   const surplus = widths.reduce((sum, width) => sum + width + gap, -gap) - out.width()
   if (out.isTerminal && surplus > 0 && flexible !== -1) {
-    const room = Math.max(leastColumns, widths[flexible]! - surplus)
+    const room = Math.max(minColumns, widths[flexible]! - surplus)
     for (const cells of texts) cells[flexible] = clip(cells[flexible]!, room, columns[flexible]!.keepsEnd)
     widths[flexible] = widthOf(columns[flexible]!, flexible)
   }

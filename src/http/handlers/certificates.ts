@@ -2,7 +2,7 @@
 import type { HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
-import { Failure, TooSoon } from '../../errors.ts'
+import { Failure, RetryLater } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/by.ts'
@@ -56,7 +56,7 @@ function assertAttemptInProgress({
     throw new Failure('conflict', `the certificate of ${host} is valid: it is renewed at ${renews_at}`)
   }
   const seconds = Math.max(1, Math.ceil((Date.parse(next_attempt_at ?? '') - Date.now()) / 1000) || 1)
-  throw new TooSoon('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
+  throw new RetryLater('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
 }
 
 function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {

@@ -2,7 +2,7 @@
 // is internal: it is logged, and its details are not sent.
 import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
-import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'
+import { codeOf, Failure, type FailureDetail, messageOf, RetryLater } from '../../errors.ts'
 
 /** Maps error codes of LMDB and the system to problem codes. */
 const storageErrorCodes: Record<string, string> = {
@@ -51,7 +51,7 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
     body.hint = error.hint
   if (error instanceof Failure && error.details !== undefined && code !== 'internal_error')
     body.errors = error.details
-  const retryAfterSeconds = error instanceof TooSoon ? error.retryAfterSeconds : kind.retryAfterSeconds
+  const retryAfterSeconds = error instanceof RetryLater ? error.retryAfterSeconds : kind.retryAfterSeconds
   return { body, headers: headersOf(code, retryAfterSeconds) }
 }
 

@@ -1,7 +1,7 @@
 // Limits the number of open terminal logins, because anyone can open one. A network at its limit is rejected.
 // At the overall limit, a new login evicts the oldest one of the network that has the most.
 import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
-import { TooSoon } from '../../errors.ts'
+import { RetryLater } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { networkOf } from '../server/address-block.ts'
 
@@ -19,12 +19,12 @@ export function assertBelowLoginLimit(context: HttpContext, address: string): vo
   const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
   const message = 'too many open logins from this address'
   const hint = 'wait until one of them ends; each lasts at most ten minutes'
-  throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
+  throw new RetryLater('too_many_attempts', message, Math.max(1, waitSeconds), hint)
 }
 
 /** Runs after a login was created. An approved login is never ended. */
 export function enforceLoginLimit(context: HttpContext, madeId: string): Promise<void> {
-  return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
+  return context.terminalLogins.serialize(() => evictSurplus(context, madeId))
 }
 
 async function evictSurplus(context: HttpContext, madeId: string): Promise<void> {

@@ -46,7 +46,7 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
   }
   const found = failed as Step | null
   const excerpt = found?.excerpt ?? (burst.lines().length > 0 ? burst : all)
-  return { failed_step: found?.name || null, error_line: excerpt.missed(), lines: excerpt.lines() }
+  return { failed_step: found?.name || null, error_line: excerpt.earlierError(), lines: excerpt.lines() }
 }
 
 /** BuildKit's lines start with the number of their step. */

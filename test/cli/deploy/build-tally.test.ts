@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBuildTally } from '../../../src/cli/deploy/build-tally.ts'
 
-type Step = Parameters<ReturnType<typeof createBuildTally>['hear']>[0]['step']
+type Step = Parameters<ReturnType<typeof createBuildTally>['addLine']>[0]['step']
 
 function tallyOf(steps: Step[]) {
   const tally = createBuildTally()
-  for (const step of steps) tally.hear(step ? { step } : {})
+  for (const step of steps) tally.addLine(step ? { step } : {})
   return tally
 }
 

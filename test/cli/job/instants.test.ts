@@ -1,7 +1,7 @@
 // Instants by the clocks of time zones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockTime, dayAndTime, showTheSame } from '../../../src/cli/job/instants.ts'
+import { clockTime, dayAndTime, haveSameClock } from '../../../src/cli/job/instants.ts'
 
 const now = new Date('2026-11-22T12:00:00.000Z')
 
@@ -21,6 +21,6 @@ test('a zone that is not known is told as UTC, and what is no instant as it is',
 test('zones are the same when their clocks are, at the instants that count', () => {
   const winter = '2026-12-01T03:00:00.000Z'
   const summer = '2026-07-01T03:00:00.000Z'
-  assert.equal(showTheSame('Europe/London', 'UTC', [winter]), true)
-  assert.equal(showTheSame('Europe/London', 'UTC', [winter, summer]), false)
+  assert.equal(haveSameClock('Europe/London', 'UTC', [winter]), true)
+  assert.equal(haveSameClock('Europe/London', 'UTC', [winter, summer]), false)
 })

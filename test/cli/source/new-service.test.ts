@@ -4,7 +4,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { guessService, toServiceName } from '../../../src/cli/source/new-service.ts'
-import { refuseOutwardLinks } from '../../../src/cli/source/packing.ts'
+import { assertNoOutwardLinks } from '../../../src/cli/source/packing.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
 import { packEntries } from '../../support/archive.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
@@ -56,8 +56,10 @@ test('a link out of the only folder is refused, unless the settings name that fo
   symlinkSync('../app', join(folder, 'app/up'))
   const source = await list(folder)
 
-  assert.throws(() => refuseOutwardLinks(source, {}), { message: 'app/up is a link that points out of app/' })
-  refuseOutwardLinks(source, { root_dir: './app' })
+  assert.throws(() => assertNoOutwardLinks(source, {}), {
+    message: 'app/up is a link that points out of app/',
+  })
+  assertNoOutwardLinks(source, { root_dir: './app' })
   const archive = await packEntries([
     { name: 'app/Dockerfile' },
     { name: 'app/up', type: 'symlink', linkname: '../app' },

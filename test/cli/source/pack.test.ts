@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { archiveLimits, troubleWithLink } from '../../../src/cli/source/archive-rules.ts'
+import { archiveLimits, linkProblem } from '../../../src/cli/source/archive-rules.ts'
 import { packSource } from '../../../src/cli/source/pack.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
 import { packEntries } from '../../support/archive.ts'
@@ -97,7 +97,7 @@ test('links are judged here as they are by the server', async (t) => {
       { name: 'Dockerfile', content: 'x' },
       { name: 'a/link', type: 'symlink', linkname: target },
     ])
-    const isRefused = troubleWithLink('a/link', target) !== null
+    const isRefused = linkProblem('a/link', target) !== null
 
     if (isRefused) assert.match(await refusalOf(t, archive), /archive_invalid/, target)
     else await unpack(t, archive)
@@ -118,7 +118,7 @@ test('pipes are left out and named; a source without files is refused', async (t
 
   await assert.rejects(list(directory), { message: /nothing to upload/ })
   writeTree(directory, { a: '' })
-  assert.deepEqual((await list(directory)).leftOut, ['pipe'])
+  assert.deepEqual((await list(directory)).specialFiles, ['pipe'])
 })
 
 test('a name that is not UTF-8 is refused', async (t) => {

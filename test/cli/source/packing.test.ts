@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cli } from '../../../src/cli/client/session.ts'
-import { warnOfUnserved } from '../../../src/cli/source/packing.ts'
+import { warnOfMissingPackages } from '../../../src/cli/source/packing.ts'
 import type { Source, SourceEntry } from '../../../src/cli/source/source-entries.ts'
 
 const entry = (path: string): SourceEntry => ({ path, kind: 'file', mode: 0o644, sizeBytes: 1, target: '' })
 
 function warn(
   ignored: string[],
-  site: Partial<Parameters<typeof warnOfUnserved>[2]>,
+  site: Partial<Parameters<typeof warnOfMissingPackages>[2]>,
   paths: string[] = ['index.html'],
 ): string {
   const said: string[] = []
@@ -18,7 +18,10 @@ function warn(
     entries: paths.map(entry),
     ignored: ignored.map((path) => ({ path, reason: 'by default' })),
   }
-  warnOfUnserved({ out } as unknown as Cli, source as unknown as Source, { type: 'static_site', ...site })
+  warnOfMissingPackages({ out } as unknown as Cli, source as unknown as Source, {
+    type: 'static_site',
+    ...site,
+  })
   return said.join('\n')
 }
 

@@ -1,7 +1,7 @@
 // Lists in pages: every record is in one of them, once, whatever the filters are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newest } from '../../../src/cli/fetch-newest.ts'
+import { fetchNewest } from '../../../src/cli/fetch-newest.ts'
 import { type RequestOptions, startApi } from '../../support/http-context.ts'
 import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
 import { instant } from '../../support/supervision.ts'
@@ -96,7 +96,7 @@ test('the command line asks for as many pages as it needs', async (t) => {
     },
   }
   const list = async (limit: number, most?: number) =>
-    (await newest(client as never, '/deploys', limit, most)).map(({ id }) => Number(id.slice(4)))
+    (await fetchNewest(client as never, '/deploys', limit, most)).map(({ id }) => Number(id.slice(4)))
 
   assert.deepEqual(await list(7, 3), [9, 8, 7, 6, 5, 4, 3])
   assert.deepEqual(asked.splice(0), [3, 3, 1])

@@ -6,11 +6,11 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import {
   datastorePath,
-  settingsInWords,
-  settledDatastore,
+  settingsSummary,
   showDatastore,
   sizeOf,
   statusStyle,
+  waitForDatastore,
 } from '../../datastore/datastore.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
@@ -19,7 +19,7 @@ import { amount, onOrOff, whole } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
-import { sayKept } from '../../trash-notice.ts'
+import { reportTrashed } from '../../trash-notice.ts'
 import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
 
@@ -145,7 +145,7 @@ interface CreateOptions extends SettingOptions {
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
   const { kind = 'postgres', serverVersion, version = serverVersion, database, username } = options
   const body = { name, kind, version, database, username, ...settingsOf(options) }
-  return settledDatastore(cli, { name, verb: 'creating' }, () =>
+  return waitForDatastore(cli, { name, verb: 'creating' }, () =>
     cli.client.call<Datastore>('POST', '/datastores', { body }),
   )
 }
@@ -175,12 +175,12 @@ async function update(cli: Cli, name: string, options: SettingOptions): Promise<
   }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
   if (cli.out.isJson) return cli.out.json(datastore)
-  sayDone(cli, `${datastore.name} has ${settingsInWords(datastore)}`)
+  sayDone(cli, `${datastore.name} has ${settingsSummary(datastore)}`)
   if (datastore.notice) cli.out.say(`   ${plain(datastore.notice)}`)
 }
 
 function restart(cli: Cli, name: string): Promise<number> {
-  return settledDatastore(cli, { name, verb: 'restarting' }, () =>
+  return waitForDatastore(cli, { name, verb: 'restarting' }, () =>
     cli.client.call<Datastore>('POST', `${datastorePath(name)}/restart`),
   )
 }
@@ -197,7 +197,7 @@ async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptio
   if (!yes) await agreeToRemove(cli, datastore, purge)
   await client.call('DELETE', datastorePath(datastore.id), { query: { force, purge } })
   sayDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
-  if (!purge) await sayKept(cli, ({ id }) => id === datastore.id)
+  if (!purge) await reportTrashed(cli, ({ id }) => id === datastore.id)
 }
 
 async function agreeToRemove(cli: Cli, { name, kind }: Datastore, isPurged?: boolean): Promise<void> {

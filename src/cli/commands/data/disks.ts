@@ -10,7 +10,7 @@ import { sayDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
-import { sayKept } from '../../trash-notice.ts'
+import { reportTrashed } from '../../trash-notice.ts'
 
 export function addDiskCommands(program: Command, run: Runner): void {
   const disks = program
@@ -62,5 +62,5 @@ async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Pr
   }
   await client.call('DELETE', `/disks/${encodeURIComponent(name)}`, { query: { purge } })
   sayDone(cli, `${name} is being deleted`)
-  await sayKept(cli, (entry: TrashEntry) => entry.kind === 'disk' && entry.name === name)
+  await reportTrashed(cli, (entry: TrashEntry) => entry.kind === 'disk' && entry.name === name)
 }

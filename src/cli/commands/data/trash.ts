@@ -5,7 +5,7 @@ import type { RestoredTrash, TrashEntry } from '../../../api/trash.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
-import { datastorePath, settledDatastore } from '../../datastore/datastore.ts'
+import { datastorePath, waitForDatastore } from '../../datastore/datastore.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
 import { sayDone, sayNext } from '../../follow-up.ts'
@@ -94,7 +94,7 @@ async function restore(cli: Cli, wanted: string, { name }: { name?: string }): P
   const body = name === undefined ? {} : { name }
   const ask = () => client.call<RestoredTrash>('POST', `${entryPath(entry)}/restore`, { body })
   if (entry.kind === 'datastore') {
-    return settledDatastore(cli, { name: entry.name, verb: 'restoring' }, async () => {
+    return waitForDatastore(cli, { name: entry.name, verb: 'restoring' }, async () => {
       const { id } = await ask()
       return client.call<Datastore>('GET', datastorePath(id))
     })

@@ -1,6 +1,6 @@
 // `berth api`: any call of the API, for what has no command, and for scripts.
 import type { Command } from 'commander'
-import { brokenOff, type Query, readAnswer } from '../../client/client.ts'
+import { incompleteResponse, type Query, readBody } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
@@ -10,7 +10,7 @@ import { plain } from '../../terminal/output.ts'
 import { openFile, readFileOrInput } from '../../terminal/standard-input.ts'
 
 /** As much of a stream is held until its line is whole. */
-const longestLineChars = 1024 * 1024
+const maxLineChars = 1024 * 1024
 
 interface ApiOptions {
   field?: string[]
@@ -53,8 +53,8 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
     ...(hasBody ? { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } } : {}),
     ...(options.input === undefined ? {} : await inputOf(options.input)),
   })
-  await printAnswer(cli, response).catch((error: unknown) => {
-    throw cli.signal.aborted || error instanceof CliFailure ? error : brokenOff(cli.client.url)
+  await printResponse(cli, response).catch((error: unknown) => {
+    throw cli.signal.aborted || error instanceof CliFailure ? error : incompleteResponse(cli.client.url)
   })
 }
 
@@ -103,7 +103,7 @@ async function inputOf(path: string) {
 }
 
 // Through a pipe the very bytes; on a terminal JSON is laid out, and nothing can move the cursor.
-async function printAnswer({ out }: Cli, response: Response): Promise<void> {
+async function printResponse({ out }: Cli, response: Response): Promise<void> {
   if (!response.body) return
   if (!out.isTerminal) {
     for await (const chunk of response.body) process.stdout.write(chunk)
@@ -111,7 +111,7 @@ async function printAnswer({ out }: Cli, response: Response): Promise<void> {
   }
   const isStream = response.headers.get('content-type')?.includes('event-stream')
   if (isStream) return printLines(out, response.body)
-  for (const line of layOut(await readAnswer(response)).split('\n')) out.print(plain(line))
+  for (const line of layOut(await readBody(response)).split('\n')) out.print(plain(line))
 }
 
 async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Promise<void> {
@@ -119,7 +119,7 @@ async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Pr
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
-    if (rest.length > longestLineChars) throw new CliFailure('the server sent a line without an end')
+    if (rest.length > maxLineChars) throw new CliFailure('the server sent a line without an end')
     for (const line of lines) out.print(plain(line))
   }
 }

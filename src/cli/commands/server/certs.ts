@@ -47,11 +47,11 @@ async function list({ client, out }: Cli): Promise<void> {
   for (const hint of new Set(certificates.flatMap(({ hint }) => hint ?? []))) {
     out.say(`   ${out.tint('dim', plain(hint))}`)
   }
-  await sayUsage({ client, out }, certificates)
+  await reportUsage({ client, out }, certificates)
 }
 
 /** How much of the weekly limit is used. An older server, or a limited token, does not show it. */
-async function sayUsage(
+async function reportUsage(
   { client, out }: Pick<Cli, 'client' | 'out'>,
   certificates: Certificate[],
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { plain } from '../../terminal/output.ts'
 import { showStep } from '../../terminal/step.ts'
 import { printTable } from '../../terminal/table.ts'
 
-const lookMs = 500
+const pollMs = 500
 
 export function addEdgeCommands(program: Command, run: Runner): void {
   const edge = program
@@ -69,7 +69,7 @@ async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promis
     for (;;) {
       const found = await client.call<Edge>('GET', '/edge')
       if (['serving', 'waiting', 'off'].includes(found.status)) return found
-      await sleep(lookMs)
+      await sleep(pollMs)
     }
   })
   if (edge.status !== 'serving')

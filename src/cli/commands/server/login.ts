@@ -65,7 +65,7 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
   const { token, info } = await enter().catch((error: unknown) => {
     throw isWithoutScheme(address) ? withClearText(error, url) : error
   })
-  const { name, isFirst } = await keepServer(cli, { url, token })
+  const { name, isFirst } = await storeServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   sayDone(cli, `logged in to ${url}, called ${name} here`)
   if (url.startsWith('http:') && !isThisHost(url)) {
@@ -92,7 +92,7 @@ function withClearText(error: unknown, url: string): unknown {
 }
 
 /** Under the name that is free for it now: others may have been kept since it was chosen. */
-async function keepServer(cli: Cli, server: KnownServer) {
+async function storeServer(cli: Cli, server: KnownServer) {
   let name = ''
   const { default: chosen } = await changeConfig(cli.env, (config) => {
     name = chooseTarget(cli, config, server.url).name
@@ -135,7 +135,7 @@ async function approvedToken(cli: Cli, url: string, mayOpen: boolean): Promise<s
   const { out, signal } = cli
   const client = createClient({ url, token: undefined, signal })
   const login = await startTerminalLogin(client, `berth on ${hostname()}`)
-  sayWhatToDo(cli, login)
+  printInstructions(cli, login)
   const isOpen = mayOpen && (await openInBrowser(cli, login.page))
   if (isOpen) out.say(`${out.tint('dim', '   Your browser should show it now.')}\n`)
   const endsAt = Date.now() + login.expires_in * 1000
@@ -150,7 +150,7 @@ async function approvedToken(cli: Cli, url: string, mayOpen: boolean): Promise<s
   }
 }
 
-function sayWhatToDo({ out }: Cli, { page, code }: StartedLogin): void {
+function printInstructions({ out }: Cli, { page, code }: StartedLogin): void {
   out.say(' To log in, open this page and approve if it shows the same code:')
   out.say()
   out.say(`   ${out.tint('underline', plain(page))}`)

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../../machines/terminal-login.ts'
 import type { Caller } from '../../../account/callers.ts'
-import { fitsHash, hashOf, newSecret } from '../../../account/secrets.ts'
+import { hashOf, matchesHash, newSecret } from '../../../account/secrets.ts'
 import type {
   ApproveTerminalLogin,
   PolledTerminalLogin,
@@ -33,7 +33,7 @@ export async function startTerminalLogin(
   call: Pick<Call<unknown, unknown, StartTerminalLogin>, 'body' | 'context' | 'request'>,
 ): Promise<StartedTerminalLogin> {
   const { context, request, body } = call
-  context.administrator.require()
+  context.administrator.requireAccount()
   const address = clientAddressOf(context, request)
   assertBelowLoginLimit(context, address)
   const now = Date.now()
@@ -103,10 +103,10 @@ export async function pollTerminalLogin(
 ): Promise<PolledTerminalLogin> {
   const { context, params, body } = call
   const record = find(context, params.id)
-  if (!fitsHash(body.secret, record.secret_hash)) {
+  if (!matchesHash(body.secret, record.secret_hash)) {
     throw new Failure('invalid_secret', 'this is not the secret of this terminal login')
   }
-  context.terminalLogins.notePoll(record.id)
+  context.terminalLogins.recordPoll(record.id)
   if (record.status === 'denied') {
     await settle(context, record.id, terminalEvent('tell'))
     return { status: 'denied' }
