@@ -1,5 +1,5 @@
 // Why a form was refused, for its own page: a text above the form or next to the invalid field.
-import { codeOf, Failure, TooSoon } from '../../errors.ts'
+import { codeOf, Failure, RetryLater } from '../../errors.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import type { Call } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
@@ -32,7 +32,7 @@ export function moveToField(formError: FormError, name: string): FormError {
 
 function messagesOf(error: Failure): string[] {
   const messages =
-    error instanceof TooSoon
+    error instanceof RetryLater
       ? [error.message.split(':')[0]!, `try again ${relativeWait(error.retryAfterSeconds)}`]
       : [error.message]
   return [...messages, ...(error.hint === undefined ? [] : [error.hint])].map(toSentence)
