@@ -75,28 +75,30 @@ function runsOn({ takesNewer }: Program, node: string): boolean {
 function nodeProblem({ natives }: Program, { node, glibc }: Platform): string {
   const found = natives.length > 0 ? glibc() : undefined
   const isOldHost = found !== undefined && minor(found) < minor(newestGlibc)
-  const others = `22 and 24 need glibc ${newestGlibc}${distributionsByGlibc[newestGlibc]}, this host has ${found}`
-  const wanted = isOldHost ? `Node 20 (20.19 or newer); ${others}` : supportedVersions
-  return `Node ${node} is not supported: install ${wanted}`
+  const required = `glibc ${newestGlibc}${distributionsByGlibc[newestGlibc]}`
+  const supported = isOldHost
+    ? `Node 20 (20.19 or newer); 22 and 24 need ${required}, this host has ${found}`
+    : supportedVersions
+  return `Node ${node} is not supported: install ${supported}`
 }
 
 function nativeModuleProblem(name: string, error: unknown, platform: Platform): string {
-  const words = error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? error.message : String(error)
   const { node, system } = platform
-  if (words.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
+  if (message.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
   const glibc = platform.glibc()
   if (glibc === undefined) return `${name} needs glibc; this host has another C library: use Debian or Ubuntu`
-  const found = /GLIBC_(\d+\.\d+)' not found/.exec(words)
-  if (found === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(words)}`
+  const found = /GLIBC_(\d+\.\d+)' not found/.exec(message)
+  if (found === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(message)}`
   const needed = found[1] as string
   const isOfNode = name === 'uWebSockets.js' && major(node) > 20
   const here = `glibc ${needed}${distributionsByGlibc[needed] || ''}; this host has ${glibc}`
   return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`
 }
 
-/** A wrapper puts its own words before the reason. */
-function lastLineOf(words: string): string {
-  const lines = words.split('\n').filter((line) => line.trim() !== '')
+/** A wrapper puts its own message before the reason. */
+function lastLineOf(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '')
   return (lines[lines.length - 1] || '').trim()
 }
 
