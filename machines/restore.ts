@@ -127,7 +127,7 @@ export const machine = restore.createMachine({
 
 export type RestoreSnapshot = SnapshotFrom<typeof machine>
 
-/** The new data are in use from `tidying` on. */
+/** The new data is in use from `tidying` on. */
 const statuses = {
   checking: 'running',
   loading: 'running',

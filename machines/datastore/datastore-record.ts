@@ -41,7 +41,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
         size_bytes: context.trash.sizeBytes,
         trouble: context.trash.trouble,
       },
-    /** A parked actor has the status `failed`: only this field shows that its data are being deleted. */
+    /** A parked actor has the status `failed`: only this field shows that its data is being deleted. */
     deleting: snapshot.matches('deleting'),
     failures: context.failures,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),

@@ -84,7 +84,7 @@ export class Tree {
     if (!found) await chmod(path, impliedMode)
     if (found?.isSymbolicLink()) throw refused(parts.join('/'), 'is a link, and another entry is below it')
     if (found && !found.isDirectory())
-      throw refused(parts.join('/'), 'is no folder, and an entry is below it')
+      throw refused(parts.join('/'), 'is not a folder, but an entry is below it')
     if (this.#folders.size >= knownFolders) this.#folders.clear()
     this.#folders.add(path)
   }
@@ -105,7 +105,7 @@ export class Tree {
 function unlinkable(parts: Parts, target: Parts) {
   return refused(
     parts.join('/'),
-    `is a hard link to ${target.join('/')}, which is no file that came before it`,
+    `is a hard link to ${target.join('/')}, which is not an earlier file of the archive`,
   )
 }
 

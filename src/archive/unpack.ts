@@ -105,11 +105,11 @@ class Unpacking {
     const parts = partsOf(entry.name)
     this.#count(entry, takenBytes)
     if (entry.type === '0' || entry.type === '7') {
-      if (parts.length === 0) throw refused(entry.name, 'is no name for a file')
+      if (parts.length === 0) throw refused(entry.name, 'is not a valid file name')
       await this.#tree.addFile(parts, entry.mode, entry.content)
       return
     }
-    if (entry.sizeBytes > 0) throw refused(entry.name, `is ${kindOf(entry.type)}, and has content`)
+    if (entry.sizeBytes > 0) throw refused(entry.name, `is ${kindOf(entry.type)} with content`)
     if (entry.type === '5') await this.#tree.addFolder(parts, entry.mode)
     else await this.#placeLink(entry, parts)
   }
@@ -130,7 +130,7 @@ class Unpacking {
     this.#bytes += sizeBytes
     if (this.#entries > entries) throw invalid(`has more than ${entries} entries`)
     if (this.#bytes > unpackedBytes || takenBytes > unpackedBytes + overheadBytes) {
-      throw refused(name, `brings the archive over ${unpackedBytes} bytes unpacked`)
+      throw refused(name, `makes the archive exceed ${unpackedBytes} bytes when unpacked`)
     }
     if (this.#bytes > this.#roomBytes) throw noRoom()
   }

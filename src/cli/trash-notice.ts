@@ -1,14 +1,14 @@
-// What a deletion prints about the trash: until when the data are kept, and how to restore them.
+// What a deletion prints about the trash: until when the data is kept, and how to restore them.
 import type { TrashEntry } from '../api/trash.ts'
 import type { Cli } from './client/session.ts'
 import { sayUndo } from './follow-up.ts'
 import { timeLeft } from './terminal/ages.ts'
 
-/** Prints that the data are deleted when they are not in the trash. */
+/** Prints that the data is deleted when it is not in the trash. */
 export async function reportTrashed(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
-  if (!entry) return cli.out.say('   its data were deleted: they are not in the trash')
+  if (!entry) return cli.out.say('   its data was deleted: it is not in the trash')
   const left = timeLeft(entry.expires_at)
-  cli.out.say(`   its data stay in the trash for ${left}, until ${entry.expires_at}`)
+  cli.out.say(`   its data stays in the trash for ${left}, until ${entry.expires_at}`)
   sayUndo(cli, `berth trash restore ${entry.id}`)
 }

@@ -92,7 +92,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
-    logger.info('there is no account yet: the link on standard output makes it')
+    logger.info('there is no account yet: open the link on standard output to create it')
     process.stdout.write(invitation({ url, code: setupCode, env: process.env }))
   }
 
@@ -140,8 +140,8 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
     onWriteFailure: (reason) =>
       reason === null
         ? logger.info('the store writes again')
-        : logger.error({ reason }, 'the store cannot write: what would change something is refused'),
-    onDamage: (reason) => logger.error({ reason }, 'what is stored is damaged'),
+        : logger.error({ reason }, 'the store cannot write: rejecting all changes'),
+    onDamage: (reason) => logger.error({ reason }, 'stored data is corrupt'),
     toRecord: (row) => recordOf(row, catalogue),
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
     serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },

@@ -79,8 +79,12 @@ function tooLate({ name }: TxtRecord, servers: string[], states: State[]): Failu
   const missing = servers.filter((_, index) => states[index] === 'missing')
   if (missing.length > 0) {
     const reason = `the TXT record ${name} has not reached ${missing.join(', ')}`
-    return new Failure('dns_failed', reason, 'does the way of --acme-dns change the zone that is served?')
+    return new Failure(
+      'dns_failed',
+      reason,
+      'check that --acme-dns updates the zone that the name servers ' + 'serve',
+    )
   }
-  const reason = `no authoritative name server of ${name} answers`
-  return new Failure('dns_failed', reason, 'this server must be able to ask name servers at port 53')
+  const reason = `no authoritative name server of ${name} responds`
+  return new Failure('dns_failed', reason, 'this server must be able to query name servers on port 53')
 }

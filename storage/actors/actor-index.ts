@@ -1,4 +1,4 @@
-// The index of all, active and parked actors. Its data are in the keys, so a damaged value hides no actor.
+// The index of all, active and parked actors. Its data is in the keys, so a damaged value hides no actor.
 // Writes work only inside a commit: the one that writes the row.
 import type { Key } from 'lmdb'
 import type { Store, Table } from '../store/store.ts'

@@ -46,10 +46,10 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     invalid("the archive is cut off in 'big'"),
   ],
   'whose tar has no end': [() => zip(plain), invalid('the archive is cut off in a header')],
-  'of garbage': [() => zip(randomBytes(5000)), invalid('the archive holds something that is no tar header')],
+  'of garbage': [() => zip(randomBytes(5000)), invalid('the archive holds an invalid tar header')],
   'with garbage behind an entry': [
     () => zip(plain, randomBytes(1024)),
-    invalid('the archive holds something that is no tar header'),
+    invalid('the archive holds an invalid tar header'),
   ],
   'that is a zipped text': [() => zip(Buffer.from('hello')), invalid('the archive is cut off in a header')],
   'with a negative size': [
@@ -62,7 +62,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   ],
   'with a size of a million GiB': [
     () => zip(tarHeader({ name: 'f', size: `\x80${'\0'.repeat(5)}\x7f${'\xff'.repeat(5)}` }), tarEnd),
-    invalid("'f' brings the archive over 4294967296 bytes unpacked"),
+    invalid("'f' makes the archive exceed 4294967296 bytes when unpacked"),
   ],
   'with a size that is no number': [
     () => zip(tarHeader({ name: 'f', size: '99999999999\0' }), tarEnd),
@@ -70,7 +70,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   ],
   'with a link that has content': [
     () => zip(tarHeader({ name: 'l', type: '2', size: octal(512) }), plain, tarEnd),
-    invalid("'l' is a link, and has content"),
+    invalid("'l' is a link with content"),
   ],
   'of a type nobody knows': [
     () => zip(tarHeader({ name: 'f', type: 'Z' }), tarEnd),
@@ -106,7 +106,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   ],
   'with an extended size above the cap': [
     () => zip(extended('x', '20 size=99999999999\n'), plain, tarEnd),
-    invalid("'file' brings the archive over 4294967296 bytes unpacked"),
+    invalid("'file' makes the archive exceed 4294967296 bytes when unpacked"),
   ],
   'with one name for all entries': [
     () => zip(extended('g', '10 path=a\n'), plain, tarEnd),

@@ -35,7 +35,7 @@ test('the entry that brings the files over the limit is named, and nothing of it
 
   const refusal = await refusalOf(t, archive, { limits })
 
-  assert.equal(refusal, "archive_invalid: 'b' brings the archive over 1000 bytes unpacked")
+  assert.equal(refusal, "archive_invalid: 'b' makes the archive exceed 1000 bytes when unpacked")
 })
 
 test('a small archive that unpacks to terabytes is refused by what its header says', async (t) => {
@@ -44,7 +44,7 @@ test('a small archive that unpacks to terabytes is refused by what its header sa
 
   assert.equal(
     await refusalOf(t, bomb),
-    "archive_invalid: 'bomb' brings the archive over 4294967296 bytes unpacked",
+    "archive_invalid: 'bomb' makes the archive exceed 4294967296 bytes when unpacked",
   )
 })
 

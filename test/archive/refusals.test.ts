@@ -14,7 +14,7 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
   'a path that climbs': [[{ name: 'a/../../b' }], invalid("'a/../../b' has .. in its path")],
   'a path that climbs and returns': [[{ name: 'a/../b' }], invalid("'a/../b' has .. in its path")],
   'no name': [[{ name: '' }], invalid("'' has no name")],
-  'a file for the top': [[{ name: '.' }], invalid("'.' is no name for a file")],
+  'a file for the top': [[{ name: '.' }], invalid("'.' is not a valid file name")],
   'an absolute link': [[{ name: 'l', type: 'symlink', linkname: '/etc' }], outward('l', '/etc')],
   'a link that climbs out': [
     [{ name: 'a/l', type: 'symlink', linkname: '../../x' }],
@@ -47,7 +47,7 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
   ],
   'an entry below a file': [
     [first, { name: 'first/in' }],
-    invalid("'first' is no folder, and an entry is below it"),
+    invalid("'first' is not a folder, but an entry is below it"),
   ],
   'a file in place of a folder': [
     [{ name: 'a/b', content: 'x' }, { name: 'a' }],
@@ -63,14 +63,14 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
   ],
   'a hard link to what is not there': [
     [{ name: 'l', type: 'link', linkname: 'x' }, { name: 'x' }],
-    invalid("'l' is a hard link to x, which is no file that came before it"),
+    invalid("'l' is a hard link to x, which is not an earlier file of the archive"),
   ],
   'a hard link to a link': [
     [
       { name: 'a/b/s', type: 'symlink', linkname: '../..' },
       { name: 'l', type: 'link', linkname: 'a/b/s' },
     ],
-    invalid("'l' is a hard link to a/b/s, which is no file that came before it"),
+    invalid("'l' is a hard link to a/b/s, which is not an earlier file of the archive"),
   ],
   'a hard link through a link': [
     [
@@ -78,7 +78,7 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
       { name: 's', type: 'symlink', linkname: 'd' },
       { name: 'l', type: 'link', linkname: 's/f' },
     ],
-    invalid("'l' is a hard link to s/f, which is no file that came before it"),
+    invalid("'l' is a hard link to s/f, which is not an earlier file of the archive"),
   ],
   'a character device': [[{ name: 'dev', type: 'character-device' }], invalid("'dev' is a character device")],
   'a block device': [[{ name: 'a/sda', type: 'block-device' }], invalid("'a/sda' is a block device")],

@@ -58,7 +58,7 @@ test('a port that is taken fails the creation, until it is free', async (t) => {
     version: '7',
   })
   assert.deepEqual([status, body.status], [201, 'failed'])
-  assert.equal(body.error, `port ${port} of 127.0.0.1 is taken (--datastore-ports)`)
+  assert.equal(body.error, `port ${port} of 127.0.0.1 is in use (--datastore-ports)`)
 
   await new Promise((resolve) => holder.close(resolve))
 

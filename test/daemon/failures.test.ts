@@ -132,7 +132,7 @@ test('a PORT that is no port fails the deploy before an instance starts, without
   const env = [{ key: 'PORT', value: 'hush' }]
   const { deploy, log } = await failFirst(t, await pageApp('page'), { env })
 
-  assert.equal(deploy.error, 'the variable PORT is no port from 1 to 65535')
+  assert.equal(deploy.error, 'the variable PORT is not a port from 1 to 65535')
   assert.ok(!log.some((line) => line.includes('started instance') || line.includes('hush')))
 })
 

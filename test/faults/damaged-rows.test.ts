@@ -124,7 +124,7 @@ test('the daemon is ready, every instance serves, and the log names what is dama
   await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
   for (const noun of nouns.filter((noun) => noun !== 'settings'))
     assert.equal(await until(noun, () => fetchPage(daemon.api, services[noun].name)), noun)
-  const reported = daemon.log.filter((line) => line.includes('what is stored is damaged')).join('\n')
+  const reported = daemon.log.filter((line) => line.includes('stored data is corrupt')).join('\n')
   for (const table of ['meta', 'server', 'key_check', 'actors', 'services'])
     assert.match(reported, new RegExp(`of table ${table} fails its checksum`), table)
 })
@@ -244,7 +244,7 @@ test('what was damaged and put right stays right, and the daemon stops and start
   const linesBefore = daemon.log.length
   await daemon.start()
   await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
-  const again = daemon.log.slice(linesBefore).filter((line) => line.includes('what is stored is damaged'))
+  const again = daemon.log.slice(linesBefore).filter((line) => line.includes('stored data is corrupt'))
   const healed = ['meta', 'server', 'key_check', 'registries', 'env', 'credentials']
   for (const table of healed) assert.doesNotMatch(again.join('\n'), new RegExp(`of table ${table} `), table)
 })

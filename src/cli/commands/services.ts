@@ -137,8 +137,8 @@ async function agreeToDelete(cli: Cli, service: Service, options: DeleteOptions)
   const disk = service.disk_mount_path && deleteDisk ? `, and its disk${purge ? ' with all data' : ''}` : ''
   const question = {
     message: `This deletes ${plain(service.name)} with its deploys and logs${disk}. Type its name:`,
-    instead: 'say it with --yes',
+    instead: 'confirm with --yes',
   }
   const typed = await askText(cli, question)
-  if (typed.trim() !== service.name) throw new CliFailure('that is not its name: nothing is deleted')
+  if (typed.trim() !== service.name) throw new CliFailure('the name does not match: nothing was deleted')
 }

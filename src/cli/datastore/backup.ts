@@ -37,7 +37,7 @@ export async function awaitWork<W extends Work>(
     return current
   })
   if (over.status === 'good' || over.status === 'done') return over
-  const hint = name === 'restoring' ? 'nothing was changed: the previous data are still served' : undefined
+  const hint = name === 'restoring' ? 'nothing was changed: the previous data is still served' : undefined
   throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`, { hint })
 }
 

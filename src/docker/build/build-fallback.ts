@@ -40,7 +40,7 @@ export function createFallback(engine: Engine, { owner, guard, cache, watch }: F
         say("the Docker engine's BuildKit hangs: it has stopped completing builds")
       }
     } else say(`the Docker engine's BuildKit has been hanging since ${watch.hangsSince()}`)
-    say('building by the classic builder, without the build cache of BuildKit')
+    say('building with the classic builder, without the build cache of BuildKit')
     return run(() => classic.build(request))
   }
 

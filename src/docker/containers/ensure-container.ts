@@ -76,7 +76,7 @@ function wasRestored({ info }: InspectedContainer): boolean {
 }
 
 const begunUnseen =
-  'the Docker engine was killed while it started the command; the command had begun, and was ended'
+  'the Docker engine was killed while it started the command; the command had started, and was stopped'
 
 /**
  * Null if the name came into use in between, most likely through an earlier call. An aborted caller still

@@ -104,7 +104,7 @@ function toNetwork(found: NetworkInspectInfo): Network {
 
 function* freeSubnets(wanted: string, taken: Subnet[]): Generator<Subnet> {
   const first = parseSubnet(wanted)
-  if (first === null) throw new Failure('invalid_request', `'${wanted}' is no subnet like 10.201.0.0/16`)
+  if (first === null) throw new Failure('invalid_request', `'${wanted}' is not a subnet like 10.201.0.0/16`)
   for (let count = 0, block = first; count < maxCandidates; count++, block = nextSubnet(block)) {
     if (!taken.some((other) => overlaps(block, other))) yield block
   }

@@ -17,7 +17,7 @@ const certificatePattern = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END
 export function bundleOf(host: string, keyPem: string, chainPem: string): IssuedCertificate {
   const chain = (chainPem.match(certificatePattern) ?? []).map(withoutBlankLines)
   const [leaf] = chain.flatMap(readCertificate)
-  if (!leaf || chain.length === 0) throw unfit(host, 'it is no certificate')
+  if (!leaf || chain.length === 0) throw unfit(host, 'it is not a certificate')
   if (!leaf.checkPrivateKey(createPrivateKey(keyPem))) throw unfit(host, 'it is for another key')
   if (leaf.checkHost(host.replace('*', 'any')) === undefined)
     throw unfit(host, `it is for ${leaf.subjectAltName}`)

@@ -23,7 +23,7 @@ export function createCertificateClaims(ports: ClaimPorts): CertificateClaims {
   const ensureQuietly = () =>
     void rounds
       .run()
-      .catch((error: unknown) => ports.logger.error({ err: error }, 'certificates could not be asked for'))
+      .catch((error: unknown) => ports.logger.error({ err: error }, 'certificates could not be requested'))
 
   return {
     ensure: () => rounds.run(),

@@ -25,7 +25,7 @@ export async function choosePort(
 
 export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostPortSettings): Failure {
   const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
-  return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
+  return new Failure('port_taken', `${range} of ${datastoreBind} is in use (--datastore-ports)`)
 }
 
 /** Up to `count` ports of the range that are free now, from a random position on. */

@@ -87,7 +87,7 @@ export class LogCollector {
     const open = this.#openReadings()
     for (const { controller } of open) controller.abort()
     await settleWithin(Promise.all([this.#loop, ...open.map(({ done }) => done)]), stopTimeoutMs, undefined)
-    await this.#saveAll().catch((error: unknown) => this.#warn('how far logs were read is not noted', error))
+    await this.#saveAll().catch((error: unknown) => this.#warn('log positions could not be saved', error))
   }
 
   async #run(): Promise<void> {

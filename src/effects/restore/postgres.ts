@@ -1,4 +1,4 @@
-// Restores Postgres: the data are loaded into a new database, and two databases swap names in one
+// Restores Postgres: the data is loaded into a new database, and two databases swap names in one
 // transaction. The existing databases are the only record of the progress.
 import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'

@@ -62,7 +62,7 @@ export const redisRestorer: Restorer = {
 
   async undo(ports, datastore, _work, signal) {
     const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
-    // Replicated data are in its memory only; a restart loads the data on disk.
+    // Replicated data is in memory only; a restart loads the data on disk.
     if (isReplica) await ports.instances.stop(datastore.name, 0)
   },
 }

@@ -38,7 +38,7 @@ export class SqlLexer {
     this.piece = piece
     this.outflow.take(piece)
     this.naming(() => {
-      if (piece.includes(0)) throw new Error('it has a NUL byte, which is no part of SQL')
+      if (piece.includes(0)) throw new Error('it contains a NUL byte, which SQL does not allow')
       for (let at = 0; at < piece.length; ) {
         if (this.mode === 'copy') at = this.skipCopy(at)
         else if (this.mode === 'string' || this.mode === 'dollar string') at = this.skipQuoted(at)

@@ -23,5 +23,5 @@ export function scheduleHistory({ context: { storage }, params }: Call<ServicePa
 function findScheduled(storage: HttpStorage, idOrName: string): ServiceRow {
   const row = findService(storage, idOrName)
   if (row.schedule !== null) return row
-  throw new Failure('not_found', `${row.name} has no schedule: it is no cron job`)
+  throw new Failure('not_found', `${row.name} has no schedule: it is not a cron job`)
 }

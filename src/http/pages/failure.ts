@@ -9,7 +9,7 @@ export function failurePage({ title, detail, hint, status, request_id }: Problem
   const body = html`<h1>${title}</h1>
 <p>${toSentence(detail)}</p>
 ${hint === undefined ? null : html`<p>${toSentence(hint)}</p>`}
-<p><a class="button" href="/">To the start page</a></p>
+<p><a class="button" href="/">Back to the start page</a></p>
 <p class="quiet">${status} · <code>${request_id}</code></p>`
   return pageOf({ title, body }).html
 }

@@ -128,14 +128,14 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
   right.type('shop-db\r')
   assert.equal(await right.ended(), 0)
   assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-shop-db', undefined])
-  await right.shows(/its data stay in the trash for 2d?.*, until 20/)
+  await right.shows(/its data stays in the trash for 2d?.*, until 20/)
   await right.shows('undo: berth trash restore dst-shop-db')
 })
 
 test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
-  const lines = [' ✔ cache is being deleted\n', '   its data were deleted: they are not in the trash\n']
+  const lines = [' ✔ cache is being deleted\n', '   its data was deleted: it is not in the trash\n']
   assert.deepEqual([code, stderr], [0, lines.join('')])
   assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-cache?force=true', undefined])
 })

@@ -105,7 +105,7 @@ test('disks lists them, and disks rm says until when the data stay', async (t) =
   const { code, stderr } = await berth('disks', 'rm', 'berth-svc-1', '--yes')
 
   assert.equal(code, 0)
-  assert.match(stderr, /its data stay in the trash for 2d?.*\n +undo: berth trash restore dsk-1\n$/)
+  assert.match(stderr, /its data stays in the trash for 2d?.*\n +undo: berth trash restore dsk-1\n$/)
   assert.deepEqual(asked().at(-2), ['DELETE', '/disks/berth-svc-1', undefined])
   assert.equal((await berth('disks', 'rm', 'berth-svc-1')).code, 2)
   await berth('disks', 'rm', 'berth-svc-1', '--yes', '--purge')

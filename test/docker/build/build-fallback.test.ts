@@ -74,7 +74,7 @@ test('while BuildKit hangs a build does without it, or says what it needs of it'
 
   assert.deepEqual(lines.slice(0, 2), [
     `system the Docker engine's BuildKit has been hanging since ${since}`,
-    'system building by the classic builder, without the build cache of BuildKit',
+    'system building with the classic builder, without the build cache of BuildKit',
   ])
   await assert.rejects(site.builder.build({ ...request, dockerfile: 'cached.Dockerfile' }), {
     code: 'builder_hangs',

@@ -77,13 +77,13 @@ test('when every port is taken or refused it is said which, and the one it had s
 
   await assert.rejects(choosePort(ports, id, noneRefused), {
     code: 'port_taken',
-    message: `every port from ${first} to ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
+    message: `every port from ${first} to ${first + 1} of 127.0.0.1 is in use (--datastore-ports)`,
   })
   await free(servers[1]!)
   ports.settings.datastorePorts = { first: first + 1, last: first + 1 }
   await assert.rejects(choosePort(ports, id, new Set([first + 1])), {
     code: 'port_taken',
-    message: `port ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
+    message: `port ${first + 1} of 127.0.0.1 is in use (--datastore-ports)`,
   })
   assert.equal(storage.datastores.port(id), 4000)
 })

@@ -102,7 +102,7 @@ test('commands of psql are refused with their line, wherever psql would see one'
     'select 1$$\\! id $$;': 'line 1: a number runs into a string',
     'copy (select 1 from stdin) to stdout;\n\\! id\n\\.\n': 'line 2: the psql command \\! is not allowed',
     'copy t from stdin; select 1;\n\\.\n': 'line 1: the line of COPY goes on after its semicolon',
-    'select 1\0;': 'line 1: it has a NUL byte, which is no part of SQL',
+    'select 1\0;': 'line 1: it contains a NUL byte, which SQL does not allow',
   }
   for (const [text, words] of Object.entries(refused)) assert.equal(complaint(text), words)
 })

@@ -190,7 +190,10 @@ test('what goes wrong is shown as a page to a browser, and as a problem to a pro
 
   for (const [status, page] of answers) assert.equal(page.status, status)
   assert.equal(answers[1]![1].headers.get('allow'), 'GET, POST, HEAD, OPTIONS')
-  assert.match(answers[0]![1].text, /^Not Found There is nothing at \/nothing\/here\. To the start page 404/)
+  assert.match(
+    answers[0]![1].text,
+    /^Not Found There is nothing at \/nothing\/here\. Back to the start page 404/,
+  )
   assert.deepEqual([programs.status, programs.body.code], [404, 'not_found'])
 })
 

@@ -126,7 +126,7 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
   const path = `${datastorePath(name)}/restores`
   if (from === undefined && process.stdin.isTTY) {
     throw usageFailure(
-      'the data are read from standard input, which is a terminal',
+      'the data is read from standard input, which is a terminal',
       `berth db restore ${name} < FILE, or --from a backup`,
     )
   }

@@ -141,7 +141,10 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
 /** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
 async function removeTree(ports: DeployPorts, tree: string): Promise<void> {
   await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
-    ports.logger.info({ image: tree, reason: messageOf(error) }, 'what a site was taken out of stays for now')
+    ports.logger.info(
+      { image: tree, reason: messageOf(error) },
+      'the intermediate image of a static site could not be ' + '' + 'removed',
+    )
   })
 }
 

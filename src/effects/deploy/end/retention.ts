@@ -36,7 +36,7 @@ async function removeVersion(ports: DeployPorts, serviceId: string, image: strin
     await removeImage(ports.engine, ports.owner, image)
   } catch (error) {
     if (codeOf(error) !== 'docker_error') throw error
-    ports.logger.info({ image, reason: messageOf(error) }, 'an old image stays')
+    ports.logger.info({ image, reason: messageOf(error) }, 'an old image could not be removed')
   }
 }
 

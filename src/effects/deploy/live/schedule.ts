@@ -39,6 +39,6 @@ async function startSchedule(
     await actors.spawn('cron-schedule', id, input)
   } catch (error) {
     if (codeOf(error) === 'commit_failed') throw error
-    logger.error({ schedule: id, reason: messageOf(error) }, 'a schedule is not at work')
+    logger.error({ schedule: id, reason: messageOf(error) }, 'a schedule could not be started')
   }
 }

@@ -98,7 +98,7 @@ export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts
     try {
       if (isReplaced(storage, id)) await storage.archives.remove(id)
     } catch (error) {
-      logger.warn({ archive: id, reason: messageOf(error) }, 'an archive stays that may not be needed')
+      logger.warn({ archive: id, reason: messageOf(error) }, 'an archive could not be removed')
     }
   }
 }

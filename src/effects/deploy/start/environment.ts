@@ -49,7 +49,7 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
     return { port: Number(own), portSource: 'env' }
   }
   if (own !== '' && listens({ type })) {
-    throw new Failure('invalid_request', 'the variable PORT is no port from 1 to 65535')
+    throw new Failure('invalid_request', 'the variable PORT is not a port from 1 to 65535')
   }
   if (exposed.length === 1) return { port: exposed[0]!, portSource: 'image' }
   return { port: 3000, portSource: 'default' }

@@ -162,7 +162,7 @@ function newCode(): string {
 function unknownLogin(): Failure {
   return new Failure(
     'not_found',
-    'there is no such terminal login, or it is over',
+    'there is no such terminal login, or it has ended',
     'ask again from the terminal',
   )
 }

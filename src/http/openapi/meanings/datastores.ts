@@ -33,7 +33,7 @@ export const datastoreMeanings: Record<string, string> = {
   'Restore.kind': server,
   'Restore.size_bytes': 'The size of the file; null until known.',
   'Restore.status':
-    '`running`: see `phase`. `undoing`: failed or canceled; prepared data are being removed. ' +
+    '`running`: see `phase`. `undoing`: failed or canceled; prepared data is being removed. ' +
     '`done`: the datastore has the restored data. `failed`: see `error`. `canceled`: on request. ' +
     'After a failure or a ' +
     'cancellation the datastore has its previous data.',

@@ -120,7 +120,7 @@ for (const value of ['0', '65536', '99999', '-1', '80.5', '1e3', '0x50', 'canary
   test(`PORT=${value} fails what listens, without its value, and is no port of what does not`, () => {
     assert.throws(() => choosePort(web(), env(value), [7070]), {
       code: 'invalid_request',
-      message: 'the variable PORT is no port from 1 to 65535',
+      message: 'the variable PORT is not a port from 1 to 65535',
     })
     assert.equal(choosePort(worker(), env(value), [7070]).port, 7070)
   })
