@@ -6,7 +6,7 @@ import { runParts } from './bench/bench.ts'
 import { formatValue, isMet } from './bench/figure.ts'
 import { toJson, toTable } from './bench/report.ts'
 
-test('the bench measures, and shows every figure as a row and as JSON', async (t) => {
+test('the bench measures, and prints every figure as a row and as JSON', async (t) => {
   const results = await runParts(['restore', 'transitions'], {
     isQuick: true,
     log: (words) => t.diagnostic(words),
@@ -28,7 +28,7 @@ test('the bench measures, and shows every figure as a row and as JSON', async (t
   assert.equal(written[0].figures[0].met, isMet(figures[0]!))
 })
 
-test('a figure with a goal is met at the goal and missed beyond it', () => {
+test('a figure with a goal passes at the goal and fails beyond it', () => {
   const least = { name: 'pace', unit: '/s', goal: { atLeast: 5000 } }
   const most = { name: 'wait', unit: 'ms', goal: { atMost: 300 } }
   assert.deepEqual(

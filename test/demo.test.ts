@@ -10,7 +10,7 @@ import { findLeftovers } from './support/leftovers.ts'
 const home = fileURLToPath(new URL('..', import.meta.url))
 const nothing = { containers: [], networks: [], volumes: [], images: [] }
 
-test('the demo shows both versions, loses no request and leaves nothing', async (t) => {
+test('the demo shows both versions, fails no request and leaves nothing', async (t) => {
   const demo = startDemo(t, '--once')
 
   const code = await demo.end()
@@ -38,7 +38,7 @@ test('an interrupt in the middle of the first deploy leaves nothing', async (t) 
   await assertGone(demo.output())
 })
 
-test('an unknown option is refused with the usage', async (t) => {
+test('an unknown option is rejected with the usage', async (t) => {
   const demo = startDemo(t, '--nonsense')
 
   const code = await demo.end()
@@ -47,7 +47,7 @@ test('an unknown option is refused with the usage', async (t) => {
   assert.match(demo.output(), /unknown option --nonsense[\s\S]+usage: npm run demo/)
 })
 
-test('without an engine the demo says what is missing and what to do', async (t) => {
+test('without an engine the demo reports what is missing and what to do', async (t) => {
   const demo = startDemo(t, '--once', { DOCKER_HOST: 'unix:///nonexistent/docker.sock' })
 
   const code = await demo.end()

@@ -13,12 +13,12 @@ function anchorsIn(text: string): Set<string> {
   return new Set(headings.map((heading) => heading.replace(/[^\w\- ]/g, '').replaceAll(' ', '-')))
 }
 
-test('the generated pages say what the program says (npm run docs writes them)', () => {
+test('the generated pages match the program (npm run docs writes them)', () => {
   for (const [name, text] of Object.entries(referencePages()))
     assert.equal(readPage(`docs/${name}`), text, name)
 })
 
-test('every link of the manual leads to a file and a heading', () => {
+test('every link of the manual points to an existing file and heading', () => {
   let count = 0
   for (const page of [...manualPages, ...Object.keys(referencePages()).map((name) => `docs/${name}`)]) {
     for (const [, target] of readPage(page).matchAll(/\]\(([^)]+)\)/g)) {
@@ -53,7 +53,7 @@ test('every file that the manual names exists', () => {
   }
 })
 
-test('every berth command of the manual can be run as it stands', async () => {
+test('every berth command of the manual parses as written', async () => {
   let count = 0
   for (const page of manualPages) {
     for (const line of berthLinesIn(page)) {

@@ -34,12 +34,12 @@ const silent = [
   '',
 ]
 
-test('the line that names an error is known in the words of common runtimes', () => {
+test('the line that names an error is recognized for common runtimes', () => {
   for (const line of telling) assert.equal(namesError(line), true, line)
   for (const line of silent) assert.equal(namesError(line), false, line)
 })
 
-test('the first one is kept when the trace behind it fills all the room', () => {
+test('the first one is kept even if the trace after it fills the output', () => {
   const excerpt = createExcerpt(3)
   for (const line of ['throw err', 'Error: first', 'Error: second', 'at a', 'at b']) excerpt.add(line)
   assert.deepEqual(
@@ -48,7 +48,7 @@ test('the first one is kept when the trace behind it fills all the room', () => 
   )
 })
 
-test('what is among the last lines is not told twice', () => {
+test('a line among the last lines is not repeated', () => {
   const excerpt = createExcerpt(3)
   for (const line of ['begin', 'Error: first', 'at a', 'at b']) excerpt.add(line)
   assert.deepEqual([excerpt.earlierError(), excerpt.lines()], [null, ['Error: first', 'at a', 'at b']])

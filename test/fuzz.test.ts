@@ -6,7 +6,7 @@ import { runFuzz } from './fuzz/run.ts'
 
 const seed = 957260
 
-test('whatever is asked, the daemon keeps to its document, tells no secret, leaves nothing', async (t) => {
+test('for any request the daemon follows its API document, leaks no secret and leaves nothing', async (t) => {
   const outcome = await runFuzz(t, { requests: 1000, seed, log: (line) => t.diagnostic(line) })
 
   assert.deepEqual(outcome.wrongs, [], `npm run fuzz -- --requests 1000 --seed ${seed}`)

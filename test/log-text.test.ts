@@ -10,7 +10,7 @@ import { temporaryDirectory } from './support/directory.ts'
 const at = { level: 'info', ts: new Date(2026, 10, 22, 22, 16, 5).toISOString() }
 const textOf = (line: object) => toText(JSON.stringify({ ...at, ...line }), false)
 
-test('a line has the time, the level, what happened, and its fields', () => {
+test('a line has the time, the level, the message and its fields', () => {
   assert.equal(
     textOf({
       url: 'http://127.0.0.1:7878',
@@ -24,7 +24,7 @@ test('a line has the time, the level, what happened, and its fields', () => {
   assert.equal(textOf({ level: 'warn', msg: 'alone' }), '22:16:05 warn  alone\n')
 })
 
-test('an error is told with where it happened', () => {
+test('an error is logged with its stack', () => {
   const err = {
     type: 'Error',
     message: 'broken',
@@ -36,14 +36,14 @@ test('an error is told with where it happened', () => {
   )
 })
 
-test('what a client sent cannot move the cursor or begin a line', () => {
+test('client input cannot move the cursor or start a line', () => {
   const odd = '/a\u001b[2J\r\n\u009b1A\u202e'
   const line = textOf({ path: odd, msg: odd, err: { message: odd } })
   assert.doesNotMatch(line.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
   assert.equal(line.split('\n').length, 3)
 })
 
-test('a log that is no terminal is JSON, unless text is asked for', (t) => {
+test('a log that is not a terminal is JSON, unless text is requested', (t) => {
   const written = (format: 'auto' | 'json' | 'text') => {
     const path = join(temporaryDirectory(t), 'log')
     const fd = openSync(path, 'a')

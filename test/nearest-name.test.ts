@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { nearest } from '../src/nearest-name.ts'
 import { startDatastores } from './support/datastore-api.ts'
 
-test('a letter that is missing, surplus, wrong or swapped is forgiven; another word is not', () => {
+test('a missing, surplus, wrong or swapped letter is tolerated; a different word is not', () => {
   const names = ['hello', 'shop', 'shop-db', 'web']
   const meant = { helo: 'hello', helllo: 'hello', hallo: 'hello', ehllo: 'hello', Hello: 'hello' }
   for (const [wanted, name] of Object.entries(meant)) assert.equal(nearest(wanted, names), name, wanted)
@@ -16,7 +16,7 @@ test('a letter that is missing, surplus, wrong or swapped is forgiven; another w
   assert.equal(nearest('hello', []), null)
 })
 
-test('an unknown service or datastore is named, and the one that was probably meant', async (t) => {
+test('an unknown service or datastore is named, with the most similar name', async (t) => {
   const { call } = await startDatastores(t)
   await call('POST', '/services', { name: 'hello', type: 'web_service' })
   await call('POST', '/datastores', { kind: 'postgres', name: 'shop-db' })

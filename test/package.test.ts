@@ -25,7 +25,7 @@ function packedFiles(directory: string): string[] {
   return packed.files.map(({ path }) => path).toSorted()
 }
 
-test('the package holds each program and each paper, and nothing else', async (t) => {
+test('the package contains each program and document, and nothing else', async (t) => {
   const directory = temporaryDirectory(t)
   await compile(directory, product)
   for (const name of [...papers, 'docs', 'systemd', 'src', 'machines', 'storage']) {
@@ -46,7 +46,7 @@ test('the package holds each program and each paper, and nothing else', async (t
   assert.deepEqual(packed, wanted.toSorted())
 })
 
-test('Node takes no option of the command line for its own', async (t) => {
+test('command line options are not consumed by Node', async (t) => {
   const directory = temporaryDirectory(t)
   await compile(directory, product)
   const program = join(directory, 'dist/src/cli/main.js')

@@ -28,7 +28,7 @@ function without(needed: string, glibc: string | undefined): Partial<Platform> {
   return { load, glibc: () => glibc }
 }
 
-test('the versions that are supported run, an older one of each line does not', async () => {
+test('supported versions run; older releases of each major version do not', async () => {
   for (const node of ['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '24.21.0']) {
     assert.equal(await platformProblem(berthd, { ...debian13, node }), null, node)
     assert.equal(await platformProblem(berth, { ...debian13, node }), null, node)
@@ -50,7 +50,7 @@ test('a newer Node runs the command line, but not the daemon with its native pac
   )
 })
 
-test('on a host with an old glibc, Node 20 is named', async () => {
+test('a host with an old glibc is pointed to Node 20', async () => {
   const old = { ...debian13, ...without('2.38', '2.36') }
   assert.equal(
     await platformProblem(berthd, old),
@@ -68,7 +68,7 @@ test('on a host with an old glibc, Node 20 is named', async () => {
   )
 })
 
-test('another C library, a missing package and a missing binary are each told', async () => {
+test('another C library, a missing package and a missing binary have separate messages', async () => {
   const failing = (message: string): Platform => ({
     ...debian13,
     load: async (name) => {
@@ -109,7 +109,7 @@ const withoutNatives = `
     throw new Error("libc.so.6: version 'GLIBC_2.99' not found (required by a.node)")
   }`
 
-test('both programs end with one line on a Node that is too old', () => {
+test('both programs exit with a one-line error on an old Node', () => {
   for (const [name, program, exitCode] of [
     ['src/main', 'berthd', 2],
     ['src/cli/main', 'berth', 1],
@@ -120,14 +120,14 @@ test('both programs end with one line on a Node that is too old', () => {
   }
 })
 
-test('the daemon ends with one line where its native packages do not load, the command line runs', () => {
+test('without native packages the daemon exits with one line, and the command line runs', () => {
   const { status, stdout, stderr } = run('src/main', withoutNatives)
   assert.deepEqual([status, stdout], [2, ''])
   assert.match(stderr, /^berthd: uWebSockets\.js needs glibc 2\.99; this host has 2\.\d+\n$/)
   assert.equal(run('src/cli/main', withoutNatives).status, 0)
 })
 
-test('the entries load nothing before the check, and no syntax that Node 14 does not know', () => {
+test('the entry points load nothing before the check, and use syntax that Node 14 can parse', () => {
   const files = {
     'src/main.ts': ['./platform.ts'],
     'src/cli/main.ts': ['../platform.ts'],
@@ -145,7 +145,7 @@ test('the entries load nothing before the check, and no syntax that Node 14 does
   }
 })
 
-test('package.json asks for the versions that the programs ask for', () => {
+test('package.json requires the same versions as the programs', () => {
   const { engines } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
   assert.deepEqual(engines, { node: '^20.19 || ^22.12 || ^24' })
 })

@@ -33,7 +33,7 @@ async function loginStatus(url: string, password: string): Promise<number> {
 const statusOf = async (url: string, headers: Record<string, string>) =>
   (await fetch(`${url}/api/v1/auth/sessions`, { headers })).status
 
-test('beside a running daemon it acts at once: password, sessions, the wait; tokens stay', async (t) => {
+test('a running daemon applies the reset: password, sessions and attempts change, tokens stay', async (t) => {
   const daemon = await startDaemon(t)
   const { url } = daemon.api
   const browser = await signUp(url, daemon.dataDir)
@@ -63,7 +63,7 @@ test('beside a running daemon it acts at once: password, sessions, the wait; tok
   await daemon.api.get('/info')
 })
 
-test('an open stream of a session that it ended is ended too', async (t) => {
+test('the reset closes open streams of ended sessions', async (t) => {
   const daemon = await startDaemon(t)
   const { url } = daemon.api
   const headers = await signUp(url, daemon.dataDir)
@@ -75,7 +75,7 @@ test('an open stream of a session that it ended is ended too', async (t) => {
   assert.match(await ended, /event: ready/)
 })
 
-test('without a daemon the next one knows the new password', async (t) => {
+test('a daemon started after the reset uses the new password', async (t) => {
   const daemon = await startDaemon(t)
   await signUp(daemon.api.url, daemon.dataDir)
   await daemon.stop()
@@ -99,14 +99,14 @@ const refusals: [what: string, prepare: (t: TestContext) => Promise<string>, inp
   ]
 
 for (const [what, prepare, input, words] of refusals) {
-  test(`${what} is refused, and told apart`, async (t) => {
+  test(`${what} is refused with its own error`, async (t) => {
     const { code, out, err } = await reset(await prepare(t), input)
     assert.deepEqual([code, out], [1, ''])
     assert.match(err, words)
   })
 }
 
-test('a password that will not do changes nothing', async (t) => {
+test('an unacceptable password changes nothing', async (t) => {
   const daemon = await startDaemon(t)
   await signUp(daemon.api.url, daemon.dataDir)
 

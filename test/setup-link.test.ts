@@ -27,7 +27,7 @@ const links = {
 }
 
 for (const [url, link] of Object.entries(links)) {
-  test(`listening on ${url} it prints the link on a line of its own`, () => {
+  test(`listening on ${url}, the daemon prints the link on a separate line`, () => {
     assert.ok(linesFor(url).includes(link), linesFor(url).join('\n'))
   })
 }
@@ -35,29 +35,29 @@ for (const [url, link] of Object.entries(links)) {
 const user = userInfo().username
 const overSsh = { SSH_CONNECTION: '198.51.100.9 51234 192.0.2.7 22' }
 
-test('on loopback it says how a browser elsewhere gets there: through the address that ssh was given', () => {
+test('on loopback it prints an ssh tunnel command with the address of the ssh connection', () => {
   const command = `ssh -N -L 7878:127.0.0.1:7878 ${user}@192.0.2.7`
 
   assert.ok(linesFor('http://127.0.0.1:7878', overSsh).includes(command))
 })
 
-test('a port that an address need not show is in the command all the same', () => {
+test('the ssh command contains the port even if it is the default port of the URL', () => {
   const command = `ssh -N -L 80:127.0.0.1:80 ${user}@192.0.2.7`
 
   assert.ok(linesFor('http://127.0.0.1:80', overSsh).includes(command))
 })
 
-test('without ssh the host’s own name stands there', () => {
+test('without ssh the command contains the host name', () => {
   const command = `ssh -N -L 7878:localhost:7878 ${user}@${hostname()}`
 
   assert.ok(linesFor('http://localhost:7878').includes(command))
 })
 
-test('where the server can be reached anyway there is no word of ssh', () => {
+test('a reachable server prints no ssh command', () => {
   assert.doesNotMatch(linesFor('http://192.0.2.7:7878', overSsh).join('\n'), /ssh/)
 })
 
-test('a daemon whose user has no name says the one of its surroundings', { skip: whyNoOtherUser }, () => {
+test('a daemon whose user has no name uses the one from its environment', { skip: whyNoOtherUser }, () => {
   const module = JSON.stringify(new URL('../src/setup-link.ts', import.meta.url))
   const program = `const { invitation } = await import(${module})
     process.setuid(54321)

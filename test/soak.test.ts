@@ -6,7 +6,7 @@ import { describeViolations } from './crash/report.ts'
 import { table } from './soak/report.ts'
 import { runSoak } from './soak/run.ts'
 
-test('no swap of a service or of its neighbour costs anybody a request or a stream', async (t) => {
+test('swapping a service interrupts no request or stream of it or its neighbour', async (t) => {
   const seed = randomInt(1_000_000)
   t.diagnostic(`seed ${seed}`)
 

@@ -13,7 +13,7 @@ for (const name of names) {
   const findings = (files: Record<string, string>) =>
     rules[name](new Map(Object.entries(files))).map(describeFinding)
 
-  test(`the rule "${name}" accepts what keeps it and names what breaks it`, () => {
+  test(`the rule "${name}" accepts valid text and names each violation`, () => {
     assert.deepEqual(findings(samples[name].clean), [])
     for (const { files, says } of samples[name].broken) assert.deepEqual(findings(files), says)
   })

@@ -32,21 +32,21 @@ const ended = async (child: ChildProcess) => {
   return once(child, 'exit')
 }
 
-test('a process whose event loop hangs is killed and says why', async (t) => {
+test('a process whose event loop hangs is killed and logs why', async (t) => {
   const { child, said } = launch(t, 'block(120_000)')
   assert.deepEqual(await ended(child), [null, 'SIGKILL'])
   if (!child.stderr!.closed) await once(child.stderr!, 'close')
   assert.match(said(), /"msg":"the event loop has not run for 2 s: berthd kills itself to be restarted"/)
 })
 
-test('a process that is slow but gets round is left alone, and ends by itself', async (t) => {
+test('a slow process whose loop still turns is left alone', async (t) => {
   const slow = 'for (let n = 0; n < 40; n++) { block(100); await new Promise((done) => setImmediate(done)) }'
   const { child, said } = launch(t, `void (async () => { ${slow}; process.exit(7) })()`)
   assert.deepEqual(await ended(child), [7, null])
   assert.equal(said(), '')
 })
 
-test('a process that was stopped for longer than the limit goes on', async (t) => {
+test('a process that was stopped for longer than the limit continues', async (t) => {
   const { child, ready } = launch(t, 'setTimeout(() => process.exit(7), 3000)')
   await ready
   child.kill('SIGSTOP')
@@ -55,7 +55,7 @@ test('a process that was stopped for longer than the limit goes on', async (t) =
   assert.deepEqual(await ended(child), [7, null])
 })
 
-test('it does not keep a process alive', async (t) => {
+test('the watchdog does not keep a process alive', async (t) => {
   const { child } = launch(t, '')
   assert.deepEqual(await ended(child), [0, null])
 })

@@ -31,7 +31,7 @@ async function outcomes(asked: Promise<unknown>[]): Promise<(string | null)[]> {
 
 const countOf = (list: unknown[], wanted: unknown) => list.filter((one) => one === wanted).length
 
-test('setup makes the account, signs in and takes the code away', async (t) => {
+test('setup creates the account, signs in and removes the code', async (t) => {
   const { administrator, storage, code } = await start(t)
   await administrator.checkSetupCode(`  ${code}\n`)
 
@@ -44,7 +44,7 @@ test('setup makes the account, signs in and takes the code away', async (t) => {
   equal(storage.setupCode.read(), null)
 })
 
-test('of fifty setups at once one makes the account, and one password is hashed', async (t) => {
+test('of fifty concurrent setups one creates the account, and one password is hashed', async (t) => {
   const { setUp, hasher, storage } = await start(t)
 
   const came = await outcomes(Array.from({ length: 50 }, setUp))
@@ -54,7 +54,7 @@ test('of fifty setups at once one makes the account, and one password is hashed'
   equal(storage.sessions.list().length, 1)
 })
 
-test('a setup that fails leaves the way open for the next one', async (t) => {
+test('a failed setup does not block the next one', async (t) => {
   let isBroken = true
   const pause = async () => {
     if (isBroken) throw new Error('no memory')
@@ -67,7 +67,7 @@ test('a setup that fails leaves the way open for the next one', async (t) => {
   equal((await setUp()).account.email, ada.email)
 })
 
-test('setup looks at the account first, then at the attempts, then at the code', async (t) => {
+test('setup checks the account first, then the attempts, then the code', async (t) => {
   const { administrator, setUp, code, storage } = await start(t)
   const check = async (given: string) => (await outcomes([administrator.checkSetupCode(given)]))[0]
 
@@ -80,7 +80,7 @@ test('setup looks at the account first, then at the attempts, then at the code',
   equal(storage.attempts.list('setup_code').length, 10)
 })
 
-test('of two hundred guesses at the setup code ten are answered', async (t) => {
+test('of two hundred guesses at the setup code ten are checked', async (t) => {
   const { administrator } = await start(t)
 
   const came = await outcomes(Array.from({ length: 200 }, () => administrator.checkSetupCode('guess')))
@@ -88,7 +88,7 @@ test('of two hundred guesses at the setup code ten are answered', async (t) => {
   deepEqual([countOf(came, 'invalid_setup_code'), countOf(came, 'too_many_attempts')], [10, 190])
 })
 
-test('a right code costs no attempt', async (t) => {
+test('a correct code does not count as an attempt', async (t) => {
   const { administrator, storage, code } = await start(t)
 
   for (let count = 0; count < 20; count++) await administrator.checkSetupCode(code)
@@ -96,7 +96,7 @@ test('a right code costs no attempt', async (t) => {
   deepEqual(storage.attempts.list('setup_code'), [])
 })
 
-test('without a code on the disk nobody can set up, an empty code included', async (t) => {
+test('without a code on disk every setup is refused, even with an empty code', async (t) => {
   const { administrator, storage } = await start(t)
   storage.setupCode.remove()
 
@@ -105,7 +105,7 @@ test('without a code on the disk nobody can set up, an empty code included', asy
   }
 })
 
-test('an unknown e-mail takes exactly one hash, like a wrong password, and the same words', async (t) => {
+test('an unknown e-mail takes exactly one hash, like a wrong password, with the same message', async (t) => {
   const { administrator, setUp, hasher } = await start(t)
   await setUp()
   const expected = { code: 'invalid_credentials', message: 'the e-mail or the password is wrong' }
@@ -117,7 +117,7 @@ test('an unknown e-mail takes exactly one hash, like a wrong password, and the s
   deepEqual(hasher.verified, [plainHash(ada.password), dummyHash, dummyHash])
 })
 
-test('before the setup there is nobody to sign in, and nothing is hashed', async (t) => {
+test('before setup every sign-in is refused without hashing', async (t) => {
   const { administrator, hasher, failures } = await start(t)
 
   await rejects(administrator.signIn(ada, undefined), { code: 'conflict' })
@@ -125,7 +125,7 @@ test('before the setup there is nobody to sign in, and nothing is hashed', async
   deepEqual([hasher.verified.length, failures()], [0, 0])
 })
 
-test('each sign-in is a session of its own and costs no attempt', async (t) => {
+test('each sign-in creates a session and does not count as an attempt', async (t) => {
   const { administrator, setUp, storage, failures } = await start(t)
   const first = await setUp()
 
@@ -135,7 +135,7 @@ test('each sign-in is a session of its own and costs no attempt', async (t) => {
   equal(storage.sessions.bySecret(first.secret)?.id, first.session.id)
 })
 
-test('of two hundred guesses at once at most ten are hashed, two at a time', async (t) => {
+test('of two hundred concurrent guesses at most ten are hashed, two at a time', async (t) => {
   const { administrator, setUp, hasher } = await start(t)
   await setUp()
 
@@ -146,7 +146,7 @@ test('of two hundred guesses at once at most ten are hashed, two at a time', asy
   deepEqual([hasher.verified.length, hasher.mostAtOnce], [10, 2])
 })
 
-test('after ten failures the right password is refused too, and is not even hashed', async (t) => {
+test('after ten failures the correct password is refused without hashing', async (t) => {
   const { administrator, setUp, hasher, failures } = await start(t)
   await setUp()
   await outcomes(Array.from({ length: 10 }, () => administrator.signIn(wrong, undefined)))
@@ -158,7 +158,7 @@ test('after ten failures the right password is refused too, and is not even hash
 
 const renewal = { current: ada.password, next: 'another battery', revokeTokens: false }
 
-test('a new password ends every session but the one that asked', async (t) => {
+test('a new password ends every session except the one that changed it', async (t) => {
   const { administrator, setUp, storage } = await start(t)
   const mine = await setUp()
   for (let count = 0; count < 3; count++) await administrator.signIn(ada, undefined)
@@ -170,7 +170,7 @@ test('a new password ends every session but the one that asked', async (t) => {
   await administrator.signIn({ ...ada, password: 'another battery' }, undefined)
 })
 
-test('a wrong current password changes nothing and has a limit of its own', async (t) => {
+test('a wrong current password changes nothing and has a separate limit', async (t) => {
   const { administrator, setUp, storage, failures } = await start(t)
   const { session } = await setUp()
   const change = () => administrator.changePassword(session.id, { ...renewal, current: 'a wild guess' })
@@ -183,7 +183,7 @@ test('a wrong current password changes nothing and has a limit of its own', asyn
   await administrator.signIn(ada, undefined)
 })
 
-test('a sign-in with a password that is replaced meanwhile opens nothing', async (t) => {
+test('a sign-in with a password that is replaced during hashing is refused', async (t) => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -205,7 +205,7 @@ test('a sign-in with a password that is replaced meanwhile opens nothing', async
   deepEqual(storage.sessions.list(), [session])
 })
 
-test('a session that is ended while its new password is hashed sets none', async (t) => {
+test('a session that ends while its new password is hashed does not change the password', async (t) => {
   const { administrator, setUp, storage, hasher } = await start(t)
   const { session } = await setUp()
   const { session: other } = await administrator.signIn(ada, undefined)
@@ -219,7 +219,7 @@ test('a session that is ended while its new password is hashed sets none', async
   await administrator.signIn(ada, undefined)
 })
 
-test('of two new passwords at once one is set', async (t) => {
+test('of two concurrent password changes one succeeds', async (t) => {
   const { administrator, setUp } = await start(t)
   const { session } = await setUp()
   const change = (next: string) => administrator.changePassword(session.id, { ...renewal, next })
@@ -230,7 +230,7 @@ test('of two new passwords at once one is set', async (t) => {
   equal(administrator.get()?.password_hash, plainHash(came[0] === null ? 'one of them' : 'the other'))
 })
 
-test('a browser’s name is cut at 300 characters, and never in the middle of one', async (t) => {
+test('a browser’s name is truncated to 300 characters, never within a character', async (t) => {
   const { administrator, setUp } = await start(t)
   await setUp()
   const nameOf = async (sent?: string) => (await administrator.signIn(ada, sent)).session.user_agent

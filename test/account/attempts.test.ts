@@ -34,11 +34,11 @@ function waitOf(look: () => void): number {
   }
 }
 
-test('the limit is the one of the document', () => {
+test('the limit is the documented one', () => {
   deepEqual([attemptLimit, attemptWindowMs], [10, 300_000])
 })
 
-test('ten may fail, the eleventh is not begun', async (t) => {
+test('ten attempts may fail, and the eleventh is refused', async (t) => {
   const { attempts, fail, wait } = await start(t)
 
   await fail(9)
@@ -49,7 +49,7 @@ test('ten may fail, the eleventh is not begun', async (t) => {
   await rejects(attempts.guess('sign_in', wrong), { code: 'too_many_attempts' })
 })
 
-test('the wait is over when the oldest is five minutes old, and not before', async (t) => {
+test('the wait ends when the oldest attempt is five minutes old', async (t) => {
   const { clock, fail, wait, attempts } = await start(t)
   await fail(1)
   clock.ms = startMs + 60_000
@@ -65,7 +65,7 @@ test('the wait is over when the oldest is five minutes old, and not before', asy
   equal(wait(), 60)
 })
 
-test('what is refused does not make the wait longer', async (t) => {
+test('refused attempts do not extend the wait', async (t) => {
   const { clock, fail, wait, attempts } = await start(t)
   await fail(10)
 
@@ -75,7 +75,7 @@ test('what is refused does not make the wait longer', async (t) => {
   equal(wait(), 100)
 })
 
-test('an attempt that was right after all does not count', async (t) => {
+test('a successful attempt does not count', async (t) => {
   const { attempts, fail, wait } = await start(t)
   await fail(9)
 
@@ -86,7 +86,7 @@ test('an attempt that was right after all does not count', async (t) => {
   equal(wait(), 300)
 })
 
-test('of two hundred at the same time ten are begun', async (t) => {
+test('of two hundred concurrent attempts ten are started', async (t) => {
   const { attempts } = await start(t)
 
   const begun = await Promise.allSettled(Array.from({ length: 200 }, () => attempts.guess('sign_in', wrong)))
@@ -94,7 +94,7 @@ test('of two hundred at the same time ten are begun', async (t) => {
   equal(begun.filter(({ status }) => status === 'fulfilled').length, 10)
 })
 
-test('one that is under way counts before it is on the disk', async (t) => {
+test('a running attempt counts before it is stored', async (t) => {
   const { attempts, wait } = await start(t)
 
   const begun = Array.from({ length: 10 }, () => attempts.guess('sign_in', right))
@@ -105,7 +105,7 @@ test('one that is under way counts before it is on the disk', async (t) => {
   equal(wait(), 0)
 })
 
-test('each thing that is guessed at has a limit of its own', async (t) => {
+test('each target has a separate limit', async (t) => {
   const { attempts, fail } = await start(t)
   const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
 
@@ -116,7 +116,7 @@ test('each thing that is guessed at has a limit of its own', async (t) => {
   }
 })
 
-test('a restart forgets none of them', async (t) => {
+test('attempts survive a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await start(t, directory)
   await first.fail(10)
@@ -129,7 +129,7 @@ test('a restart forgets none of them', async (t) => {
   await rejects(attempts.guess('sign_in', wrong), { code: 'too_many_attempts' })
 })
 
-test('a clock that was set back an hour locks nobody out', async (t) => {
+test('setting the clock back an hour locks nobody out', async (t) => {
   const { clock, fail, wait } = await start(t)
   await fail(10)
 
@@ -142,7 +142,7 @@ test('a clock that was set back an hour locks nobody out', async (t) => {
   equal(wait(), 0)
 })
 
-test('with a clock that was set back a little, the wait ends all the same', async (t) => {
+test('the wait still ends after the clock was set back a little', async (t) => {
   const { clock, fail, wait } = await start(t)
   await fail(10)
 
@@ -152,7 +152,7 @@ test('with a clock that was set back a little, the wait ends all the same', asyn
   equal(wait(), 0)
 })
 
-test('attempts that no longer count leave the disk with the next one', async (t) => {
+test('expired attempts are deleted when the next one is stored', async (t) => {
   const { clock, fail, storage } = await start(t)
   await fail(9)
 
@@ -165,7 +165,7 @@ test('attempts that no longer count leave the disk with the next one', async (t)
   )
 })
 
-test('an attempt that the disk does not take is refused, and counts for nothing', async () => {
+test('an attempt that cannot be stored is refused and does not count', async () => {
   const made: AttemptRow[] = []
   const stored: StoredAttempts = {
     list: () => [],
@@ -181,7 +181,7 @@ test('an attempt that the disk does not take is refused, and counts for nothing'
   }
 })
 
-test('whoever is refused is told for how long', async (t) => {
+test('a refusal contains the remaining wait', async (t) => {
   const { attempts, fail, clock } = await start(t)
   await fail(10)
   clock.ms = startMs + 258_000

@@ -55,7 +55,7 @@ async function start(t: TestContext) {
   return { storage, callers, clock, touched, noted }
 }
 
-test('a secret stands for its own session or token, and for no other', async (t) => {
+test('a secret identifies only its own session or token', async (t) => {
   const { callers, storage } = await start(t)
 
   deepEqual(callers.bySession('bths_ses-1'), asSession)
@@ -69,13 +69,13 @@ test('a secret stands for its own session or token, and for no other', async (t)
   }
 })
 
-test('no secret at all is not the secret of a server without one', async (t) => {
+test('a missing secret does not match a server without a token', async (t) => {
   const { sessions, tokens } = await temporaryStorage(t)
 
   equal(createCallers({ serverToken: '', sessions, tokens }).byToken(''), null)
 })
 
-test('a token ends at the instant it was made to end, one without an end never', async (t) => {
+test('a token expires at its expiry time; without one it never expires', async (t) => {
   const { callers, clock, storage } = await start(t)
   await storage.commit((commit) =>
     storage.tokens.insert(commit, 'bth_ever', { ...token, id: 'tok-2', expires_at: null }),
@@ -102,7 +102,7 @@ test('a session ends thirty days after its last use', async (t) => {
   deepEqual([callers.bySession('bths_ses-1'), callers.isValid(asSession)], [null, false])
 })
 
-test('used every 29 days a session goes on for years', async (t) => {
+test('a session used every 29 days lasts for years', async (t) => {
   const { callers, clock, noted, storage } = await start(t)
 
   for (let uses = 0; uses < 30; uses++) {
@@ -115,7 +115,7 @@ test('used every 29 days a session goes on for years', async (t) => {
   equal(callers.bySession('bths_ses-1'), null)
 })
 
-test('a use is written down at most once a minute', async (t) => {
+test('a use is stored at most once a minute', async (t) => {
   const { callers, clock, noted, touched } = await start(t)
 
   for (const ms of [0, 1, 30_000, 59_999]) {
@@ -131,7 +131,7 @@ test('a use is written down at most once a minute', async (t) => {
   deepEqual(touched, [`ses-1 ${iso(startMs + 60_000)}`])
 })
 
-test('the first use of a token is written down at once, the next after a minute', async (t) => {
+test('the first use of a token is stored immediately, the next after a minute', async (t) => {
   const { callers, clock, touched, noted } = await start(t)
 
   callers.byToken('bth_token-1')
@@ -145,7 +145,7 @@ test('the first use of a token is written down at once, the next after a minute'
   deepEqual(touched, [`tok-1 ${iso(startMs)}`, `tok-1 ${iso(startMs + 60_000)}`])
 })
 
-test('whoever was removed is nobody at once, and no use brings him back', async (t) => {
+test('a removed credential stops working immediately, and a late use does not restore it', async (t) => {
   const { callers, clock, storage } = await start(t)
   clock.ms = startMs + 60_000
   callers.bySession('bths_ses-1')
@@ -159,7 +159,7 @@ test('whoever was removed is nobody at once, and no use brings him back', async 
   deepEqual([storage.sessions.list(), storage.tokens.list()], [[], []])
 })
 
-test('a disk that takes nothing signs nobody out', async (t) => {
+test('a failing disk signs nobody out', async (t) => {
   const { sessions, tokens, serverToken, commit } = await temporaryStorage(t)
   await commit((commit) => sessions.insert(commit, 'bths_ses-1', session))
   const full = { ...sessions, touch: () => Promise.reject(new Error('the disk is full')) }
@@ -171,7 +171,7 @@ test('a disk that takes nothing signs nobody out', async (t) => {
   }
 })
 
-test('nothing is expired that has no end', () => {
+test('credentials without an expiry never expire', () => {
   equal(isExpired({ expires_at: null }, Number.MAX_SAFE_INTEGER), false)
   equal(isExpired({ expires_at: iso(startMs) }, startMs), true)
 })

@@ -5,7 +5,7 @@ import { needsRehash } from 'argon2'
 import { argon2Options, createPasswords, dummyHash, type Hasher } from '../../src/account/passwords.ts'
 import { countingHasher } from '../support/counting-hasher.ts'
 
-test('the password that was hashed fits, and no other does', async () => {
+test('only the hashed password matches', async () => {
   const { hash, matches } = createPasswords()
   const known = await hash('correct horse battery')
 
@@ -15,7 +15,7 @@ test('the password that was hashed fits, and no other does', async () => {
   }
 })
 
-test('a hash has the parameters it was promised, and a salt of its own', async () => {
+test('a hash has the configured parameters and a unique salt', async () => {
   const { hash } = createPasswords()
   const [one, other] = [await hash('same'), await hash('same')]
 
@@ -24,13 +24,13 @@ test('a hash has the parameters it was promised, and a salt of its own', async (
   equal(needsRehash(one, argon2Options), false)
 })
 
-test('nobody’s hash is as dear as any other', () => {
+test('the dummy hash costs as much as a real one', () => {
   equal(needsRehash(dummyHash, argon2Options), false)
   equal(needsRehash(dummyHash, { ...argon2Options, timeCost: argon2Options.timeCost + 1 }), true)
   match(dummyHash, /^\$argon2id\$/)
 })
 
-test('without an account there is one hash too, and whatever it comes to, nothing fits', async () => {
+test('without an account one hash is computed too, and nothing matches', async () => {
   for (const isRight of [false, true]) {
     const hasher = countingHasher({ isRight: () => isRight })
 
@@ -41,7 +41,7 @@ test('without an account there is one hash too, and whatever it comes to, nothin
   }
 })
 
-test('with an account there is one hash, right or wrong', async () => {
+test('with an account one hash is computed for a right or wrong password', async () => {
   for (const isRight of [false, true]) {
     const hasher = countingHasher({ isRight: () => isRight })
 
@@ -51,7 +51,7 @@ test('with an account there is one hash, right or wrong', async () => {
   }
 })
 
-test('of many at once two are at work, and all are answered', async () => {
+test('of many concurrent hashes two run at a time, and all complete', async () => {
   const hasher = countingHasher()
   const { hash, matches } = createPasswords(hasher)
 
@@ -61,7 +61,7 @@ test('of many at once two are at work, and all are answered', async () => {
   deepEqual([hasher.hashed.length, hasher.verified.length], [10, 10])
 })
 
-test('one that fails takes no turn from those after it', async () => {
+test('a failed hash does not take a turn from the next ones', async () => {
   const broken: Hasher = {
     hash: () => Promise.reject(new Error('no memory')),
     verify: async () => true,
@@ -77,7 +77,7 @@ test('one that fails takes no turn from those after it', async () => {
   equal(await matches('$argon2id$known', 'a'), true)
 })
 
-test('while passwords are hashed the event loop goes on turning', async () => {
+test('hashing does not block the event loop', async () => {
   const { hash } = createPasswords()
   let turns = 0
   let isDone = false

@@ -3,14 +3,14 @@ import { deepEqual, doesNotThrow, equal, notEqual, throws } from 'node:assert/st
 import { test } from 'node:test'
 import { createTerminalLogins } from '../../src/account/terminal-logins.ts'
 
-test('each life of the daemon has a name of its own and nothing to collect', () => {
+test('each daemon run has its own identity and no tokens to collect', () => {
   const [one, other] = [createTerminalLogins(), createTerminalLogins()]
 
   notEqual(one.bootId, other.bootId)
   deepEqual([one.uncollected.size, one.starting.size], [0, 0])
 })
 
-test('polls less than a second apart are too many, and do not make the wait longer', () => {
+test('polls less than a second apart are refused and do not extend the wait', () => {
   const clock = { ms: 5000 }
   const logins = createTerminalLogins(() => clock.ms)
   const slowDown = { code: 'slow_down', retryAfterSeconds: 2 }
@@ -26,7 +26,7 @@ test('polls less than a second apart are too many, and do not make the wait long
   throws(() => logins.recordPoll('cli-1'), slowDown)
 })
 
-test('one terminal does not slow another down', () => {
+test('polls of one terminal do not slow down another', () => {
   const logins = createTerminalLogins(() => 0)
 
   logins.recordPoll('cli-1')
@@ -34,7 +34,7 @@ test('one terminal does not slow another down', () => {
   doesNotThrow(() => logins.recordPoll('cli-2'))
 })
 
-test('however many poll, the newest polls are remembered and the memory is bounded', () => {
+test('only the newest polls are remembered, so memory is bounded', () => {
   const logins = createTerminalLogins(() => 0)
   for (let count = 0; count < 5000; count++) logins.recordPoll(`cli-${count}`)
 

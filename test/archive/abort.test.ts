@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 const content = randomBytes(300_000)
 const entries = Array.from({ length: 60 }, (_, index) => ({ name: `d${index % 7}/f${index}`, content }))
 
-test('an abort at any moment ends it with its reason, and leaves nothing', async (t) => {
+test('an abort at any moment ends unpacking with its reason and leaves nothing behind', async (t) => {
   const parent = temporaryDirectory(t)
   const [file, directory] = [join(parent, 'archive.tar.gz'), join(parent, 'tree')]
   writeFileSync(file, await packEntries(entries))
@@ -36,7 +36,7 @@ test('an abort at any moment ends it with its reason, and leaves nothing', async
   assert.ok(aborted > 0)
 })
 
-test('what an earlier, killed attempt left is replaced', async (t) => {
+test('the remains of a killed attempt are replaced', async (t) => {
   const parent = temporaryDirectory(t)
   const [file, directory] = [join(parent, 'archive.tar.gz'), join(parent, 'tree')]
   writeFileSync(file, await packEntries([{ name: 'new' }]))
@@ -53,7 +53,7 @@ test('what an earlier, killed attempt left is replaced', async (t) => {
   )
 })
 
-test('an archive that is not there is no fault of the archive', async (t) => {
+test('a missing archive is not reported as invalid', async (t) => {
   const parent = temporaryDirectory(t)
   const file = join(parent, 'missing.tar.gz')
 

@@ -30,7 +30,7 @@ test('an archive of a million entries is refused, one of 200,000 is not', async 
   assert.deepEqual((await unpack(t, topEntries(200))).told, { entries: 200_000, bytes: 0, leftOut: null })
 })
 
-test('the entry that brings the files over the limit is named, and nothing of it is written', async (t) => {
+test('the entry that exceeds the size limit is named, and none of it is written', async (t) => {
   const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
 
   const refusal = await refusalOf(t, archive, { limits })
@@ -38,7 +38,7 @@ test('the entry that brings the files over the limit is named, and nothing of it
   assert.equal(refusal, "archive_invalid: 'b' makes the archive exceed 1000 bytes when unpacked")
 })
 
-test('a small archive that unpacks to terabytes is refused by what its header says', async (t) => {
+test('a small archive that unpacks to terabytes is refused by its header', async (t) => {
   const terabyte = `\x80${'\0'.repeat(5)}\x01${'\0'.repeat(5)}`
   const bomb = gzipSync(Buffer.concat([tarHeader({ name: 'bomb', size: terabyte }), Buffer.alloc(mebibyte)]))
 
@@ -48,7 +48,7 @@ test('a small archive that unpacks to terabytes is refused by what its header sa
   )
 })
 
-test('what the disk cannot spare is not written', async (t) => {
+test('unpacking stops before the disk is full', async (t) => {
   const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
 
   assert.match(
@@ -57,7 +57,7 @@ test('what the disk cannot spare is not written', async (t) => {
   )
 })
 
-test('a disk that is full in the middle is told as such, and is as empty as before', async (t) => {
+test('a disk that fills up midway is reported, and the partial files are removed', async (t) => {
   const disk = smallDisk(t, 2)
   const file = join(temporaryDirectory(t), 'archive.tar.gz')
   writeFileSync(file, await packArchive({ a: 'x', b: 'x'.repeat(4 * mebibyte) }))
@@ -72,7 +72,7 @@ test('a disk that is full in the middle is told as such, and is as empty as befo
   assert.deepEqual(readdirSync(disk), [])
 })
 
-test('metadata of an ordinary size is passed over, entry after entry', async (t) => {
+test('metadata of ordinary size is skipped, entry after entry', async (t) => {
   const pax = { comment: 'c'.repeat(200_000), 'SCHILY.xattr.user.x': 'x'.repeat(100_000) }
   const entries = Array.from({ length: 100 }, (_, index) => ({ name: `f${index}`, pax, content: 'x' }))
 
@@ -83,7 +83,7 @@ test('metadata of an ordinary size is passed over, entry after entry', async (t)
   })
 })
 
-test('a large file comes out byte for byte', async (t) => {
+test('a large file is unpacked byte for byte', async (t) => {
   const content = randomBytes(20 * mebibyte)
   const archive = await packEntries([
     { name: 'big', content },
@@ -96,7 +96,7 @@ test('a large file comes out byte for byte', async (t) => {
   assert.ok(readFileSync(join(directory, 'big')).equals(content))
 })
 
-test('what follows the end of an archive is not unpacked', async (t) => {
+test('data after the end of an archive is not unpacked', async (t) => {
   const [before, behind] = [tarHeader({ name: 'before' }), tarHeader({ name: 'behind' })]
 
   const { directory } = await unpack(t, gzipSync(Buffer.concat([before, tarEnd, behind, tarEnd])))

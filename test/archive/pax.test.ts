@@ -7,7 +7,7 @@ import { codeOf } from '../../src/errors.ts'
 
 const parse = (text: string) => parsePax(Buffer.from(text))
 
-test('name, link and size are taken, the last of each, and all else is passed over', () => {
+test('the last name, link and size are used, and all other records are ignored', () => {
   assert.deepEqual(parse('9 path=x\n13 comment=x\n16 path=a/ünï\n19 linkpath=../b=c\n13 size=1234\n'), {
     name: 'a/ünï',
     linkName: '../b=c',
@@ -17,7 +17,7 @@ test('name, link and size are taken, the last of each, and all else is passed ov
   assert.deepEqual(parse('9 path=\n\n'), { name: '\n' })
 })
 
-test('any bytes are read to their end or refused', () => {
+test('arbitrary bytes are parsed completely or refused', () => {
   const word = fc.constantFrom(
     '9 path=x\n',
     '6 a=b\n',

@@ -87,7 +87,7 @@ function contentOf(place: string): string | null {
   return status.isFile() ? `${status.mode} ${status.nlink} ${readFileSync(place, 'utf8')}` : null
 }
 
-test('an archive is refused, or all it brings lies inside', async (t) => {
+test('an archive is refused, or all of its entries are inside the directory', async (t) => {
   const home = temporaryDirectory(t)
   const { parent, snapshot } = setScene(home)
   const [file, tree] = [join(home, 'archive.tar.gz'), join(parent, 'tree')]
@@ -109,7 +109,7 @@ test('an archive is refused, or all it brings lies inside', async (t) => {
   assert.ok(unpacked > 5, `only ${unpacked} were unpacked`)
 })
 
-test('bytes of an archive may be anything: it is refused, and nothing else happens', async (t) => {
+test('an archive of random bytes is refused without side effects', async (t) => {
   const parent = temporaryDirectory(t)
   const [file, tree] = [join(parent, 'archive.tar.gz'), join(parent, 'tree')]
   const tar = await tarOf([

@@ -7,7 +7,7 @@ import { removeTree } from '../../src/archive/removal.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { writeTree } from '../support/write-tree.ts'
 
-test('everything below goes, and what links lead to stays', async (t) => {
+test('everything below the folder is removed; link targets stay', async (t) => {
   const home = temporaryDirectory(t)
   const files = Array.from({ length: 200 }, (_, index) => [`d${index % 5}/deep/er/f${index}`, 'x'])
   writeTree(join(home, 'tree'), Object.fromEntries(files))

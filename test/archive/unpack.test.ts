@@ -11,7 +11,7 @@ import { writeTree } from '../support/write-tree.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o7777
 
-test('files, folders and links come out as they went in, and are counted', async (t) => {
+test('files, folders and links are unpacked unchanged, and counted', async (t) => {
   const archive = await packEntries([
     { name: 'Dockerfile', content: 'FROM scratch' },
     { name: 'bin/', type: 'directory', mode: 0o755 },
@@ -35,7 +35,7 @@ test('files, folders and links come out as they went in, and are counted', async
   assert.equal(readlinkSync(join(directory, 'run')), 'bin/run')
 })
 
-test('modes come out whatever the process masks, but no set-user-id, and the owner can read', async (t) => {
+test('modes are applied under any umask, without set-user-id, and the owner can always read', async (t) => {
   const archive = await packEntries([
     { name: 'open', mode: 0o666, content: 'x' },
     { name: 'root', mode: 0o4755, content: 'x' },
@@ -52,7 +52,7 @@ test('modes come out whatever the process masks, but no set-user-id, and the own
   assert.deepEqual(modes, ['666', '755', '640', '755'])
 })
 
-test('a single folder at the top is left out; beside anything else it stays', async (t) => {
+test('a single top-level folder is stripped; with anything next to it, it stays', async (t) => {
   const wrapped = await unpack(t, await packArchive({ 'app-1.2/Dockerfile': 'x', 'app-1.2/src/a': 'y' }))
   const beside = await unpack(t, await packArchive({ 'app-1.2/Dockerfile': 'x', README: 'y' }))
   const file = await unpack(t, await packArchive({ Dockerfile: 'x' }))
@@ -63,7 +63,7 @@ test('a single folder at the top is left out; beside anything else it stays', as
   assert.deepEqual([wrapped.told.leftOut, beside.told.leftOut], ["'app-1.2'", null])
 })
 
-test('a single folder at the top stays when it is asked for, and a link may lead beside it', async (t) => {
+test('a single top-level folder stays on request, and a link may then point next to it', async (t) => {
   const archive = await packEntries([
     { name: 'app/Dockerfile', content: 'x' },
     { name: 'app/up', type: 'symlink', linkname: '../app/Dockerfile' },
@@ -77,7 +77,7 @@ test('a single folder at the top stays when it is asked for, and a link may lead
   assert.equal(read('app/up'), 'x')
 })
 
-test('of entries with one name the last one counts, whatever kinds they are', async (t) => {
+test('of entries with the same name the last one counts, whatever their kinds', async (t) => {
   const archive = await packEntries([
     { name: 'a', content: 'first' },
     { name: 'b', type: 'link', linkname: 'a' },
@@ -103,7 +103,7 @@ test('of entries with one name the last one counts, whatever kinds they are', as
   assert.equal(modeOf(join(directory, 'folder')), 0o700)
 })
 
-test('names keep their case and their characters, and may be long', async (t) => {
+test('names keep their case and characters, and may be long', async (t) => {
   const long = `${'folder-'.repeat(30)}/${'name-'.repeat(30)}`
   const files = {
     README: '1',
@@ -122,7 +122,7 @@ test('names keep their case and their characters, and may be long', async (t) =>
 })
 
 for (const format of ['gnu', 'pax', 'ustar', 'v7', 'oldgnu']) {
-  test(`what GNU tar writes as ${format} comes out the same`, async (t) => {
+  test(`archives that GNU tar writes as ${format} are unpacked identically`, async (t) => {
     const home = temporaryDirectory(t)
     const long = format === 'v7' ? 'long' : `${'f'.repeat(90)}/${'n'.repeat(90)}`
     const text = 'x'.repeat(100_000)

@@ -14,7 +14,7 @@ const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 const untilAborted = (signal: AbortSignal) => abortable(new Promise<never>(() => {}), signal)
 
-test('work in time settles as it does, and its timer is removed', async () => {
+test('work that finishes in time settles normally, and its timer is removed', async () => {
   const { signal } = new AbortController()
   const before = timers()
   assert.equal(await withTimeout(hour, signal, async () => 7), 7)
@@ -23,7 +23,7 @@ test('work in time settles as it does, and its timer is removed', async () => {
   assert.deepEqual([listenersOf(signal), timers()], [0, before])
 })
 
-test('work that is late ends with the code `timeout`, or with the given error', async () => {
+test('late work ends with the code `timeout`, or with the given error', async () => {
   const { signal } = new AbortController()
   await assert.rejects(withTimeout(1, signal, untilAborted), { code: 'timeout' })
   await assert.rejects(withTimeout(1, undefined, untilAborted), { code: 'timeout' })
@@ -32,7 +32,7 @@ test('work that is late ends with the code `timeout`, or with the given error', 
   assert.equal(listenersOf(signal), 0)
 })
 
-test('the message of a timeout has its seconds', async () => {
+test('the message of a timeout contains its seconds', async () => {
   const work = async (signal: AbortSignal) => {
     signal.throwIfAborted()
     await untilAborted(signal)
@@ -76,7 +76,7 @@ test('a linked signal ends with its watch, and the watch ends with the work', as
   assert.deepEqual([watches, listenersOf(signal)], [0, 0])
 })
 
-test('a promise that settles in time gives its result, a late one gives the alternative', async () => {
+test('a promise that settles in time returns its result, a late one the alternative', async () => {
   const before = timers()
   assert.equal(await settleWithin(Promise.resolve(7), hour, 'late'), 7)
   await assert.rejects(settleWithin(Promise.reject(reason), hour, 'late'), reason)

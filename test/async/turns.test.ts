@@ -17,7 +17,7 @@ function take(turns: LimitFunction, signal: AbortSignal, onWait?: (running: numb
   })
 }
 
-test('as many as there are slots build at once, the next ones wait and are told how many build', async () => {
+test('as many builds run as there are slots; the others wait and learn how many run', async () => {
   const slots = pLimit(2)
   const told: number[] = []
   const onWait = (running: number) => void told.push(running)
@@ -33,7 +33,7 @@ test('as many as there are slots build at once, the next ones wait and are told 
   assert.notEqual(third, null)
 })
 
-test('whoever waits longest is next', async () => {
+test('the longest waiter is next', async () => {
   const slots = pLimit(1)
   const order: string[] = []
   const build = async (name: string) => {
@@ -48,7 +48,7 @@ test('whoever waits longest is next', async () => {
   assert.deepEqual(order, ['a', 'b', 'c', 'd'])
 })
 
-test('who is aborted while waiting leaves the queue and takes nothing with it', async () => {
+test('a waiter that is aborted leaves the queue and takes no slot', async () => {
   const slots = pLimit(1)
   const giveBack = await take(slots, nobody)
   const leaving = new AbortController()
@@ -63,7 +63,7 @@ test('who is aborted while waiting leaves the queue and takes nothing with it', 
   await next
 })
 
-test('who is aborted already does not even wait', async () => {
+test('an aborted caller does not enter the queue', async () => {
   const slots = pLimit(1)
   await assert.rejects(
     take(slots, AbortSignal.abort(new Error('canceled')), () => assert.fail('it waited')),
@@ -72,7 +72,7 @@ test('who is aborted already does not even wait', async () => {
   await take(slots, nobody, () => assert.fail('a slot was lost'))
 })
 
-test('an abort after the slot was taken gives nothing back by itself', async () => {
+test('an abort after the slot was acquired does not release it', async () => {
   const slots = pLimit(1)
   const controller = new AbortController()
   await take(slots, controller.signal)
@@ -89,7 +89,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('abort' as const), which: fc.nat(20) }),
 )
 
-test('whatever comes and goes, never more than N build, in order, and all slots come back', async () => {
+test('under random load never more than N builds run, in order, and all slots return', async () => {
   const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
     const slots = pLimit(count)
     const building: (() => void)[] = []
@@ -132,7 +132,7 @@ test('a turn leaves no listener on the signal', async () => {
   assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-test('work with one key runs one after the other, and other keys do not wait', async () => {
+test('work with one key runs sequentially, and other keys do not wait', async () => {
   const mutex = new KeyedMutex()
   const steps: string[] = []
   let end = () => {}
@@ -146,7 +146,7 @@ test('work with one key runs one after the other, and other keys do not wait', a
   assert.deepEqual(steps, ['other key', 'second'])
 })
 
-test('a caller that is aborted while it waits for a key does not let the next one in', async () => {
+test('aborting a caller that waits for a key does not admit the next one', async () => {
   const mutex = new KeyedMutex()
   const controller = new AbortController()
   let end = () => {}

@@ -73,14 +73,14 @@ test('work that fails after the abort causes no unhandled rejection', async () =
   await new Promise((resolve) => setImmediate(resolve))
 })
 
-test('a condition that holds already needs no notification', async () => {
+test('a condition that is already true needs no notification', async () => {
   const { subscribe } = openSource()
   const { signal } = open()
   assert.equal(await waitFor(subscribe, () => 7, signal), 7)
   assert.equal(listenersOf(signal), 0)
 })
 
-test('a condition is checked after each notification until it holds', async () => {
+test('a condition is checked after each notification until it is true', async () => {
   const { listeners, subscribe, notify } = openSource()
   const { signal } = open()
   let looks = 0
@@ -118,7 +118,7 @@ test('an abort before or during the wait for a condition rejects with its reason
   assert.deepEqual([listeners.size, listenersOf(signal)], [0, 0])
 })
 
-test('a wake and the time end the wait for a wake; the signal rejects it', async () => {
+test('a wake or the timeout ends the wait for a wake; the signal rejects it', async () => {
   const { signal, abort } = open()
   const before = timers()
   let wake = () => {}

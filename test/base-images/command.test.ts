@@ -4,11 +4,11 @@ import { run } from '../../src/base-images/command.ts'
 import { findProcesses } from '../support/processes.ts'
 import { until } from '../support/service.ts'
 
-test('a program that fails is told with its own words', async () => {
+test('a program that fails is reported with its output', async () => {
   await assert.rejects(run('ls', ['/nowhere']), /^Error: ls \/nowhere failed: .*No such file or directory/)
 })
 
-test('an abort ends the program and is the reason', async () => {
+test('an abort ends the program and becomes the error', async () => {
   const seconds = `600.${process.pid}`
   const abort = new AbortController()
   const running = run('sleep', [seconds], { signal: abort.signal })

@@ -76,7 +76,7 @@ beforeEach(async () => {
   assert.deepEqual(asked(), ['update own', 'install own', 'download own'])
 })
 
-test('a choice holds for a day, and is then made anew', async () => {
+test('a package selection is reused for a day, and then repeated', async () => {
   offer('2')
   age(23 * hourMs)
   assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], []])
@@ -85,7 +85,7 @@ test('a choice holds for a day, and is then made anew', async () => {
   assert.deepEqual(asked(), ['update own', 'install own'])
 })
 
-test('while no mirror answers the former choice is kept, and apt is not asked again at once', async () => {
+test('while no mirror responds the previous selection is used, and apt is not retried soon', async () => {
   offer('2')
   age(25 * hourMs)
   writeFileSync(file('offline'), '')
@@ -95,7 +95,7 @@ test('while no mirror answers the former choice is kept, and apt is not asked ag
   assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], ['update own']])
 })
 
-test('two at once ask for one choice once', async () => {
+test('two concurrent callers share one selection', async () => {
   offer('2')
   age(25 * hourMs)
   const both = await Promise.all([choosePackages(wish), choosePackages(wish)])

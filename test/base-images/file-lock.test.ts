@@ -20,7 +20,7 @@ test('two holders of one file lock take turns', async (t) => {
   assert.deepEqual(order, [`${first} in`, `${first} out`, `${second} in`, `${second} out`])
 })
 
-test('who stops waiting for a file lock leaves it to the next', async (t) => {
+test('a waiter that gives up leaves the file lock to the next one', async (t) => {
   const path = join(temporaryDirectory(t), 'lock')
   const impatience = new AbortController()
   const order: string[] = []

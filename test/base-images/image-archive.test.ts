@@ -5,7 +5,7 @@ import { createRootFilesystem } from '../../src/base-images/root-filesystem.ts'
 
 const settings = { Env: [], Cmd: ['sh'], Labels: {} }
 
-test('the same files give the same image, in whatever order they came', async () => {
+test('the same files produce the same image, in any order', async () => {
   const one = createRootFilesystem()
   one.file('bin/hello', 'hello')
   one.symlink('etc/greeting', '/bin/hello')

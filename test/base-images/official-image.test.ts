@@ -10,7 +10,7 @@ import { startRegistry } from '../support/registry.ts'
 
 const { signal } = new AbortController()
 
-test('an image is pulled by its digest, and another digest is not taken for it', async (t) => {
+test('an image is pulled by its digest, and another digest is rejected', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t)
   const name = `${host}/haproxy@${await push('haproxy:3', 'one')}`
@@ -22,7 +22,7 @@ test('an image is pulled by its digest, and another digest is not taken for it',
   assert.equal(await hasOfficialImage(engine, other, signal), false)
 })
 
-test('a registry that says nothing is given up soon, and not asked again at once', async (t) => {
+test('a registry that does not respond is abandoned soon, and not retried immediately', async (t) => {
   const { engine } = await openDockerSite(t)
   const silence = await startSilentRegistry(t)
   const name = `${silence.host}/haproxy@sha256:${'1'.repeat(64)}`

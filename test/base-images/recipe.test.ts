@@ -27,7 +27,7 @@ function openStore(): ImageStore & { loaded: string[] } {
   }
 }
 
-test('two who want the same image at once have it made once', async () => {
+test('two concurrent requests for one image build it once', async () => {
   const [store, recipe] = [openStore(), newRecipe()]
   const made: string[] = []
   const ensure = () => ensureImage(store, recipe, { onMake: (reference) => made.push(reference) })
@@ -40,7 +40,7 @@ test('two who want the same image at once have it made once', async () => {
   assert.match(made[0]!, /^localhost\/berth-test\/recipe:[0-9a-f]{12}$/)
 })
 
-test('who gives up while an image is made leaves the making to who waits for it', async () => {
+test('a caller that gives up during a build leaves the build to the other waiters', async () => {
   const [store, recipe] = [openStore(), newRecipe()]
   const impatience = new AbortController()
   const reason = new Error('canceled')
@@ -57,7 +57,7 @@ test('who gives up while an image is made leaves the making to who waits for it'
   assert.equal(store.loaded.length, 1)
 })
 
-test('an image has another name when anything else goes in, and else the same bytes', async () => {
+test('an image is named after its inputs, and its bytes depend on nothing else', async () => {
   const [recipe, store] = [newRecipe(), openStore()]
   const silent = { onMake: () => {} }
 

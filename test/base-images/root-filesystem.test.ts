@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRootFilesystem } from '../../src/base-images/root-filesystem.ts'
 
-test('a file of a package lands behind the link that its folder is', async () => {
+test('a package file in a linked folder is placed behind the link', async () => {
   const packaged = createRootFilesystem()
   packaged.file('lib/x86_64/libc.so', 'code')
   const root = createRootFilesystem()
@@ -13,7 +13,7 @@ test('a file of a package lands behind the link that its folder is', async () =>
   assert.deepEqual(root.paths('lib'), [])
 })
 
-test('a file that is taken away is in no archive', async () => {
+test('a removed file is in no archive', async () => {
   const root = createRootFilesystem()
   const before = await root.toTar()
   root.file('usr/lib/needless.so', 'code')

@@ -10,7 +10,7 @@ const app = servedSite(
   { isSpa: true, port: 80 },
 )
 
-test('every path is of the app, but a file that is missing is missing', async () => {
+test('every path serves the app, but a missing file is 404', async () => {
   for (const path of ['/', '/users/jane.doe', '/a/b/c/', '/assets/']) {
     const { status, headers, body } = await app.ask(path)
     assert.deepEqual([status, headers['cache-control'], body.toString()], [200, 'no-cache', home], path)
@@ -22,7 +22,7 @@ test('every path is of the app, but a file that is missing is missing', async ()
   assert.equal((await app.ask('/app.js')).body.toString(), script)
 })
 
-test('an app of one page guards what any site guards', async () => {
+test('a single-page app has the same protections as any site', async () => {
   assert.equal(await app.status('/../etc/passwd'), 400)
   assert.equal((await app.ask('/', { method: 'POST' })).status, 405)
 })

@@ -51,7 +51,7 @@ const site = servedSite(
 )
 const branded = servedSite({ '404.html': 'Lost?', 'docs/a.txt': 'a' }, { port: 4000 })
 
-test('a text goes out in the smallest form that the browser takes', async () => {
+test('text is sent in the smallest encoding that the browser accepts', async () => {
   const as = (encoding: string) => site.ask('/app.js', { headers: { 'Accept-Encoding': encoding } })
   const [plain, gzip, brotli] = await Promise.all(['identity', 'gzip', 'gzip, deflate, br'].map(as))
 
@@ -65,7 +65,7 @@ test('a text goes out in the smallest form that the browser takes', async () => 
   for (const { headers } of [plain!, gzip!, brotli!]) assert.equal(headers.vary, 'Accept-Encoding')
 })
 
-test('a file that was packed beforehand is sent as it is', async () => {
+test('a precompressed file is sent as it is', async () => {
   const { headers, body } = await site.ask('/packed.css', { headers: { 'Accept-Encoding': 'gzip' } })
 
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('a file that was packed beforehand is sent as it is', async () => {
   assert.equal(body.toString(), 'packed before')
 })
 
-test('who has a file already is told so, by its tag or its time', async () => {
+test('a current copy gets 304, by its tag or its time', async () => {
   const first = await site.ask('/app.js')
   const { etag, 'last-modified': time } = first.headers
   const packed = await site.ask('/app.js', { headers: { 'Accept-Encoding': 'br' } })
@@ -90,7 +90,7 @@ test('who has a file already is told so, by its tag or its time', async () => {
   assert.equal(byTag.body.length, 0)
 })
 
-test('a part of a file can be had', async () => {
+test('range requests are supported', async () => {
   const range = await site.ask('/app.js', { headers: { Range: 'bytes=8-10' } })
   const beyond = await site.ask('/app.js', { headers: { Range: 'bytes=99999999-' } })
 
@@ -101,7 +101,7 @@ test('a part of a file can be had', async () => {
   assert.equal(beyond.status, 416)
 })
 
-test('every file has its type', async () => {
+test('every file has its content type', async () => {
   const types: Record<string, string> = {
     '/': 'text/html; charset=utf-8',
     '/module.mjs': 'text/javascript; charset=utf-8',
@@ -115,7 +115,7 @@ test('every file has its type', async () => {
   }
 })
 
-test('only a name that is made of its content is kept for ever', async () => {
+test('only a name with a content hash is cached forever', async () => {
   const forever = 'public, max-age=31536000, immutable'
   const kept: Record<string, string> = {
     '/main.8a7b6c5d.css': forever,
@@ -133,7 +133,7 @@ test('only a name that is made of its content is kept for ever', async () => {
   }
 })
 
-test('a page is found by its name, with and without its ending, and a folder by its index', async () => {
+test('a page is found with and without its extension, and a folder by its index', async () => {
   const pages: Record<string, string> = {
     '/about': 'About',
     '/about.html': 'About',
@@ -149,7 +149,7 @@ test('a page is found by its name, with and without its ending, and a folder by 
   assert.deepEqual([redirect.status, redirect.headers.location], [301, '/docs/?a=1'])
 })
 
-test('what is not there is a 404 with the page of the site, or a plain one', async () => {
+test("a missing page is a 404 with the site's own page, or a plain one", async () => {
   for (const path of ['/none', '/none/', '/bare/', '/none.js', '/about/x']) {
     const { status, headers, body } = await site.ask(path)
     assert.deepEqual([status, headers['content-type']], [404, 'text/html; charset=utf-8'], path)
@@ -159,7 +159,7 @@ test('what is not there is a 404 with the page of the site, or a plain one', asy
   assert.deepEqual([status, body.toString()], [404, 'Lost?'])
 })
 
-test('HEAD is GET without the body, and nothing can be sent', async () => {
+test('HEAD is GET without the body, and uploads are refused', async () => {
   const whole = await site.ask('/app.js')
   const head = await site.ask('/app.js', { method: 'HEAD' })
   const { date: _, ...expected } = whole.headers
@@ -171,7 +171,7 @@ test('HEAD is GET without the body, and nothing can be sent', async () => {
   }
 })
 
-test('dotfiles are not there, but for those of .well-known', async () => {
+test('dotfiles are not served, except those of .well-known', async () => {
   const paths = ['/.env', '/.git/config', '/.git/', '/%2eenv', '/docs/.draft.html', '/.well-known/.hidden']
   const found = await Promise.all(paths.map(site.status))
 
@@ -182,7 +182,7 @@ test('dotfiles are not there, but for those of .well-known', async () => {
   assert.equal((await site.ask('/.well-known/security.txt')).body.toString(), 'Contact: mailto:a@b.c')
 })
 
-test('neither a path nor a link points out of the site', async () => {
+test('neither a path nor a link leaves the site', async () => {
   for (const path of ['/../etc/passwd', '/..%2f..%2fetc%2fpasswd', '/docs/%2e%2e/%2e%2e/etc/passwd']) {
     assert.equal(await site.status(path), 400, path)
   }
@@ -197,7 +197,7 @@ test('neither a path nor a link points out of the site', async () => {
   }
 })
 
-test('no answer tells the version of the server', async () => {
+test('no response contains the version of the server', async () => {
   for (const [path, method] of [
     ['/', 'GET'],
     ['/none', 'GET'],
@@ -210,7 +210,7 @@ test('no answer tells the version of the server', async () => {
   }
 })
 
-test('the image is small, runs as nobody, and is made once', async () => {
+test('the image is small, runs as nobody, and is built once', async () => {
   const silent = { onMake: (reference: string) => assert.fail(`${reference} is made again`) }
   const reference = await ensureStaticServer(site.engine, silent)
 
@@ -221,7 +221,7 @@ test('the image is small, runs as nobody, and is made once', async () => {
   assert.equal(Config.User, '65534:65534')
 })
 
-test('a stop lets downloads go on', async () => {
+test('a stop lets downloads finish', async () => {
   const container = site.engine.docker.getContainer(site.containerId)
   const { NetworkSettings } = await container.inspect()
   const host = NetworkSettings.Networks.bridge!.IPAddress

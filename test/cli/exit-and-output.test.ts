@@ -26,12 +26,12 @@ const registry = (host: string) => ({
 })
 
 describe('a command', { concurrency: 4 }, () => {
-  test('ends with 0 when it did what was asked', async (t) => {
+  test('ends with 0 on success', async (t) => {
     const env = await serverThat(t, { body: [] })
     assert.equal((await runBerth(t, ['services'], { env })).code, 0)
   })
 
-  test('ends with 1 when the server cannot do it, and says what, why and next', async (t) => {
+  test('ends with 1 when the server cannot do it, with what failed, why and the next step', async (t) => {
     const hint = 'suspend it first'
     const env = await serverThat(t, problem(409, 'conflict', 'shop is busy', { hint }))
 
@@ -40,7 +40,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.deepEqual(ended, { code: 1, stdout: '', stderr: ` ✘ shop is busy [req-1]\n   ${hint}\n` })
   })
 
-  test('names each field that is wrong', async (t) => {
+  test('names each invalid field', async (t) => {
     const errors = [
       { path: 'port', code: 'too_big', message: 'is too large' },
       { path: 'branch', code: 'custom', message: 'is odd' },
@@ -52,7 +52,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.equal(ended.stderr, ' ✘ two fields are wrong [req-1]\n   port: is too large\n   branch: is odd\n')
   })
 
-  test('ends with 2 when it was written wrongly, and names the nearest', async (t) => {
+  test('ends with 2 on wrong usage, and suggests the nearest name', async (t) => {
     const [unknown, option, missing, number] = await Promise.all([
       runBerth(t, ['servces']),
       runBerth(t, ['services', '--jsno']),
@@ -70,7 +70,7 @@ describe('a command', { concurrency: 4 }, () => {
     )
   })
 
-  test('ends with 3 for what is not there and with 4 for a credential that will not do', async (t) => {
+  test('ends with 3 for a missing resource and with 4 for a rejected credential', async (t) => {
     const absent = await serverThat(t, problem(404, 'not_found', 'there is no such service'))
     const refused = await serverThat(t, problem(401, 'unauthorized', 'this credential is not valid'))
 
@@ -81,7 +81,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.ok(!ended.stderr.includes('secret'))
   })
 
-  test('ends with 5 when nobody answers, and with 1 when it is not Berth that answers', async (t) => {
+  test('ends with 5 when no server responds, and with 1 when the server is not Berth', async (t) => {
     const server = await startFakeServer(t, () => ({ status: 200, body: '<html>' }))
     const env = { BERTH_SERVER: server.url }
     const strange = await runBerth(t, ['services'], { env })
@@ -104,7 +104,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.equal(await terminal.ended(), 130)
   })
 
-  test('that is read no further ends quietly and well', async (t) => {
+  test('ends quietly and successfully when its reader closes the pipe', async (t) => {
     const server = await startFakeServer(t, () => ({ body: { ...idle, desired_instances: Date.now() } }))
     const env = berthEnv(t, { env: { BERTH_SERVER: server.url } })
     const child = spawn(process.execPath, [...berthCommand, 'status', 'shop', '--watch', '--json'], { env })
@@ -117,10 +117,10 @@ describe('a command', { concurrency: 4 }, () => {
   })
 })
 
-describe('what a command writes', { concurrency: 4 }, () => {
+describe('output of a command', { concurrency: 4 }, () => {
   const rows = { body: [registry('ghcr.io')] }
 
-  test('goes to stdout when it is a result and to stderr when it is words', async (t) => {
+  test('goes to stdout if it is a result and to stderr if it is a message', async (t) => {
     const env = await serverThat(t, { body: [] })
     const none = await runBerth(t, ['registries'], { env })
     const some = await runBerth(t, ['registries'], { env: await serverThat(t, rows) })
@@ -131,13 +131,13 @@ describe('what a command writes', { concurrency: 4 }, () => {
     assert.equal(some.stderr, '')
   })
 
-  test("is the API's JSON, unchanged, with --json", async (t) => {
+  test('is the unchanged JSON of the API with --json', async (t) => {
     const env = await serverThat(t, rows)
     const ended = await runBerth(t, ['registries', '--json'], { env })
     assert.deepEqual(JSON.parse(ended.stdout), rows.body)
   })
 
-  test('has colours on a terminal, and none where they are unwanted', async (t) => {
+  test('has colours at a terminal, and none where they are disabled', async (t) => {
     const env = await serverThat(t, rows)
     const onTerminal = async (more: Record<string, string>, ...flags: string[]) => {
       const terminal = openTerminal(t, ['registries', ...flags], { env: { ...env, ...more } })
@@ -156,7 +156,7 @@ describe('what a command writes', { concurrency: 4 }, () => {
     assert.equal(await throughPipe({ FORCE_COLOR: '1', NO_COLOR: '1' }), true)
   })
 
-  test('never lets a server move the cursor, set a title or hide a word', async (t) => {
+  test('never lets a server move the cursor, set a title or hide text', async (t) => {
     const evil = `a${introducer}[2J${introducer}]0;title\u0007\u009b31m\r\n\u202eb\u0000`
     const env = await serverThat(t, { body: [registry(evil)] })
     const refusal = await serverThat(t, problem(409, 'conflict', evil, { hint: evil }))

@@ -11,7 +11,7 @@ import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
 
 const introducer = '\u001b'
 
-test('a plain line is one line without a control character, whatever it was made of', () => {
+test('a plain line is one line without control characters, for any input', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.doesNotMatch(plain(`${introducer}[${text}${introducer}]${text}`), /[\p{Cc}\u2028\u202e]/u)
@@ -20,7 +20,7 @@ test('a plain line is one line without a control character, whatever it was made
   assert.equal(plain(`a\tb\nc${introducer}[31mred${introducer}[0m ünï 🚀`), 'a  b cred ünï 🚀')
 })
 
-test('a coloured line keeps its colours, ends them, and nothing else', () => {
+test('a coloured line keeps its colours, resets them, and has no other control characters', () => {
   const text = `${introducer}[1;32mok${introducer}[2J${introducer}[5A\u0007\rdone`
   assert.equal(coloured(text), `${introducer}[1;32mokdone${introducer}[0m`)
   assert.equal(coloured('no colours'), 'no colours')
@@ -32,7 +32,7 @@ test('a coloured line keeps its colours, ends them, and nothing else', () => {
   )
 })
 
-test('ages and spans name one or two units', () => {
+test('ages and durations have one or two units', () => {
   const now = Date.parse('2025-03-01T12:00:00.000Z')
   const ages = ['11:59:58', '11:59:15', '11:58:30', '11:20:00', '10:45:00'].map((time) =>
     age(`2025-03-01T${time}.000Z`, now),
@@ -52,7 +52,7 @@ test('a remaining time is rounded: just under 7 days is shown as 7 days', () => 
   )
 })
 
-test('a value that is written as a line reads back the same, or is not written at all', () => {
+test('a value that is written as a line reads back the same, or is rejected', () => {
   const letter = fc.constantFrom('a', ' ', "'", '"', '`', '\n', '\r', '\\', '#', '=', '$', 'ü', '\t')
   fc.assert(
     fc.property(fc.string({ unit: letter }), fc.string({ unit: letter }), (one, two) => {
@@ -69,7 +69,7 @@ test('a value that is written as a line reads back the same, or is not written a
   assert.equal(toEnvLine({ key: 'A', value: 'plain' }), 'A=plain')
 })
 
-test('a table cuts its flexible column on a narrow terminal, and nothing off a terminal', async () => {
+test('a table cuts its flexible column on a narrow terminal, and nothing without a terminal', async () => {
   const stream = (isTTY: boolean) => ({ isTTY, columns: 40 }) as NodeJS.WriteStream
   const outputOn = (isTTY: boolean) =>
     openOutput({
@@ -113,7 +113,7 @@ test('a table aligns wide letters, emoji and colours by their columns', () => {
   ])
 })
 
-test('a version is newer by its numbers', () => {
+test('versions are compared by their numbers', () => {
   const newer = [
     ['0.2.0', '0.1.9'],
     ['1.0.0', '0.10.0'],
@@ -127,7 +127,7 @@ test('a version is newer by its numbers', () => {
   assert.equal(isNewer('unknown', '0.1.0'), false)
 })
 
-test('a file of variables is read whole, or refused by the line that is none', () => {
+test('a file of variables is read completely, or rejected with the number of the invalid line', () => {
   const text = "# one\n\nA=1\r\nexport B = two words # said\nC=\"over\ntwo lines\"\nD=\n  E='x'\nF=it's\n"
   assert.deepEqual(
     parseEnvFile(text).map(({ key, value }) => [key, value]),

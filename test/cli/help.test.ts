@@ -11,7 +11,7 @@ function examplesOf(command: Command): string[] {
   return section.split('\n').flatMap((line) => /^ {2}\$ (.*)$/.exec(line)?.[1] ?? [])
 }
 
-test('every command has at least two examples, and each of them can be run as it stands', async () => {
+test('every command has at least two examples, and each of them parses', async () => {
   for (const command of visibleCommands()) {
     const lines = examplesOf(command)
     assert.ok(lines.length >= 2, `${command.name()} has ${lines.length} examples`)
@@ -23,13 +23,13 @@ test('every command has at least two examples, and each of them can be run as it
   }
 })
 
-test('an example that is no command is noticed', async () => {
+test('an invalid example is detected', async () => {
   await assert.rejects(
     programThat(() => undefined).parseAsync(commandWords('berth scale shop'), { from: 'user' }),
   )
 })
 
-test('no help is wider than 80 columns where the terminal is not', () => {
+test('help is at most 80 columns wide unless the terminal is wider', () => {
   for (const command of visibleCommands()) {
     const wide = helpOf(command)
       .split('\n')
@@ -51,13 +51,13 @@ test('`berth` alone shows every command in a group, each on one line', async (t)
   assert.doesNotMatch(stdout, /^Commands:|--token </m)
 })
 
-test('a password or token is advised nowhere as an argument', () => {
+test('no help suggests a password or token as an argument', () => {
   for (const command of visibleCommands()) {
     assert.doesNotMatch(helpOf(command), /--token |PASSWORD=[^-]|--password[ =]/, command.name())
   }
 })
 
-test('`berth --version` says the version', async (t) => {
+test('`berth --version` prints the version', async (t) => {
   const { code, stdout } = await runBerth(t, ['--version'])
   assert.equal(code, 0)
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
@@ -78,7 +78,7 @@ function depthOf(command: Command): number {
   return command.parent ? depthOf(command.parent) + 1 : 0
 }
 
-test('every command refuses flags that are not its own, --version and those of others too', async () => {
+test('every command rejects unknown flags, including --version and those of other commands', async () => {
   const strangers = [['--version'], ['-V'], ['--version', '15'], ['--no-such-flag'], ['--no-such=1']]
   for (const command of visibleCommands().filter(({ parent }) => parent !== null)) {
     const words = pathTo(command)
@@ -115,14 +115,14 @@ test('every command takes the global flags, before and after its name', async ()
   }
 })
 
-test('a flag of a command is not one of the commands below it', async () => {
+test('a flag of a command is not offered by its subcommands', async () => {
   const parse = (...words: string[]) => programThat(() => undefined).parseAsync(words, { from: 'user' })
   await assert.rejects(parse('env', '--show', 'set', 'shop', 'A=1'), { message: "unknown option '--show'" })
   await assert.rejects(parse('env', 'set', '--show', 'shop', 'A=1'), { message: "unknown option '--show'" })
   await parse('env', '--show', 'shop')
 })
 
-test('what follows the name of a datastore is for its client', async () => {
+test('arguments after the name of a datastore go to its client', async () => {
   const words: unknown[] = []
   const program = buildProgram(new Command('berth'), () => async (...given: unknown[]) => {
     words.push(given.slice(0, 2))

@@ -20,7 +20,7 @@ const nobody = 65_534
 const floodBytes = 100 * mebibyte
 const events = { 'content-type': 'text/event-stream' }
 
-test('an event that is JSON and no line of a log is what it is', async (t) => {
+test('an event that is JSON but not a log line is a failure, not a crash', async (t) => {
   for (const data of ['null', '5', '{}', '{"ts":1,"stream":"stdout","line":"x"}']) {
     const body = `event: log\ndata: ${data}\n\n`
     const { url } = await startFakeServer(t, () => ({ body, headers: events }))
@@ -32,7 +32,7 @@ test('an event that is JSON and no line of a log is what it is', async (t) => {
   }
 })
 
-test('an event that goes on and on is cut off, whatever comments are in between', async (t) => {
+test('an endless event is cut off, despite comments in between', async (t) => {
   const { env, sentBytes } = await flood(t, events, `data: ${'x'.repeat(50_000)}\n:\n`)
 
   const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env })
@@ -42,7 +42,7 @@ test('an event that goes on and on is cut off, whatever comments are in between'
   assert.ok(sentBytes() < floodBytes / 2, String(sentBytes()))
 })
 
-test('an upload is not answered with more than fits', async (t) => {
+test('an oversized response to an upload is cut off', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'index.html': 'page' })
   const { env } = await flood(t, {}, ' '.repeat(mebibyte), ({ method }) => method === 'POST')
@@ -53,7 +53,7 @@ test('an upload is not answered with more than fits', async (t) => {
   assert.match(stderr, /✘ the response of the server is larger than 64 MiB/)
 })
 
-test('a call at a terminal ends where an answer or a line of it has no end', async (t) => {
+test('an API call at a terminal ends when a response or one of its lines is endless', async (t) => {
   const { env: blank } = await flood(t, {}, ' '.repeat(mebibyte))
   const { env: stream } = await flood(t, events, 'x'.repeat(50_000))
   const look = async (env: Record<string, string>) => {
@@ -68,7 +68,7 @@ test('a call at a terminal ends where an answer or a line of it has no end', asy
   assert.match(second[1], /the server sent a line without an end/)
 })
 
-test('a status cannot move the cursor, by a state or by a number that is none', async (t) => {
+test('a status cannot move the cursor, neither by a state nor by an invalid number', async (t) => {
   const evil = `a${introducer}[2Jb`
   const body = { service_id: 'svc-1', state: evil, desired_instances: evil, reason: null, instances: [] }
   const { url } = await startFakeServer(t, () => ({ body }))
@@ -78,7 +78,7 @@ test('a status cannot move the cursor, by a state or by a number that is none', 
   assert.equal(stdout, 'shop is ab, ab instances wanted\n')
 })
 
-test('a value goes through a pipe as it is, and cannot reach the clipboard at a terminal', async (t) => {
+test('a value passes a pipe unchanged, and cannot reach the clipboard at a terminal', async (t) => {
   const value = `a${introducer}]52;c;aGk=\u0007b`
   const { url } = await startFakeServer(t, () => ({ body: [{ key: 'EVIL', value }] }))
   const env = { BERTH_SERVER: url }
@@ -92,7 +92,7 @@ test('a value goes through a pipe as it is, and cannot reach the clipboard at a 
   assert.ok(!terminal.written.includes(`${introducer}]52`))
 })
 
-test('a redirect to an address that is a command in a shell is no command to be copied', async (t) => {
+test('a redirect to an address with a shell command is not shown as a command to copy', async (t) => {
   const location = 'http://h;id|sh/'
   const { url } = await startFakeServer(t, () => ({ status: 302, headers: { location } }))
 
@@ -103,7 +103,7 @@ test('a redirect to an address that is a command in a shell is no command to be 
   assert.ok(!stderr.includes('berth login'), stderr)
 })
 
-test('logins at the same time that name no server keep every address', async (t) => {
+test('concurrent logins without a server name store every address', async (t) => {
   const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
   const answer = () => ({ body: { version: '0.0.0' } })
   const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeServer(t, answer)))
@@ -115,7 +115,7 @@ test('logins at the same time that name no server keep every address', async (t)
   assert.deepEqual(kept.map(({ url }) => url).sort(), servers.map(({ url }) => url).sort())
 })
 
-test('a file of somebody else that cannot be read is a failure and no bug', (t) => {
+test('an unreadable file of another user is a failure, not a crash', (t) => {
   const folder = temporaryDirectory(t)
   const path = join(folder, 'berth.json')
   writeFileSync(path, '{}')

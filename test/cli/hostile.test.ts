@@ -33,7 +33,7 @@ async function knownServer(t: TestContext, answer: (path: string) => unknown = (
   return { server, env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' } }
 }
 
-test('a project file that is somebody else’s is not obeyed', async (t) => {
+test('a project file owned by another user is ignored', async (t) => {
   if (process.getuid?.() !== 0) return t.skip('only root can give a file away')
   const { server, env } = await knownServer(t)
   const above = temporaryDirectory(t)
@@ -53,7 +53,7 @@ test('a project file that is somebody else’s is not obeyed', async (t) => {
   )
 })
 
-test('a project file that is no plain small file hangs nobody', async (t) => {
+test('a project file that is large or not a regular file does not hang the command', async (t) => {
   const { env } = await knownServer(t)
   const make: Record<string, (path: string) => void> = {
     'not a regular file': (path) => symlinkSync('/dev/zero', path),
@@ -72,7 +72,7 @@ test('a project file that is no plain small file hangs nobody', async (t) => {
   }
 })
 
-test('an ignore file that is a device, or would take hours, is refused by its name', async (t) => {
+test('an ignore file that is a device, or takes hours to match, is rejected by name', async (t) => {
   const { env } = await knownServer(t)
   const device = temporaryDirectory(t)
   symlinkSync('/dev/zero', join(device, '.berthignore'))
@@ -90,7 +90,7 @@ test('an ignore file that is a device, or would take hours, is refused by its na
   }
 })
 
-test('what a server calls things cannot move the cursor', async (t) => {
+test('names from a server cannot move the cursor', async (t) => {
   const evil = '\u001b[2J\u009b1;1Hevil'
   const deploy = { id: `dep-1${evil}`, service_id: 'svc-1', status: 'failed', phase: evil, error: evil }
   const times = { created_at: '2026-01-01T00:00:00.000Z', started_at: null, finished_at: null }
@@ -121,7 +121,7 @@ async function bomb(t: TestContext, contentType: string, text: string) {
   return { BERTH_SERVER: `http://127.0.0.1:${port}`, BERTH_TOKEN: 'bth_x' }
 }
 
-test('an answer that unpacks to more than anybody means is cut off', async (t) => {
+test('a response that decompresses to an excessive size is cut off', async (t) => {
   const env = await bomb(t, 'application/json', ' '.repeat(80 * 1024 * 1024))
 
   const { code, stderr } = await runBerth(t, ['show', 'shop'], { env })
@@ -130,7 +130,7 @@ test('an answer that unpacks to more than anybody means is cut off', async (t) =
   assert.match(stderr, /response of the server is larger than 64 MiB/)
 })
 
-test('an event without an end, and one that is no JSON, are what they are', async (t) => {
+test('an endless event and an event that is not JSON are failures, not crashes', async (t) => {
   const endless = await bomb(t, 'text/event-stream', `data: ${'x'.repeat(3 * 1024 * 1024)}`)
   const nonsense = await bomb(t, 'text/event-stream', 'event: log\ndata: nojson\n\n')
 
@@ -142,7 +142,7 @@ test('an event without an end, and one that is no JSON, are what they are', asyn
   assert.deepEqual([first.code, second.code], [1, 1])
 })
 
-test('a hint to be copied holds no command of somebody else', async (t) => {
+test('a hint to copy contains no foreign command', async (t) => {
   const cwd = temporaryDirectory(t)
   writeFileSync(join(cwd, 'berth.json'), '{"server":"http://h/;id|sh"}')
 
@@ -151,7 +151,7 @@ test('a hint to be copied holds no command of somebody else', async (t) => {
   assert.match(stderr, /if you trust it: berth login URL;/)
 })
 
-test('logins at the same time keep every server', async (t) => {
+test('concurrent logins store every server', async (t) => {
   const { server } = await knownServer(t)
   const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
   const names = ['one', 'two', 'three', 'four', 'five']
@@ -169,7 +169,7 @@ test('logins at the same time keep every server', async (t) => {
 })
 
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
-  test(`variables that are in an editor are gone from the disk after ${signal}`, async (t) => {
+  test(`variables open in an editor are removed from the disk after ${signal}`, async (t) => {
     const { env } = await knownServer(t, () => [{ key: 'DB', value: 'canary-env-secret' }])
     const folder = temporaryDirectory(t)
     const [editor, pidFile] = [join(folder, 'editor'), join(folder, 'pid')]

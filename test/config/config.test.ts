@@ -132,7 +132,7 @@ for (const name of names) {
   })
 }
 
-test('DOCKER_HOST is the engine when nothing of Berth’s own names one', () => {
+test('DOCKER_HOST selects the engine unless an option of Berth does', () => {
   const DOCKER_HOST = 'tcp://10.0.0.2:2375'
   assert.equal(readConfig([], { DOCKER_HOST }).docker, DOCKER_HOST)
   assert.equal(readConfig([], { DOCKER_HOST, BERTH_DOCKER: 'unix:///a' }).docker, 'unix:///a')
@@ -197,7 +197,7 @@ const bad: [name: keyof Config, text: string, says: string][] = [
 ]
 
 for (const [name, text, says] of bad) {
-  test(`'${text}' is refused for --${name}, and the message names where it came from`, () => {
+  test(`'${text}' is rejected for --${name}, and the message names its origin`, () => {
     const refusal = (where: string) => ({ code: 'invalid_option', message: `${where}: '${text}' ${says}` })
     assert.throws(() => readConfig([`--${name}=${text}`], {}), refusal(`--${name}`))
     assert.throws(() => readConfig([], { [variableOf(name)]: text }), refusal(variableOf(name)))
@@ -208,13 +208,13 @@ test('the value of a flag is optional', () => {
   assert.ok(readConfig(['--deny-private-git-hosts', '--edge=off'], {})['deny-private-git-hosts'])
 })
 
-test('0 takes the limits of builds away', () => {
+test('0 removes the limits of builds', () => {
   for (const limit of ['memory', 'cpu', 'pids'] as const) {
     assert.equal(readConfig([`--build-${limit}-limit=0`], {})[`build-${limit}-limit`], 0)
   }
 })
 
-test('what is no option is refused, and the hint says how to see them all', () => {
+test('an unknown option is rejected, with a hint how to list all', () => {
   for (const args of [['--no-such-option=1'], ['serve'], ['--listen']]) {
     assert.throws(
       () => readConfig(args, {}),
@@ -239,7 +239,7 @@ test('the help lists every option with its default', () => {
   }
 })
 
-test('--acme-dns takes a program, a name server or Cloudflare, and nothing else', () => {
+test('--acme-dns accepts a program, a name server or Cloudflare, and nothing else', () => {
   const read = (value: string) => readConfig([`--acme-dns=${value}`], {})['acme-dns']
   assert.deepEqual(read('hook:/usr/local/bin/zone'), { kind: 'hook', path: '/usr/local/bin/zone' })
   assert.deepEqual(read('rfc2136:ns1.example.com'), { kind: 'rfc2136', host: 'ns1.example.com', port: 53 })

@@ -8,7 +8,7 @@ import { describeViolations } from './report.ts'
 
 const impossible = await whyNoNamespace()
 
-test('every acknowledged row is there after kills of the daemon and a restart of Docker', {
+test('every acknowledged row survives kills of the daemon and a restart of Docker', {
   skip: impossible ?? false,
 }, async (t) => {
   const seed = randomInt(1_000_000)

@@ -8,7 +8,7 @@ import { describeViolations } from './report.ts'
 
 const engineRestarts = (await whyNoNamespace()) === null ? 1 : 0
 
-test('every run keeps its promises through kills of the daemon and a restart of Docker', async (t) => {
+test('every run keeps its promises across kills of the daemon and a restart of Docker', async (t) => {
   const seed = randomInt(1_000_000)
   t.diagnostic(`seed ${seed}`)
 

@@ -27,7 +27,7 @@ function again({ jar }: Browser, { api }: TestDaemon): Browser {
   return openBrowser(api.url, new Map([...jar].map(([name, value]) => [name.replace(/\d+$/, port), value])))
 }
 
-test('without an account the link is printed, and its code is for who is on the server', async (t) => {
+test('without an account a setup link with a private code is printed', async (t) => {
   const daemon = await startDaemon(t)
   const [code] = await until('the link', async () => codeIn(daemon).length > 0 && codeIn(daemon))
   const link = daemon.printed.find((line) => line.includes(code!))!.trim()
@@ -63,7 +63,7 @@ async function begin({ api }: TestDaemon): Promise<{ id: string; secret: string 
 const namesOf = async (browser: Browser): Promise<string[]> =>
   (await browser.call('GET', '/auth/tokens')).body.map(({ name }: { name: string }) => name)
 
-test('a kill ends no session, no token and no wait, but forgets who asked from a terminal', async (t) => {
+test('a kill keeps sessions, tokens and waits, but drops open terminal logins', async (t) => {
   const daemon = await startDaemon(t)
   const before = await setUp(daemon)
   const { token } = (await before.call('POST', '/auth/tokens', { name: 'ci' })).body

@@ -49,7 +49,7 @@ test('an uploaded archive becomes a live container, and can be deployed again', 
   assert.ok(names('archives').includes(`${first.id}.tar.gz`))
 })
 
-test('the next upload takes the place of the one before, also on the disk', async () => {
+test('the next upload replaces the previous one, also on disk', async () => {
   const { api, name, deploy, upload } = await createUploaded()
   const first = await deploy(await appArchive('one'))
 
@@ -70,7 +70,7 @@ test('the next upload takes the place of the one before, also on the disk', asyn
   assert.deepEqual([first, second, third].map(isKept), [false, false, true])
 })
 
-test('an archive with a link that leads out fails its deploy, and the old version serves', async () => {
+test('an archive with a link that points out fails, and the old version keeps serving', async () => {
   const { api, name, deploy } = await createUploaded()
   await deploy(await appArchive('one'))
   const app = await pageApp('two')
@@ -90,7 +90,7 @@ test('an archive with a link that leads out fails its deploy, and the old versio
   await until('the cleanup', async () => names('work').length === 0)
 })
 
-test('a broken upload is not deployed again: the last one that could be unpacked is', async () => {
+test('a broken upload is not deployed again: the last valid one is', async () => {
   const { api, name, deploy } = await createUploaded()
   const again = () => api.post(`/services/${name}/deploys`)
   const archive = await appArchive('one')
@@ -108,7 +108,7 @@ test('a broken upload is not deployed again: the last one that could be unpacked
   await until('the broken archive to go', async () => !names('archives').includes(`${failed.id}.tar.gz`))
 })
 
-test('an archive of nothing but the publish_dir of a static site is served', async () => {
+test('an archive that contains only the publish_dir of a static site is served', async () => {
   const { api, name, deploy } = await createUploaded({ type: 'static_site', publish_dir: 'public' })
 
   const { status, error } = await deploy(await packArchive({ 'public/index.html': 'Hello' }))
@@ -117,7 +117,7 @@ test('an archive of nothing but the publish_dir of a static site is served', asy
   assert.equal(await fetchPage(api, name), 'Hello')
 })
 
-test('a daemon that is killed while it unpacks begins again, and the deploy goes live', async () => {
+test('a daemon killed while it unpacks starts over, and the deploy goes live', async () => {
   const { daemon } = suite
   const { name, upload } = await createUploaded()
   const ballast = Array.from({ length: 40_000 }, (_, index) => ({
@@ -144,7 +144,7 @@ test('a daemon that is killed while it unpacks begins again, and the deploy goes
   assert.deepEqual(names('work'), [])
 })
 
-test('a service that is deleted takes its archive with it', async () => {
+test('deleting a service deletes its archive', async () => {
   const { api, name, deploy } = await createUploaded()
   const { id } = await deploy(await appArchive('one'))
   assert.ok(names('archives').includes(`${id}.tar.gz`))

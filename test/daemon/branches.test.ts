@@ -7,7 +7,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite()
 
-test('without a branch the default one is deployed and kept, whatever the remote names later', async (t) => {
+test('without a branch the default one is deployed and kept, even if the remote changes it', async (t) => {
   const { api } = suite
   const { name, repository } = await createService(t, api, await pageApp('one'), { deploy: false })
   repository.git('branch', '-m', 'master')
@@ -31,7 +31,7 @@ test('without a branch the default one is deployed and kept, whatever the remote
   assert.deepEqual([third.source.branch, third.commit_message.trim()], ['next', 'Next'])
 })
 
-test('a service whose repository changes takes the default branch of the new one', async (t) => {
+test('a service whose repository changes uses the default branch of the new one', async (t) => {
   const { api } = suite
   const { name, first } = await createService(t, api, await pageApp('one'))
   assert.deepEqual([first.status, first.source.branch], ['live', 'main'], first.error)

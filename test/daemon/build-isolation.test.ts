@@ -9,7 +9,7 @@ import { createService, daemonSuite, type TestService } from '../support/suite.t
 
 const suite = daemonSuite()
 
-test('a Dockerfile that adds a page of a server on the host fails before anything is fetched', async (t) => {
+test('a Dockerfile that adds a page of a server on the host fails before any request', async (t) => {
   let requests = 0
   const server = createServer((_, response) => {
     requests++
@@ -30,7 +30,7 @@ test('a Dockerfile that adds a page of a server on the host fails before anythin
   assert.equal(requests, 0)
 })
 
-test('a service finds its own cache mount again, another service does not', async (t) => {
+test('a service reuses its own cache mount; another service does not', async (t) => {
   const mount = 'RUN --mount=type=cache,target=/cache'
   const { victim, poisoner } = await openServices(t)
 
@@ -54,7 +54,7 @@ test('clear_cache empties the cache mounts of a service', async (t) => {
   assert.ok(ends(cleared, 'nothing'), cleared.join('\n'))
 })
 
-test('an error of BuildKit names the line of the Dockerfile as it is', async (t) => {
+test('a BuildKit error names the line of the original Dockerfile', async (t) => {
   const mount = 'RUN --mount=type=cache,target=/cache'
   const Dockerfile = await dockerfile(`${mount} true`, `${mount} exit 7`)
   const wrong = await dockerfile(`${mount} true`, '# comment', 'RAN nothing')

@@ -17,7 +17,7 @@ const safely = [
   'until grep -q -- -builds /proc/self/cgroup; do n=$((n+1)); [ $n -lt 100 ] || exit 99; sleep 0.1; done',
 ].join('; ')
 
-test('the limits of builds and whether they are in force are shown', { skip }, async () => {
+test('the build limits are shown, and whether they are enforced', { skip }, async () => {
   const { builds } = await suite.api.get('/info')
 
   assert.deepEqual(builds, {
@@ -33,19 +33,19 @@ test('the limits of builds and whether they are in force are shown', { skip }, a
   assert.ok(suite.daemon.log.some((line) => line.includes('builds are limited')))
 })
 
-test('a memory bomb in a Dockerfile fails the deploy with the limit', { skip }, async (t) => {
+test('a memory bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
   const deploy = await failedDeploy(t, 'timeout 20 tail /dev/zero')
 
   assert.match(deploy.error, / at the memory limit of builds, 128 MiB \(--build-memory-limit\)$/)
 })
 
-test('a fork bomb in a Dockerfile fails the deploy with the limit', { skip }, async (t) => {
+test('a fork bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
   const deploy = await failedDeploy(t, 'b() { b | b & }; b; sleep 5; exit 3')
 
   assert.match(deploy.error, /builds reached their limit of 100 processes \(--build-pids-limit\)$/)
 })
 
-test('a step that forks from its first instant is held, too', { skip }, async (t) => {
+test('a step that forks immediately is limited too', { skip }, async (t) => {
   const Dockerfile = await dockerfile('RUN n=0; while [ $n -lt 3000 ]; do sleep 5 & n=$((n+1)); done')
   const { first } = await createService(t, suite.api, { Dockerfile })
 

@@ -12,7 +12,7 @@ const waits =
   /^the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit \(RUN --mount\): waiting until/
 const site = { type: 'static_site', deploy: false }
 
-test('deploys survive a BuildKit that hangs for good', async (t) => {
+test('deploys survive a permanently hanging BuildKit', async (t) => {
   const door = await openHungBuilder(t)
   const daemon = await startDaemon(t, { args: [`--docker=${door.address}`, '--build-concurrency=1'] })
   const open = (files: Record<string, string>, settings: object = { deploy: false }) =>

@@ -25,7 +25,7 @@ test('a deploy built by the classic builder goes live, with its stage and argume
   assert.equal(await fetchPage(suite.api, name, '/mode'), 'fast\n')
 })
 
-test('a build that needs more memory than --build-memory-limit fails the deploy and says so', async (t) => {
+test('a build that exceeds --build-memory-limit fails the deploy with that reason', async (t) => {
   const files = { Dockerfile: await dockerfile('RUN tail /dev/zero') }
 
   const { first } = await createService(t, suite.api, files)

@@ -43,7 +43,7 @@ async function goLive(dataDir: string, id: string): Promise<void> {
   await storage.close()
 }
 
-test('a domain gets its certificate, and the dashboard its own, and a restart keeps both', async (t) => {
+test('a domain and the dashboard get certificates, and a restart keeps both', async (t) => {
   const ports = ['--edge=host', '--http-port=80', '--https-port=443']
   const acme = ['--acme-email=ada@example.com', `--acme-directory=${ca.pebble.directoryUrl}`]
   const daemon = await startDaemon(t, { args: [...ports, ...acme, '--dashboard-host=berth.example.com'] })

@@ -15,7 +15,7 @@ const momentsMs = [0, 5, 15, 40]
 /** The progress of the first container at the kill. */
 const kills = ['create', 'die']
 
-test('an instant while the daemon is down gets one run, however often it is killed then', async (t) => {
+test('a scheduled time during downtime gets one run, however often the daemon is killed', async (t) => {
   const { daemon } = suite
   const creating = Array.from({ length: count }, () =>
     createCron(t, daemon.api, { start_command: 'echo once', overlap: 'queue' }),

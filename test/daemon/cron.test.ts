@@ -25,15 +25,15 @@ const suite = daemonSuite()
 const everyMinute = { schedule: '* * * * *' }
 const lasting = 'trap "echo told; exit 7" TERM; echo begun; while true; do sleep 0.1; done'
 
-test('at one instant', { concurrency: true }, async (t) => {
+test('at one scheduled time', { concurrency: true }, async (t) => {
   await Promise.all([
     t.test(
-      'a cron job runs its command in what is live, and in the next version from then on',
+      'a cron job runs its command in the live version, and in the next version from then on',
       runsWhatIsLive,
     ),
-    t.test('an instant at which a run is not over is skipped, and that run says so', skips),
-    t.test('a run that is to be queued waits for the one before it', queues),
-    t.test('a run that is to replace another ends that one first', replaces),
+    t.test('a scheduled time during an active run is skipped, and that run records it', skips),
+    t.test('a queued run waits for the one before it', queues),
+    t.test('a run with the replace policy ends the active one first', replaces),
   ])
 })
 

@@ -5,7 +5,7 @@ import { openDatastoreSite } from '../support/datastores.ts'
 import { createEngineGate } from '../support/engine-gate.ts'
 import { until } from '../support/service.ts'
 
-test('limits that were saved while Docker was away are the container’s when it is back', async (t) => {
+test('limits that were saved while Docker was down are applied when it is back', async (t) => {
   const door = await createEngineGate(t)
   await door.open()
   const site = await openDatastoreSite(t, { args: ['--docker', door.address] })

@@ -36,7 +36,7 @@ async function restore(name: string, body: Uint8Array): Promise<Body> {
   return over('/restores', answer.body.id)
 }
 
-test('what was dumped, damaged and restored is what it was, to the last row', async () => {
+test('a dumped, damaged and restored database is identical to the last row', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'ledger' })
   const words = `select g as id, md5(g::text) as word from generate_series(1, ${rows}) g`
   await psql(url, `create table things as ${words}; alter table things add primary key (id)`)
@@ -61,7 +61,7 @@ test('what was dumped, damaged and restored is what it was, to the last row', as
   assert.equal(databases, 'ledger\npostgres')
 })
 
-test('Redis has every key of its backup again, its time to live too, and no other', async () => {
+test('Redis has exactly the keys of its backup again, including their time to live', async () => {
   const { external_url: url } = await create({ kind: 'redis', name: 'sessions' })
   await redis(url, 'eval', "for i = 1, 5000 do redis.call('set', 'key:' .. i, 'word ' .. i) end", '0')
   await redis(url, 'rpush', 'list', 'a', 'b', 'c')
@@ -92,7 +92,7 @@ test('Redis has every key of its backup again, its time to live too, and no othe
 })
 
 for (const kind of ['postgres', 'redis'] as const) {
-  test(`a file of ${kind} that is cut, changed or another changes nothing`, async () => {
+  test(`a ${kind} file that is truncated, modified or foreign changes nothing`, async () => {
     const name = `safe-${kind}`
     const { external_url: url } = await create({ kind, name })
     const write = () =>
@@ -124,7 +124,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   })
 }
 
-test('data that cannot be loaded leave the previous ones, and nothing of themselves', async () => {
+test('data that cannot be loaded leaves the previous data and no remains', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'odd' })
   // The file needs objects that existed in the old server but not in the new one.
   await psql(url, 'create role helper; create table t (id int); create policy p on t to helper')
@@ -140,7 +140,7 @@ test('data that cannot be loaded leave the previous ones, and nothing of themsel
   assert.equal(databases, '0')
 })
 
-test('a backup whose file is damaged later is refused, and so is one that is gone', async () => {
+test('a backup whose file was damaged or deleted later is refused', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'later' })
   await psql(url, 'create table kept as select 1 as one')
   const { id, file } = await backUp('later')
@@ -154,7 +154,7 @@ test('a backup whose file is damaged later is refused, and so is one that is gon
   assert.equal(await psql(url, 'select one from kept'), '1')
 })
 
-test('a backup outlives its datastore, and another one takes its data', async () => {
+test('a backup outlives its datastore, and can be restored to another one', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'former' })
   await psql(url, 'create table kept as select 1 as one')
   const { id, file } = await backUp('former')
@@ -176,7 +176,7 @@ test('a backup outlives its datastore, and another one takes its data', async ()
   assert.ok(!existsSync(file))
 })
 
-test('a schedule makes backups by itself, and keeps as many as it says', async () => {
+test('a schedule creates backups automatically, and keeps the configured number', async () => {
   await create({ kind: 'redis', name: 'hourly', backup_schedule: '@hourly', backup_keep: 2 })
   const shown = await site.api.get('/datastores/hourly')
   assert.deepEqual([shown.backup_schedule, shown.backup_keep], ['@hourly', 2])
@@ -200,7 +200,7 @@ test('a schedule makes backups by itself, and keeps as many as it says', async (
   await site.api.patch('/datastores/hourly', { backup_schedule: '' })
 })
 
-test('nothing of all this is left in Docker', async () => {
+test('the backups leave nothing in Docker', async () => {
   for (const { name } of await site.api.get('/datastores')) {
     await site.api.call('DELETE', `/datastores/${name}?force=true&purge=true`)
   }

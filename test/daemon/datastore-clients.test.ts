@@ -30,7 +30,7 @@ const clientsIn = async (name: string) =>
 
 const cleared = (name: string) => until('no client there', async () => (await clientsIn(name)).length === 0)
 
-test('psql at a terminal asks and answers, cancels by Ctrl-C and leaves by \\q', async (t) => {
+test('psql at a terminal runs queries, cancels by Ctrl-C and exits by q', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon, columns: 100 })
   await terminal.shows('shop=#')
   terminal.type(`select 6 * 7 as answer, current_user;${keys.enter}`)
@@ -52,7 +52,7 @@ test('psql at a terminal asks and answers, cancels by Ctrl-C and leaves by \\q',
   assert.doesNotMatch(await inside(containerOf('shop').id, 'ls -A ~ /'), /history/)
 })
 
-test('psql takes words after --, and its exit code and both its outputs are passed on', async (t) => {
+test('psql accepts arguments after --, and its exit code and both outputs are passed on', async (t) => {
   const asked = await psql(t, ['--', '-XAtc', "select 'it''s ' || current_database()"])
   assert.deepEqual(asked, { code: 0, stdout: "it's shop\n", stderr: '' })
 
@@ -60,7 +60,7 @@ test('psql takes words after --, and its exit code and both its outputs are pass
   assert.deepEqual(failed, { code: 1, stdout: '', stderr: 'ERROR:  division by zero\n' })
 })
 
-test('psql reads what is piped in, however much, and writes however much it has to', async (t) => {
+test('psql reads piped input and writes output of any size', async (t) => {
   const rows = Array.from({ length: 200_000 }, (_, index) => `${index}\trow ${index}`).join('\n')
   const table = 'create table big (id int, word text);'
   const input = `${table}\ncopy big from stdin;\n${rows}\n\\.\nselect count(*) from big;`
@@ -72,7 +72,7 @@ test('psql reads what is piped in, however much, and writes however much it has 
   assert.equal(stdout, `${Array.from({ length: 200_000 }, (_, index) => `row ${index}`).join('\n')}\n`)
 })
 
-test('redis-cli answers at a terminal, to words and to a pipe', async (t) => {
+test('redis-cli works at a terminal, with arguments and through a pipe', async (t) => {
   const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
   await terminal.shows('127.0.0.1:6379>')
   terminal.type(`set word kept${keys.enter}`)
@@ -87,7 +87,7 @@ test('redis-cli answers at a terminal, to words and to a pipe', async (t) => {
   await cleared('cache')
 })
 
-test('redis-cli lasts as long as its user wants: subscribed, piped, at a terminal', async (t) => {
+test('redis-cli runs as long as its user wants: subscribed, piped, at a terminal', async (t) => {
   const subscribed = startBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
   const piped = startBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
   const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
@@ -108,7 +108,7 @@ test('redis-cli lasts as long as its user wants: subscribed, piped, at a termina
   await cleared('cache')
 })
 
-test('no password is in an argument list, nor in the log', async (t) => {
+test('no password appears in an argument list or in the log', async (t) => {
   const terminals = [
     openTerminal(t, ['db', 'psql', 'shop'], { daemon }),
     openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon }),
@@ -123,7 +123,7 @@ test('no password is in an argument list, nor in the log', async (t) => {
   }
 })
 
-test('nothing is left when the command is killed, at a terminal and through pipes', async (t) => {
+test('nothing remains when the command is killed, at a terminal or through pipes', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
   const piped = startBerth(t, ['db', 'psql', 'shop', '--', '-c', 'select pg_sleep(1000)'], { daemon })
@@ -135,7 +135,7 @@ test('nothing is left when the command is killed, at a terminal and through pipe
   await cleared('shop')
 })
 
-test('nothing is left when the daemon is killed, and who talked is told', async (t) => {
+test('nothing remains when the daemon is killed, and its clients are informed', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
 
@@ -148,7 +148,7 @@ test('nothing is left when the daemon is killed, and who talked is told', async 
   assert.equal((await psql(t, ['--', '-c', 'select 1'])).code, 0)
 })
 
-test('a stop of the daemon does not wait for a client, and ends it', async (t) => {
+test('a stop of the daemon does not wait for a client, and disconnects it', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
 
@@ -159,7 +159,7 @@ test('a stop of the daemon does not wait for a client, and ends it', async (t) =
   await daemon.start()
 })
 
-test('a client that wants more memory than there is is killed, and the server is not', async (t) => {
+test('a client that exceeds the available memory is killed, and the server is not', async (t) => {
   await create({ kind: 'postgres', name: 'small', memory_limit_mb: 128 })
   const large = "select repeat('x', 1000000) from generate_series(1, 400)"
   const { code, stderr } = await berth(t, ['psql', 'small', '--', '-c', large])
@@ -172,7 +172,7 @@ test('a client that wants more memory than there is is killed, and the server is
   assert.doesNotMatch(lines, /terminated by signal 9|recovery/)
 })
 
-test('who talks to a datastore that is restarted or deleted is not left hanging', async (t) => {
+test('clients of a restarted or deleted datastore do not hang', async (t) => {
   const { id } = await create({ kind: 'redis', name: 'brief' })
   const talk = async () => {
     const terminal = openTerminal(t, ['db', 'redis-cli', 'brief'], { daemon })
@@ -193,7 +193,7 @@ test('who talks to a datastore that is restarted or deleted is not left hanging'
     assert.match(written, /redis-cli was killed in the datastore: brief stopped/)
 })
 
-test('what cannot be is said in words: another kind, no such name, one that does not serve', async (t) => {
+test('a wrong kind, a wrong name and an unavailable datastore have clear errors', async (t) => {
   const other = await berth(t, ['psql', 'cache'])
   assert.deepEqual(other, {
     code: 2,

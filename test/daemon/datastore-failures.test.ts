@@ -11,7 +11,7 @@ import { until } from '../support/service.ts'
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, docker, psql, reached, redis } = site
 
-test('an image that is nowhere fails the creation, which is answered with the reason', async () => {
+test('a missing image fails the creation, with the reason in the response', async () => {
   const { status, body } = await site.api.call('POST', '/datastores', {
     kind: 'postgres',
     name: 'none',
@@ -22,7 +22,7 @@ test('an image that is nowhere fails the creation, which is answered with the re
   assert.ok(body.next_attempt_at)
 })
 
-test('a server that is killed for its memory limit is told as such, and has it raised', async () => {
+test('a server killed at its memory limit is reported as such, and can get a higher limit', async () => {
   const asked = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
   assert.equal((await site.api.call('POST', '/datastores', asked)).status, 201)
   // With too little memory it may run for longer than the creation waits.
@@ -36,7 +36,7 @@ test('a server that is killed for its memory limit is told as such, and has it r
   assert.equal(await psql(external_url, 'select 1'), '1')
 })
 
-test('without enough room on the disk there is no new datastore', async (t) => {
+test('without enough disk space no datastore is created', async (t) => {
   const full = await openDatastoreSite(t, { args: ['--min-free-disk=1000000000'] })
   const { status, body } = await full.api.call('POST', '/datastores', {
     kind: 'redis',
@@ -47,7 +47,7 @@ test('without enough room on the disk there is no new datastore', async (t) => {
   assert.match(body.error, /a datastore needs 1000000000 MiB \(--min-free-disk\)$/)
 })
 
-test('a port that is taken fails the creation, until it is free', async (t) => {
+test('a port in use fails the creation, until it is free', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => holder.once('listening', resolve))
   const { port } = holder.address() as { port: number }
@@ -65,7 +65,7 @@ test('a port that is taken fails the creation, until it is free', async (t) => {
   assert.equal((await single.reached('late', 'available')).host_port, port)
 })
 
-test('a port that was taken while its datastore was down is given up, and the data stay', async (t) => {
+test('a port that was taken while its datastore was down is replaced, and the data stays', async (t) => {
   const { host_port: former, external_url } = await create({ kind: 'redis', name: 'moved' })
   await redis(external_url, 'set', 'word', 'kept')
   await site.daemon.kill()
@@ -83,7 +83,7 @@ test('a port that was taken while its datastore was down is given up, and the da
   assert.equal(await redis(moved.external_url, 'get', 'word'), 'kept')
 })
 
-test('while Docker is away a creation fails and says so; when it is back the datastore comes', async (t) => {
+test('while Docker is down a creation reports that; when it is back the datastore starts', async (t) => {
   const door = await createEngineGate(t)
   const away = await openDatastoreSite(t, { args: ['--docker', door.address] })
   const { status, body } = await away.api.call('POST', '/datastores', {
@@ -104,7 +104,7 @@ for (const [what, lose] of [
   ['disappears', (name: string) => containerOf(name).remove({ force: true, v: true })],
 ] as const) {
   for (const isDown of [false, true]) {
-    test(`one that ${what}${isDown ? ' while the daemon is down' : ''} is back with its data`, async (t) => {
+    test(`a datastore that ${what}${isDown ? ' during downtime' : ''} is back with its data`, async (t) => {
       const name = `lost-${what.replaceAll(' ', '-')}${isDown ? '-down' : ''}`.slice(0, 40)
       const { external_url } = await create({ kind: 'postgres', name })
       await psql(external_url, 'create table kept as select 1 as one')
@@ -121,7 +121,7 @@ for (const [what, lose] of [
   }
 }
 
-test('one that ends again and again is failed, with what it said last', async () => {
+test('a datastore that crashes repeatedly is failed, with its last output', async () => {
   const { Config } = await containerOf((await create({ kind: 'postgres', name: 'broken' })).name).inspect()
   const wreck = await docker.createContainer({
     Image: Config.Image,
@@ -140,7 +140,7 @@ test('one that ends again and again is failed, with what it said last', async ()
   assert.equal(status, 'failed')
 })
 
-test('no password is in a log, in the history, in an error or in an argument', async () => {
+test('no password appears in a log, in the history, in an error or in an argument', async () => {
   const made = [...(await site.api.get('/datastores'))]
   const logs = site.daemon.log.join('\n')
   for (const { name, password } of made) {

@@ -57,7 +57,7 @@ async function reachPhase(id: string, phase: string): Promise<void> {
 }
 
 for (const kind of ['postgres', 'redis'] as const) {
-  test(`a daemon that is killed in the middle of a backup or a restore of ${kind} ends it`, async () => {
+  test(`a daemon killed in the middle of a backup or a restore of ${kind} ends it`, async () => {
     const name = `cut-${kind}`
     const store = await openStore(kind, name)
     await store.write('first')
@@ -82,7 +82,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     }
   })
 
-  test(`${kind} that is killed while it is restored has all its data, or all of the backup`, async () => {
+  test(`${kind} killed while it is restored has all its data, or all of the backup`, async () => {
     const name = `lost-${kind}`
     const store = await openStore(kind, name)
     await store.write('backup')

@@ -30,7 +30,7 @@ async function restore(body: Uint8Array | string): Promise<Body> {
   })
 }
 
-test('a dump as plain SQL brings all data, with roles that are gone, cleaning and packed', async () => {
+test('a plain SQL dump restores all data, with missing roles, DROP statements and gzip', async () => {
   await psql(
     url,
     'create table things as select g as id, md5(g::text) as word from generate_series(1, 5000) g',
@@ -56,7 +56,7 @@ test('a dump as plain SQL brings all data, with roles that are gone, cleaning an
   }
 })
 
-test('what fails, or is cut, names its line and leaves everything as it was', async () => {
+test('a dump that fails or is truncated names its line and leaves everything unchanged', async () => {
   await psql(url, 'drop table if exists kept; create table kept as select 7 as seven')
   const plain = await dump('')
   const cases: [string | Uint8Array, RegExp][] = [
@@ -93,7 +93,7 @@ test('what fails, or is cut, names its line and leaves everything as it was', as
   assert.equal(databases, 'ledger\npostgres')
 })
 
-test('a dump of another server, or of a whole one, is refused before it is kept', async () => {
+test('a dump of another server, or of a whole cluster, is rejected before it is stored', async () => {
   const refused = {
     '-- MySQL dump 10.13  Distrib 8.0.36\n': 'mysql_dump',
     '/*M!999999\\- enable the sandbox mode */\n': 'mysql_dump',

@@ -13,7 +13,7 @@ const { api, containerOf, create, docker, psql, reached, redis } = site
 const { prefix } = site.daemon
 
 for (const version of ['15', '18']) {
-  test(`Postgres whose data lie as in version ${version} serves the host, and keeps its data`, async () => {
+  test(`Postgres with the data layout of version ${version} works, and keeps its data`, async () => {
     const name = `pg-${version}`
     const made = await create({ kind: 'postgres', name, version })
     assert.match(
@@ -37,7 +37,7 @@ for (const version of ['15', '18']) {
   })
 }
 
-test('Redis serves the host with its password alone, and keeps its data', async () => {
+test('Redis serves the host only with its password, and keeps its data', async () => {
   const { external_url: url, host_port, username, database } = await create({ kind: 'redis', name: 'cache' })
   assert.deepEqual([username, database], ['default', null])
   assert.equal(await redis(url, 'set', 'word', 'kept'), 'OK')
@@ -47,7 +47,7 @@ test('Redis serves the host with its password alone, and keeps its data', async 
   await until('the data', async () => (await redis(url, 'get', 'word')) === 'kept')
 })
 
-test('a service reaches both by references in its env, and they are resolved at its start', async () => {
+test('a service reaches both by references in its env, which are resolved at its start', async () => {
   const pg = await create({ kind: 'postgres', name: 'orders' })
   const store = await create({ kind: 'redis', name: 'queue' })
   const { Config } = await containerOf('orders').inspect()
@@ -84,7 +84,7 @@ test('a service reaches both by references in its env, and they are resolved at 
   assert.match(restart.error, /refers to \$\{\{datastore\.orders\./)
 })
 
-test('limits are the cgroup’s at once, with the same process, and 0 gives the default back', async () => {
+test('limits apply to the running process immediately, and 0 restores the default', async () => {
   const { id } = await create({ kind: 'postgres', name: 'limited', memory_limit_mb: 128, cpu_limit: 0.5 })
   const before = (await containerOf('limited').inspect()).State
   const seen = async () => {
@@ -119,7 +119,7 @@ test('Redis has three quarters of its limit for data: at its start, after a chan
   await until('the limit again', async () => (await maxmemory()) === String(96 * 2 ** 20))
 })
 
-test('two creations of one name at once make one, beside a service of the name none', async () => {
+test('two concurrent creations of one name create one, and none if a service has the name', async () => {
   const body = { kind: 'redis', name: 'twin', version: '7' }
   const answers = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
@@ -129,7 +129,7 @@ test('two creations of one name at once make one, beside a service of the name n
   )
 })
 
-test('a volume that is there already is neither taken over nor removed', async (t) => {
+test('an existing volume is neither used nor removed', async (t) => {
   const name = `${prefix}-datastore-old`
   await docker.createVolume({ Name: name, Labels: { 'berth.instance': prefix } })
   t.after(() => docker.getVolume(name).remove())
@@ -142,7 +142,7 @@ test('a volume that is there already is neither taken over nor removed', async (
   assert.equal((await api.call('GET', '/datastores/old')).status, 404)
 })
 
-test('one that is deleted leaves neither container nor volume, nor its name', async () => {
+test('a deleted datastore leaves no container, volume or name', async () => {
   await create({ kind: 'redis', name: 'gone' })
   await create({ kind: 'redis', name: 'stays' })
   assert.equal((await api.call('DELETE', '/datastores/gone?purge=true')).status, 204)
@@ -155,7 +155,7 @@ test('one that is deleted leaves neither container nor volume, nor its name', as
   assert.equal((await create({ kind: 'redis', name: 'gone' })).status, 'available')
 })
 
-test('a restart stops in order and comes back on the same port, with the same data', async () => {
+test('a restart stops in order and returns on the same port, with the same data', async () => {
   const made = await create({ kind: 'postgres', name: 'again' })
   await psql(made.external_url, 'create table kept as select 1 as one')
   const before = (await containerOf('again').inspect()).State.StartedAt

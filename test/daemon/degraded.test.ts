@@ -24,7 +24,7 @@ test('a crash loop shows as degraded, with the restarts counted', async (t) => {
   assert.match(reason, /^(instances ended \d+ times within a minute|0 of 1 instances run)/)
 })
 
-test('a live service that cannot have its instances back says why, until it has', async (t) => {
+test('a live service that cannot restore its instances shows the reason until it can', async (t) => {
   const { api } = suite
   const { name, first, request } = await createService(t, api, await pageApp('page'))
   const { instances } = await api.get(`/services/${name}/status`)

@@ -9,7 +9,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite({ args: ['--build-concurrency=1', '--keep-images=2'] })
 
-test('a git repository becomes a live container that answers', async (t) => {
+test('a git repository becomes a live container that serves requests', async (t) => {
   const { api, daemon } = suite
   const { name, id, first, repository } = await createService(t, api, await pageApp('hello'))
   const sha = repository.git('rev-parse', 'HEAD')
@@ -40,7 +40,7 @@ test('a git repository becomes a live container that answers', async (t) => {
   assert.deepEqual([service.state, service.live_deploy_id], ['live', first.id])
 })
 
-test('its log tells the phases in order; a reader that reconnects misses and repeats nothing', async (t) => {
+test('its log shows the phases in order; a reader that reconnects misses and repeats nothing', async (t) => {
   const { api } = suite
   const { first } = await createService(t, api, await pageApp('hello', 'RUN echo building-the-page'))
   const all = await logLines(api, first.id)
@@ -81,7 +81,7 @@ test('the build log is streamed while the build runs', async (t) => {
   assert.equal((await finishedDeploy(api, id)).status, 'live')
 })
 
-test('the first version answers until the second is live; then it is gone', async (t) => {
+test('the first version serves until the second is live; then it is removed', async (t) => {
   const { api, daemon } = suite
   const { name, request, repository, first } = await createService(t, api, await pageApp('one'))
   const [instance] = (await api.get(`/services/${name}/status`)).instances
@@ -124,7 +124,7 @@ test('a commit, another branch, a folder and another Dockerfile can be deployed'
   assert.equal(await fetchPage(api, name), 'from a folder')
 })
 
-test('.dockerignore is honoured', async (t) => {
+test('.dockerignore is respected', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, {
     ...(await pageApp('page', 'COPY . /www/all', 'RUN rm /www/all/Dockerfile')),
@@ -136,7 +136,7 @@ test('.dockerignore is honoured', async (t) => {
   assert.notEqual(await fetchPage(api, name, '/all/secret.txt'), 'hidden')
 })
 
-test('env values arrive byte for byte, references resolved, and change with a restart', async (t) => {
+test('env values arrive byte for byte, with references resolved, and change with a restart', async (t) => {
   const { api } = suite
   const other = await createService(t, api, null)
   const value = ' $ \' " \\ = # %s\r\n\ttab ünïcode 🚢 $(touch /tmp/x) `id` \n'
@@ -163,7 +163,7 @@ test('env values arrive byte for byte, references resolved, and change with a re
   assert.equal(await fetchPage(api, name, '/odd'), 'changed')
 })
 
-test('builds wait for a slot and say so; deploys of one service wait for each other', async (t) => {
+test('builds wait for a slot and log it; deploys of one service wait for each other', async (t) => {
   const { api } = suite
   const slow = await pageApp('slow', `RUN sleep 8 # ${randomUUID()}`)
   const one = await createService(t, api, slow, { deploy: false })
@@ -191,7 +191,7 @@ test('builds wait for a slot and say so; deploys of one service wait for each ot
   assert.ok((await logLines(api, replacing.id)).includes(`waiting for ${first.id} of this service to finish`))
 })
 
-test('a cancel stops the build, nothing of it remains, and the old version serves', async (t) => {
+test('a cancel stops the build and leaves nothing of it, and the old version keeps serving', async (t) => {
   const { api, daemon } = suite
   const { name, request, repository, first } = await createService(t, api, await pageApp('one'))
   repository.commit('Never', await pageApp('two', 'RUN echo started && sleep 4242'))
@@ -220,7 +220,7 @@ test('a cancel stops the build, nothing of it remains, and the old version serve
   assert.equal((await api.call('POST', `/deploys/${first.id}/cancel`)).body.code, 'not_cancelable')
 })
 
-test('the same Idempotency-Key makes one deploy, and answers it again', async (t) => {
+test('the same Idempotency-Key creates one deploy, and returns it again', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('one', `RUN sleep 1 # ${randomUUID()}`))
   const ask = () => api.call('POST', `/services/${name}/deploys`, {}, { 'idempotency-key': 'once' })
@@ -232,7 +232,7 @@ test('the same Idempotency-Key makes one deploy, and answers it again', async (t
   assert.deepEqual([status, (await api.get(`/services/${name}/deploys`)).length], [409, 2])
 })
 
-test('the newest images stay, older ones of ours go', async (t) => {
+test('the newest images stay, and older ones of the service are removed', async (t) => {
   const { api, daemon } = suite
   const { name, deploy, first } = await createService(t, api, await pageApp('v1'))
   const later = []

@@ -24,7 +24,7 @@ const neededMb = 128
 const mebibyte = 1024 * 1024
 
 function outside(impossible: string | null): void {
-  test('what fills a disk is canceled, or says why it cannot be tried', {
+  test('a build or fetch that fills the disk is canceled, and new ones are refused with the reason', {
     skip: impossible ?? false,
   }, async (t) => {
     const directory = temporaryDirectory(scope)
@@ -94,7 +94,7 @@ function tryDocker(site: Site): void {
   const { engineDisk, daemon } = site
   const { api } = daemon
 
-  test('a build that writes too much is canceled, and its space is free again', async () => {
+  test('a build that writes too much is canceled, and its space is freed', async () => {
     const freeBefore = freeMb(engineDisk)
     const repository = createRepository(scope)
     const step = 'RUN for n in $(seq 1000); do dd if=/dev/zero of=/big.$n bs=1M count=8; sleep 0.2; done'
@@ -136,7 +136,7 @@ function tryData(site: Site): void {
   const { dataDisk, daemon } = site
   const { api } = daemon
 
-  test('a fetch is canceled when there is too little space, and nothing of it stays', async () => {
+  test('a fetch is canceled when there is too little space, and leaves nothing', async () => {
     const server = await createGitServer(scope, { ...createRepository(scope), answer: () => 'hang' })
     const { latest_deploy } = await createIn(site, 'fetches', { repo_url: `${server.url}/app` })
     await untilPhase(site, latest_deploy.id, 'fetching')
@@ -150,7 +150,7 @@ function tryData(site: Site): void {
     await until('its cleanup', async () => !readdirSync(join(daemon.dataDir, 'work')).includes(deploy.id))
   })
 
-  test('an upload is canceled when there is too little space, and nothing of it stays', async () => {
+  test('an upload is canceled when there is too little space, and leaves nothing', async () => {
     await createIn(site, 'uploads', {})
     const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
     const freeBefore = freeMb(dataDisk)

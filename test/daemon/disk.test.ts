@@ -8,7 +8,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite()
 
-test('a service with a disk keeps its data over deploys, and never has two versions at it', async (t) => {
+test('a service with a disk keeps its data across deploys, and never runs two versions on it', async (t) => {
   const { api, daemon } = suite
   const command =
     'cd /data; [ ! -e lock ] || touch shared; touch lock; echo x >> count; ' +
@@ -35,7 +35,7 @@ test('a service with a disk keeps its data over deploys, and never has two versi
   assert.deepEqual(await disks(), [{ ...disk, kept: true }])
 })
 
-test('a failed version gives the disk back when it has stopped; the former serves again', async (t) => {
+test('a failed version releases the disk when it has stopped; the previous one serves again', async (t) => {
   const { api } = suite
   const enter = 'cd /data; [ ! -e lock ] || touch shared; touch lock'
   const serving = `${enter}; echo x >> count; trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait`

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 
 const rfc2136 = { kind: 'rfc2136', host: '127.0.0.1', port: 53 } as const
 
-test('a way that needs a secret is refused without its file, and with one that holds none', (t) => {
+test('a DNS method that needs a secret is refused without its file, or with an empty one', (t) => {
   const file = join(temporaryDirectory(t), 'secret')
   const open = (kind: typeof rfc2136 | { kind: 'cloudflare' }, path: string) => () =>
     dnsProviderOf({ 'acme-dns': kind, 'acme-dns-secret-file': path })

@@ -43,7 +43,7 @@ async function begin(service: TestService, text: string, ...wishes: string[]): P
 }
 
 for (const name of names.filter((name) => !name.includes('daemon'))) {
-  test(`${name}: all answers again, and no instance was touched`, async () => {
+  test(`${name}: all services respond again, and no instance was touched`, async () => {
     const before = await Promise.all([shop, wiki].map(site.containersOf))
     const edge = findEdge(daemon.dataDir)
     await mishaps[name](site)
@@ -54,7 +54,7 @@ for (const name of names.filter((name) => !name.includes('daemon'))) {
   })
 }
 
-test('a daemon that is killed while it switches finishes the switch without a failed request', async (t) => {
+test('a daemon killed while it switches finishes the switch without a failed request', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 5 })
   const edge = findEdge(daemon.dataDir)
   const id = await begin(shop, 'shop 2', 'verify=3000', 'abrupt=1')
@@ -71,7 +71,7 @@ test('a daemon that is killed while it switches finishes the switch without a fa
   assert.deepEqual(findEdge(daemon.dataDir), edge)
 })
 
-test('a daemon that is killed while an answer is finished lets it finish, then goes on', async (t) => {
+test('a daemon killed while a response is finishing lets it finish, then continues', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 5 })
   const { answer } = await askSlowly(t, placeOf(shop), 4_000)
   const { live_deploy_id: former } = await daemon.api.get(`/services/${shop.name}`)
@@ -88,7 +88,7 @@ test('a daemon that is killed while an answer is finished lets it finish, then g
   assert.deepEqual(load.failures, [])
 })
 
-test(`${events} mishaps in any order during deploys leave each service whole`, async (t) => {
+test(`${events} faults in random order during deploys leave each service intact`, async (t) => {
   t.diagnostic(`BERTH_SEED=${seed}`)
   const chance = createChance(seed)
   for (let number = 1; number <= events; number++) {

@@ -26,7 +26,7 @@ const createSlow = async (drain_seconds: number, ...wishes: string[]) =>
   createService(scope, api, await edgeApp('one', ...wishes), { health_check_path: '/healthz', drain_seconds })
 
 describe('a version that is replaced', { concurrency: true }, () => {
-  test('finishes a slow answer that began before, and ends soon after it', async (t) => {
+  test('finishes a slow response that began before, and ends soon after it', async (t) => {
     const service = await createSlow(20, 'abrupt=1')
     const { answer } = await askSlowly(t, placeOf(service), 8_000)
 
@@ -47,7 +47,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     ['an endless answer', followEvents],
     ['a WebSocket', followSocket],
   ] as const) {
-    test(`says goodbye through ${what} when its deadline has come`, async (t) => {
+    test(`says goodbye through ${what} when its deadline has passed`, async (t) => {
       const service = await createSlow(4)
       const stream: Followed = await follow(t, placeOf(service))
       const two = await service.deploy(await edgeApp('two'))
@@ -64,7 +64,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     })
   }
 
-  test('is not held up by connections that the edge keeps', async (t) => {
+  test('is not delayed by idle connections of the edge', async (t) => {
     const service = await createSlow(20)
     const load = startLoad(t, { ...placeOf(service), inFlight: 5, pauseMs: 20 })
     await load.round()
@@ -78,7 +78,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     assert.ok(took < 18, `it took ${took} s`)
   })
 
-  test('and is not wanted: an instance too many finishes its answer before it ends', async (t) => {
+  test('a surplus instance finishes its response before it ends', async (t) => {
     const service = await createSlow(20, 'abrupt=1')
     await api.post(`/services/${service.name}/scale`, { instances: 2 })
     await untilBothServe(service)

@@ -64,7 +64,7 @@ async function inside(): Promise<void> {
   const wanted = new Map([[shop, 'shop']])
   await requireWhole(site, wanted)
 
-  test('an edge of the host is there while Docker is stopped, and serves when it is back', async () => {
+  test('an edge on the host runs while Docker is stopped, and serves when it is back', async () => {
     const edge = findEdge(site.daemon.dataDir)
     await engine.stop()
     assert.equal((await site.page(shop)).status, 503)
@@ -73,7 +73,7 @@ async function inside(): Promise<void> {
     assert.deepEqual(findEdge(site.daemon.dataDir), edge)
   })
 
-  test('an edge of the host serves on where Docker is killed and started', async () => {
+  test('an edge on the host keeps serving while Docker is killed and started', async () => {
     const edge = findEdge(site.daemon.dataDir)
     await engine.kill()
     await engine.start()
@@ -81,7 +81,7 @@ async function inside(): Promise<void> {
     assert.deepEqual(findEdge(site.daemon.dataDir), edge)
   })
 
-  test('a deploy during which Docker is stopped comes to an end', async () => {
+  test('a deploy during which Docker is stopped finishes', async () => {
     shop.repository.commit('Next', await pageApp('next'))
     const { id } = await site.daemon.api.post(`/services/${shop.name}/deploys`)
     await until('it to run', async () => (await site.daemon.api.get(`/deploys/${id}`)).phase !== null)
@@ -92,7 +92,7 @@ async function inside(): Promise<void> {
     await requireWhole(site, wanted.set(shop, status === 'live' ? 'next' : 'shop'))
   })
 
-  test('the container of the edge is back with Docker, and with its daemon when both were away', async () => {
+  test('the edge container is back with Docker, and with its daemon when both were down', async () => {
     await site.startWith('--edge=container')
     await requireWhole(site, wanted)
     await engine.stop()

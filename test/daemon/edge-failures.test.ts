@@ -45,7 +45,7 @@ const bad = [
 
 describe('a version', { concurrency: true }, () => {
   for (const { what, wishes, settings, reason } of bad) {
-    test(`that ${what} gets no request, and the previous one serves on`, async (t) => {
+    test(`a version that ${what} gets no request, and the previous one keeps serving`, async (t) => {
       const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
       // The short timeout is for the broken version; all good ones start at once.
       await api.call('PATCH', `/services/${service.name}`, { health_check_path: '', ...settings })
@@ -65,7 +65,7 @@ describe('a version', { concurrency: true }, () => {
     })
   }
 
-  test('that is canceled while it takes over leaves all requests to the previous one', async (t) => {
+  test('a version canceled while it takes over leaves all requests to the previous one', async (t) => {
     const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
     const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
     service.repository.commit('Next', await edgeApp('canceled', 'verify=4500'))
@@ -82,7 +82,7 @@ describe('a version', { concurrency: true }, () => {
   })
 })
 
-test('an instance that crashes is missed for a moment, and told of when it does so often', async (t) => {
+test('a crashing instance is missing only briefly, and repeated crashes are reported', async (t) => {
   const app = await edgeApp('alone', 'again=3000')
   const service = await createService(t, api, app, { health_check_path: '/healthz' })
   const status = () => api.get(`/services/${service.name}/status`)
@@ -108,7 +108,7 @@ test('an instance that crashes is missed for a moment, and told of when it does 
   assert.match(reason, /ended 3 times within a minute/)
 })
 
-test('a service with a disk says when it will be away and for how long it was', async (t) => {
+test('a service with a disk announces its downtime and reports how long it was', async (t) => {
   const settings = { health_check_path: '/healthz', disk_mount_path: '/data', drain_seconds: 1 }
   const service = await createService(t, api, await edgeApp('one'), settings)
 
@@ -122,7 +122,7 @@ test('a service with a disk says when it will be away and for how long it was', 
   assert.match(said[1]!, /downtime: \d+(\.\d)?s/)
 })
 
-test('a former version with a disk is started again and serves when the new one fails', async (t) => {
+test('the previous version with a disk is started again and serves when the new one fails', async (t) => {
   const settings = { health_check_path: '/healthz', disk_mount_path: '/data' }
   const service = await createService(t, api, await edgeApp('good'), settings)
   await api.call('PATCH', `/services/${service.name}`, { health_check_timeout_seconds: 2 })
@@ -135,7 +135,7 @@ test('a former version with a disk is started again and serves when the new one 
   assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
 })
 
-test('an app that is found on another port is reached there through the edge', async (t) => {
+test('the edge uses the port that was detected for an app', async (t) => {
   const service = await createService(t, api, await edgeApp('one', 'port=4000'))
   assert.deepEqual([service.first.port, service.first.port_source], [4000, 'detected'], service.first.error)
   assert.equal((await page(service)).body, 'one')

@@ -36,7 +36,7 @@ const untilEdge = (status: string) =>
 const edgeContainers = async () =>
   (await findLeftovers(prefix)).containers.filter((name) => name === `${prefix}-edge`)
 
-test('a service is served by a process of the host, and deployed to without a failed request', async (t) => {
+test('a service is served by a host process, and deployed without a failed request', async (t) => {
   const load = startLoad(t, { ...placeOf(service), inFlight: 5 })
   await load.round()
   const two = await deploy('two')
@@ -51,7 +51,7 @@ test('a service is served by a process of the host, and deployed to without a fa
   assert.deepEqual([edge.status, edge.mode, edge.error], ['serving', 'host', null])
 })
 
-test('a daemon that was killed goes on with the process that runs', async (t) => {
+test('after a kill the daemon reuses the running process', async (t) => {
   const stream = await followEvents(t, placeOf(service))
   const before = findEdge(dataDir)
   await site.daemon.kill()
@@ -78,7 +78,7 @@ test('the container takes over from the process, and the process from the contai
   assert.deepEqual(await edgeContainers(), [])
 })
 
-test('an edge that is not wanted any more is ended', async () => {
+test('a disabled edge is stopped', async () => {
   assert.ok(findEdge(dataDir))
   await site.startWith('--edge=off')
   await untilEdge('off')
@@ -89,7 +89,7 @@ test('an edge that is not wanted any more is ended', async () => {
 })
 
 for (const kind of ['host', 'container'] as const) {
-  test(`a port that is taken is told, and served as soon as it is free (${kind})`, async (t) => {
+  test(`a port in use is reported, and served as soon as it is free (${kind})`, async (t) => {
     const args = await edgeArgs(kind)
     const port = portOf(args, '--http-port')
     const taker = createServer()

@@ -28,7 +28,7 @@ async function statuses(): Promise<Set<number>> {
 }
 
 for (const kind of ['host', 'container'] as const) {
-  test(`a second server with the same ports gets no request, and says why (${kind})`, async (t) => {
+  test(`a second server with the same ports gets no request, and reports why (${kind})`, async (t) => {
     const ports = ['--http-port', '--https-port'] as const
     const args = ports.flatMap((name) => [name, String(portOf(site.args, name))])
     const second = await startDaemon(t, { args: ['--edge', kind, ...args] })
@@ -59,7 +59,7 @@ async function upgrade(t: TestContext): Promise<void> {
   assert.equal(events.ending, null)
 }
 
-test('an edge that dies while a former one finishes connections serves every request again', async (t) => {
+test('an edge that dies while an earlier one drains serves every request again', async (t) => {
   await upgrade(t)
   const before = await site.daemon.api.get('/edge')
   endHostEdge(site.daemon.dataDir, 2)
@@ -95,7 +95,7 @@ async function startOlderEdge(): Promise<void> {
   await site.untilAnswers(service, 'one')
 }
 
-test('an edge that shares its port with another program says so, and so does a deploy', async (t) => {
+test('an edge that shares its port with another program reports it, and so does a deploy', async (t) => {
   await site.daemon.stop()
   await startOlderEdge()
   const foreign = await until('another HAProxy that shares the port', async () => {

@@ -90,7 +90,7 @@ for (const kind of ['container', 'host'] as const) {
   })
 }
 
-test('a daemon that is killed during an upgrade leaves one edge, and no request fails', async (t) => {
+test('a daemon killed during an upgrade leaves one edge, and no request fails', async (t) => {
   const site = await openEdgeSite(scope)
   const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
   await site.untilAnswers(service, 'one')
@@ -115,7 +115,7 @@ test('a daemon that is killed during an upgrade leaves one edge, and no request 
   assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
 })
 
-test('a start with another image upgrades to it, and one that does not start changes nothing', async (t) => {
+test('a start with another image upgrades to it; an image that does not start changes nothing', async (t) => {
   const site = await openEdgeSite(scope)
   const service = await createService(scope, site.daemon.api, await edgeApp('one'))
   await site.untilAnswers(service, 'one')

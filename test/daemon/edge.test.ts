@@ -42,7 +42,7 @@ function poolOf(service: TestService): string | null {
 const untilCounts = (wanted: { instances: number; ready: number }) =>
   until(`${JSON.stringify(wanted)}`, async () => isDeepStrictEqual(await counts(shop), wanted))
 
-test('a deploy is answered at the name of its service, which says so itself', async () => {
+test('a deploy is served at the name of its service, which shows its address', async () => {
   const { status, body, headers } = await page(shop)
   assert.deepEqual([status, body, headers['x-version']], [200, 'one', 'one'])
   const { url, hosts } = await api.get(`/services/${shop.name}`)
@@ -52,7 +52,7 @@ test('a deploy is answered at the name of its service, which says so itself', as
   assert.match(strange.body, /No such site/)
 })
 
-test('before its first deploy a service says that it is not ready, and when to ask again', async (t) => {
+test('before its first deploy a service responds that it is not ready, with Retry-After', async (t) => {
   const service = await createService(t, api, await edgeApp('late'), { deploy: false })
   const waiting = await until('a page', async () => {
     const answer = await page(service)
@@ -63,7 +63,7 @@ test('before its first deploy a service says that it is not ready, and when to a
   assert.equal((await page(service)).body, 'late')
 })
 
-test('deploys and a rollback fail no request under load, and nothing answers after its end', async (t) => {
+test('deploys and a rollback fail no request under load, and no version serves after its end', async (t) => {
   const load = startLoad(t, placeOf(shop))
   await load.round()
   const two = await shop.deploy(await edgeApp('two'))
@@ -98,7 +98,7 @@ test('a service scales to three and back to one under load without a failed requ
   assert.deepEqual(load.failures, [])
 })
 
-test('a suspended service says so, finishes what it began, and is back when it is resumed', async (t) => {
+test('a suspended service responds so, finishes open requests, and is back when resumed', async (t) => {
   const slow = await askSlowly(t, placeOf(shop), 2_000)
   await api.post(`/services/${shop.name}/suspend`)
   const paused = await until('its page', async () => {
@@ -114,7 +114,7 @@ test('a suspended service says so, finishes what it began, and is back when it i
   await untilAnswers(shop, 'one')
 })
 
-test('a domain leads to its service at once, and no longer when it is taken away', async (t) => {
+test('a domain routes to its service immediately, and stops when it is removed', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 4 })
   const slow = await askSlowly(t, placeOf(shop), 1_000)
   const domain = 'shop.example.com'
@@ -128,14 +128,14 @@ test('a domain leads to its service at once, and no longer when it is taken away
   assert.deepEqual(load.failures, [])
 })
 
-test('a private service has no address outside', async (t) => {
+test('a private service has no public address', async (t) => {
   const service = await createService(t, api, await edgeApp('inside'), { type: 'private_service' })
   const { url, hosts, state } = await api.get(`/services/${service.name}`)
   assert.deepEqual([url, hosts, state], [null, [], 'live'])
   assert.equal((await page(service)).status, 404)
 })
 
-test('the address of a deleted service leads nowhere, and its place is taken by the next', async (t) => {
+test('the address of a deleted service serves nothing, and the next service reuses its slot', async (t) => {
   const service = await createService(t, api, await edgeApp('brief'))
   assert.equal((await page(service)).body, 'brief')
   const pool = poolOf(service)
@@ -149,7 +149,7 @@ test('the address of a deleted service leads nowhere, and its place is taken by 
   assert.deepEqual([poolOf(next), poolOf(service)], [pool, null])
 })
 
-test('the edge says that it serves, and how that came to be', async () => {
+test('the edge reports that it serves, and how it was started', async () => {
   const edge = await api.get('/edge')
   assert.deepEqual(
     [edge.status, edge.mode, edge.http_port, edge.error],

@@ -35,7 +35,7 @@ async function failFirst(
   return failureOf(suite.api, first.id)
 }
 
-test('without a Dockerfile the log says where it was looked for and shows a starter', async (t) => {
+test('without a Dockerfile the log shows the searched path and a starter Dockerfile', async (t) => {
   const { deploy, log } = await failFirst(t, { 'package.json': '{}' }, { root_dir: '.' })
   assert.deepEqual([deploy.phase, deploy.error], ['building', 'there is no Dockerfile in the source'])
   assert.ok(
@@ -45,7 +45,7 @@ test('without a Dockerfile the log says where it was looked for and shows a star
   assert.ok(log.includes('    FROM node:22-slim'))
 })
 
-test('a build that fails names its command and exit code', async (t) => {
+test('a failed build names its command and exit code', async (t) => {
   const { deploy, log } = await failFirst(t, {
     Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),
   })
@@ -54,7 +54,7 @@ test('a build that fails names its command and exit code', async (t) => {
   assert.ok(log.some((line) => /about to fail$/.test(line)))
 })
 
-test('a build that hangs is ended at its limit', async (t) => {
+test('a hanging build is stopped at its limit', async (t) => {
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile('RUN sleep 600') })
   assert.match(deploy.error, /the build took longer than its limit.*--build-timeout/)
 })
@@ -94,27 +94,27 @@ for (const { what, command, error, code, says } of crashes) {
   })
 }
 
-test('an app that exceeds its memory is named as such, with the limit', async (t) => {
+test('an app that exceeds its memory fails with that reason and the limit', async (t) => {
   const command = 'sleep 1; x=a; while true; do x=$x$x; done'
   const settings = { start_command: command, memory_limit_mb: 16 }
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
   assert.match(deploy.error, /memory limit of 16/)
 })
 
-test('an app on the wrong port fails its check, and the error says where it listens', async (t) => {
+test('an app on the wrong port fails its check, and the error names its port', async (t) => {
   const command = { start_command: 'exec httpd -f -p 8080 -h /', port: 3000 }
   const settings = { ...command, health_check_timeout_seconds: 3 }
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
   assert.match(deploy.error, /TCP connection to port 3000 → connection refused.*listens on 8080, not on 3000/)
 })
 
-test('a health path that answers 404 fails the check with the status', async (t) => {
+test('a health path that responds with 404 fails the check with the status', async (t) => {
   const settings = { health_check_path: '/missing', health_check_timeout_seconds: 3 }
   const { deploy } = await failFirst(t, await pageApp('page'), settings)
   assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
 })
 
-test('the port of a service is the PORT of its app, whatever its env says, and the log tells', async (t) => {
+test('the port of a service overrides PORT in its env, with a log line', async (t) => {
   const settings = { port: 8080, cpu_limit: 512, env: [{ key: 'PORT', value: '4000' }] }
   const { name, first } = await createService(t, suite.api, await pageApp('page'), settings)
 
@@ -128,7 +128,7 @@ test('the port of a service is the PORT of its app, whatever its env says, and t
   assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
 })
 
-test('a PORT that is no port fails the deploy before an instance starts, without its value', async (t) => {
+test('an invalid PORT fails the deploy before an instance starts, without showing its value', async (t) => {
   const env = [{ key: 'PORT', value: 'hush' }]
   const { deploy, log } = await failFirst(t, await pageApp('page'), { env })
 
@@ -143,13 +143,13 @@ test('an unknown reference fails the deploy and names the variable, not its valu
   assert.doesNotMatch(deploy.error, /hush/)
 })
 
-test('a missing branch is told with the default one', async (t) => {
+test('a missing branch is reported with the default one', async (t) => {
   const { deploy } = await failFirst(t, await pageApp('page'), { branch: 'nope' })
   assert.equal(deploy.phase, 'fetching')
   assert.match(deploy.error, /nope.*main/)
 })
 
-test('a remote that hangs is given up at the limit of the fetch, and no git stays', async (t) => {
+test('a hanging remote is abandoned at the fetch limit, and no git process remains', async (t) => {
   const { root } = createRepository(t)
   const server = await createGitServer(t, { root, answer: () => 'hang' })
   const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })

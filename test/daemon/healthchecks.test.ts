@@ -18,7 +18,7 @@ test('an image whose HEALTHCHECK fails does not go live', async (t) => {
   assert.match(first.error, /→ unhealthy: no database$/)
 })
 
-test('an image that becomes healthy goes live, without waiting for the interval of Docker', async (t) => {
+test("an image that becomes healthy goes live, without waiting for Docker's interval", async (t) => {
   const check = 'HEALTHCHECK --interval=1h CMD ["sh", "-c", "[ -e /tmp/ready ]"]'
   const files = await pageApp('one', check)
   const start_command = '(sleep 3; touch /tmp/ready) & exec httpd -f -p $PORT -h /www'
@@ -30,7 +30,7 @@ test('an image that becomes healthy goes live, without waiting for the interval 
   assert.equal((await suite.api.get(`/services/${name}`)).health_check, 'image')
 })
 
-test('what becomes unhealthy later is degraded with its reason, serves on, and recovers', async (t) => {
+test('an instance that becomes unhealthy is degraded with its reason, serves on, and recovers', async (t) => {
   const check =
     'HEALTHCHECK --interval=1s --retries=1 CMD [ ! -e /www/sick ] || { echo queue stuck; exit 1; }'
   const files = await pageApp('one', check)
@@ -55,7 +55,7 @@ test('what becomes unhealthy later is degraded with its reason, serves on, and r
   assert.deepEqual([after.container_id, after.restart_count], [before.container_id, 0])
 })
 
-test('a health path is asked instead, and HEALTHCHECK NONE is none', async (t) => {
+test('a health path replaces HEALTHCHECK, and HEALTHCHECK NONE disables it', async (t) => {
   const failing = 'HEALTHCHECK --interval=1s CMD false'
   const settings = { health_check_path: '/healthz' }
   const byPath = await createService(t, suite.api, await pageApp('one', failing), settings)
@@ -65,7 +65,7 @@ test('a health path is asked instead, and HEALTHCHECK NONE is none', async (t) =
   assert.deepEqual([byPort.first.status, byPort.first.health_check], ['live', 'port'], byPort.first.error)
 })
 
-test('a worker whose image has a HEALTHCHECK is live when that passes', async (t) => {
+test('a worker whose image has a HEALTHCHECK is live when it passes', async (t) => {
   const files = await pageApp('one', 'HEALTHCHECK --interval=1s CMD true')
   const settings = { type: 'background_worker', start_command: 'sleep 600' }
   const { name, first } = await createService(t, suite.api, files, settings)

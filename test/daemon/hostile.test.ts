@@ -107,7 +107,7 @@ function shareOf(field: StringField, fields: readonly StringField[], texts: read
   return texts.filter((_, index) => index % parts === same.indexOf(field) % parts)
 }
 
-test('a hostile text is refused or kept byte for byte, in every field of every route', async (t) => {
+test('hostile text is rejected or stored byte for byte, in every field of every route', async (t) => {
   const bait = await placeCanary(t)
   const { api, daemon } = suite
   const { pid } = daemon
@@ -150,7 +150,7 @@ async function deployEach(bait: PlacedCanary, field: 'repo_url' | 'branch', sour
   return deploys
 }
 
-test('a hostile repository or branch reaches git as one argument, and no shell', async (t) => {
+test('a hostile repository or branch reaches git as one argument, and never a shell', async (t) => {
   const bait = await placeCanary(t)
   const repository = createRepository(t)
   repository.commit('First', { Dockerfile: await dockerfile() })
@@ -202,7 +202,7 @@ async function createHostileSource(t: TestContext, { directory }: PlacedCanary) 
   return { repo_url: repository.directory, ...settings }
 }
 
-test('hostile settings and values go live as they are, and nothing of them runs on the host', async (t) => {
+test('hostile settings and values go live unchanged, and none of them runs on the host', async (t) => {
   const bait = await placeCanary(t)
   const { api } = suite
   const source = await createHostileSource(t, bait)

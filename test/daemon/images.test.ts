@@ -36,7 +36,7 @@ async function logOfFailure({ id, status, phase }: Body): Promise<string[]> {
   return logLines(api, id)
 }
 
-test('an image is pulled, named as ours, and serves on the port that it exposes', async (t) => {
+test('an image is pulled, tagged with our name, and serves on its exposed port', async (t) => {
   const { api, daemon } = suite
   const { host, push, namesOnEngine } = await startRegistry(t)
   const digest = await push('team/app:v1', 'one', ['EXPOSE 8080'])
@@ -61,7 +61,7 @@ test('an image is pulled, named as ours, and serves on the port that it exposes'
   assert.deepEqual(await namesOnEngine(), [], 'the name of the pull is gone')
 })
 
-test('a tag that moved serves what it means now, and only a digest stays what it is', async (t) => {
+test('a moved tag deploys its current image, and a digest always the same one', async (t) => {
   const { api } = suite
   const { host, push } = await startRegistry(t)
   const old = await push('app:v1', 'one')
@@ -80,7 +80,7 @@ test('a tag that moved serves what it means now, and only a digest stays what it
   assert.ok((await logLines(api, same.id)).includes('it is already present'))
 })
 
-test('images that people have here keep their names', async (t) => {
+test('existing images of the host keep their names', async (t) => {
   const { host, push, pull, namesOnEngine } = await startRegistry(t)
   const old = await push('app:v1', 'one')
   await pull('app:v1')
@@ -96,7 +96,7 @@ test('images that people have here keep their names', async (t) => {
   assert.deepEqual(await namesOnEngine(), names)
 })
 
-test('a private image needs the credentials of its registry, which nobody ever sees', async (t) => {
+test('a private image needs the credentials of its registry, which are never shown', async (t) => {
   const { api, daemon } = suite
   const { host, push } = await startRegistry(t, { isPrivate: true })
   await push('app:v1', 'private page')
@@ -124,7 +124,7 @@ test('a private image needs the credentials of its registry, which nobody ever s
   }
 })
 
-test('an image that is nowhere fails the deploy with its name', async (t) => {
+test('an image that does not exist fails the deploy with its name', async (t) => {
   const { host, push } = await startRegistry(t)
   await push('app:v1', 'one')
 
@@ -134,7 +134,7 @@ test('an image that is nowhere fails the deploy with its name', async (t) => {
   assert.equal((await logOfFailure(first)).at(-1), `failed: ${first.error}`)
 })
 
-test('while the registry is away the image that is here is used, and the log says so', async (t) => {
+test('while the registry is down the local image is used, with a log line', async (t) => {
   const { api } = suite
   const registry = await startRegistry(t)
   const { host } = registry
@@ -163,7 +163,7 @@ test('while the registry is away the image that is here is used, and the log say
   await logOfFailure(other.first)
 })
 
-test('an image that exists on this host alone is deployed by its name, and keeps it', async (t) => {
+test('an image that exists only on this host is deployed by its name, and keeps it', async (t) => {
   const { api } = suite
   const { host, push, pull, stop, namesOnEngine } = await startRegistry(t)
   await push('app:dev', 'made here')
@@ -179,7 +179,7 @@ test('an image that exists on this host alone is deployed by its name, and keeps
   assert.deepEqual(await namesOnEngine(), names)
 })
 
-test('services of one image that are deployed at once all go live', async (t) => {
+test('services of one image that are deployed concurrently all go live', async (t) => {
   const { host, push, namesOnEngine } = await startRegistry(t)
   await push('app:v1', 'one')
 

@@ -41,7 +41,7 @@ async function systemLines(api: Api, name: string): Promise<Body[]> {
 const instancesOf = async (api: Api, name: string): Promise<Body[]> =>
   (await api.get(`/services/${name}/status`)).instances
 
-test('an instance that is killed in Docker is a change and a system line, and its return too', async (t) => {
+test('an instance killed in Docker causes a change and a system line, and so does its return', async (t) => {
   const { api } = suite
   const { name, id, first } = await createWorker(t, 'sleep 600', { instances: 2 })
   assert.deepEqual(await systemLines(api, name), [], 'a deploy tells of its starts itself')
@@ -71,7 +71,7 @@ test('an instance that is killed in Docker is a change and a system line, and it
   assert.deepEqual([last.id, last.revision], [shown[1]!.name, null])
 })
 
-test('an instance that exceeds its memory limit says so, and when it restarts', async (t) => {
+test('an instance that exceeds its memory limit has a log line, also for its restart', async (t) => {
   const { api } = suite
   // It runs until it is live, however long that takes here.
   const command = 'while [ ! -e /tmp/now ]; do sleep 0.1; done; rm /tmp/now; tail /dev/zero'
@@ -92,7 +92,7 @@ test('an instance that exceeds its memory limit says so, and when it restarts', 
   assert.match(exit.line, /^instance 1 exited with code \d+.*; it restarts( in [\d.]+s)?$/)
 })
 
-test('scale, suspend and resume are changes and system lines, and no exit is a crash', async (t) => {
+test('scale, suspend and resume cause changes and system lines, and no exit counts as a crash', async (t) => {
   const { api } = suite
   const { name, id } = await createWorker(t, 'trap "exit 0" TERM; sleep 600 & wait')
   const changes = followInstances(t, api, id)
@@ -113,7 +113,7 @@ test('scale, suspend and resume are changes and system lines, and no exit is a c
   assert.deepEqual(types, ['started', 'stopped', 'stopped', 'started'])
 })
 
-test('an instance that somebody removes from Docker is a change and a line', async (t) => {
+test('an instance removed from Docker causes a change and a system line', async (t) => {
   const { api } = suite
   const { name, id } = await createWorker(t, 'sleep 600')
   const changes = followInstances(t, api, id)

@@ -59,7 +59,7 @@ async function refer(from: string, env: { key: string; value: string }[]): Promi
   assert.equal((await finishedDeploy(site.api, id)).status, 'live')
 }
 
-test('a service reaches another one by its name once its env refers to it', { skip }, async () => {
+test('a service reaches another one by name once its env refers to it', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('server')]
   const address = `${server.name}:3000`
 
@@ -85,7 +85,7 @@ test('two instances of a service reach each other', { skip }, async () => {
   assert.equal(answer.trim(), 'pair')
 })
 
-test('a shared service is reachable by all, from one moment to the next', { skip }, async () => {
+test('a shared service becomes reachable for all services immediately', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('shared', { shared_network: true })]
   const address = `${server.name}:3000`
   const share = (shared_network: boolean) => site.api.patch(`/services/${server.name}`, { shared_network })
@@ -97,7 +97,7 @@ test('a shared service is reachable by all, from one moment to the next', { skip
   await until('it to be open', async () => (await ask(client.name, address)) === 'shared')
 })
 
-test('a datastore is reachable by those that refer to it, and by all when it is shared', {
+test('a datastore is reachable by the services that refer to it, and by all when shared', {
   skip,
 }, async () => {
   const cache = await site.create({ kind: 'redis', name: 'cache' })
@@ -114,7 +114,7 @@ test('a datastore is reachable by those that refer to it, and by all when it is 
   await until('it to be open', () => reaches(stranger))
 })
 
-test('a job run and a pre-deploy command reach what their service does, and nothing else', {
+test('a job run and a pre-deploy command have the network access of their service, and no more', {
   skip,
 }, async () => {
   const [server, other] = [await aPage('server'), await aPage('other')]
@@ -135,7 +135,7 @@ test('a job run and a pre-deploy command reach what their service does, and noth
   assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
 })
 
-test('a command that connects at once finds its access there', { skip }, async () => {
+test('a command that connects immediately already has its access', { skip }, async () => {
   const server = await aPage('server')
   const files = await pageApp('eager')
   files.Dockerfile = files.Dockerfile!.replace(
@@ -153,7 +153,7 @@ test('a command that connects at once finds its access there', { skip }, async (
   )
 })
 
-test('of the host only the allowed ports are reachable', { skip }, async () => {
+test('on the host only the allowed ports are reachable', { skip }, async () => {
   const { name } = await aPage('client')
   const { IPAM } = await docker.getNetwork(site.daemon.prefix).inspect()
   const gateway = IPAM!.Config![0]!.Gateway
@@ -162,7 +162,7 @@ test('of the host only the allowed ports are reachable', { skip }, async () => {
   assert.equal(await ask(name, `${gateway}:${portOf(closedServer)}`), null)
 })
 
-test('rules that somebody removes are there again, and a restart keeps them', { skip }, async () => {
+test('deleted firewall rules are restored, and a restart keeps them', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('server')]
   const { prefix } = site.daemon
   const isClosed = async () => (await ask(client.name, `${server.name}:3000`)) === null

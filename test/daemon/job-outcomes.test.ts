@@ -34,7 +34,7 @@ const polite = 'trap "echo good bye; exit 7" TERM; echo begun; while true; do sl
 /** Must be killed. */
 const deaf = 'trap "" TERM; echo begun; while true; do sleep 0.1; done'
 
-test('a canceled run is canceled at once, and keeps its last words and its exit code', async () => {
+test('a canceled run ends immediately, and keeps its last output and its exit code', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   const { id } = await requestJob(api, name, { command: polite })
@@ -72,7 +72,7 @@ test('the container of a canceled run that ignores SIGTERM is killed after ten s
   assert.equal((await clearedJob(api, id)).exit_code, 137)
 })
 
-test('a finished run cannot be canceled, nor can a canceled one', async () => {
+test('neither a finished nor a canceled run can be canceled', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (const command of ['true', 'false']) {
@@ -87,7 +87,7 @@ test('a finished run cannot be canceled, nor can a canceled one', async () => {
   }
 })
 
-test('a run that is canceled at any moment of its beginning leaves nothing', async () => {
+test('a run that is canceled at any moment of its start leaves nothing', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (let afterMs = 0; afterMs <= 400; afterMs += 80) {
@@ -117,7 +117,7 @@ test('a pending run that is canceled never gets a container', async (t) => {
   assert.equal(events.of(running.id).filter(({ action }) => action === 'start').length, 1)
 })
 
-test('a suspended service has no run when that is answered', async (t) => {
+test('a suspended service has no active run when the response is sent', async (t) => {
   const { api } = suite
   const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
   const [running, waiting] = await runningAndWaiting(cron.name)
@@ -142,7 +142,7 @@ test('a suspended service has no run when that is answered', async (t) => {
   await clearedJob(api, again.id)
 })
 
-test('a deleted service takes its runs, their logs and its schedule with it', async (t) => {
+test('deleting a service deletes its runs, their logs and its schedule', async (t) => {
   const { api, daemon } = suite
   const cron = await createCron(t, api, { start_command: deaf, overlap: 'queue' })
   const worker = await createWorker(t, api)

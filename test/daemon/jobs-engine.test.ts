@@ -29,7 +29,7 @@ import { fileScope } from '../support/scope.ts'
 const scope = fileScope()
 
 function outside(impossible: string | null): void {
-  test('runs survive what happens to Docker, or say why not', { skip: impossible ?? false }, async (t) => {
+  test('runs survive restarts of Docker, or report why not', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(scope)
     const engine = await ensureEngine()
     // All images, because none can be built or pulled in the namespace.
@@ -62,7 +62,7 @@ async function inside(): Promise<void> {
   ]
 
   for (const [how, end] of ends) {
-    test(`a run whose Docker is ${how} and started has failed, and the restart is named`, async (t) => {
+    test(`a run fails if Docker is ${how} and started, and its error names the restart`, async (t) => {
       const { id } = await requestJob(api, worker.name, {
         command: 'echo begun; while true; do sleep 0.1; done',
       })
@@ -81,7 +81,7 @@ async function inside(): Promise<void> {
     })
   }
 
-  test('a run that is asked for while Docker is away runs when it is back, once', async () => {
+  test('a run that is requested while Docker is down runs once when it is back', async () => {
     await engine.stop()
     const { id } = await requestJob(api, worker.name, { command: 'echo once' })
     await untilLogged(api, id, 'waiting for the Docker engine, which does not respond')

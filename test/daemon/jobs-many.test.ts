@@ -40,7 +40,7 @@ function mostAtOnce(events: ContainerEvent[]): number {
   return most
 }
 
-test('of two hundred runs at once four run at a time, all whole; nobody waits for all of them', async (t) => {
+test('of two hundred concurrent runs four run at a time, and each completes without the rest', async (t) => {
   const { api, daemon } = suite
   const [many, other] = await Promise.all([createWorker(t, api), createWorker(t, api)])
   const events = await watchContainers(t, docker, daemon.prefix)

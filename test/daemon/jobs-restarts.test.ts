@@ -36,7 +36,7 @@ const counting = [
   'echo end; exit 6',
 ].join('\n')
 
-test('a run goes on through a kill and a stop of the daemon, no line of it lost or repeated', async () => {
+test('a run survives a kill and a stop of the daemon, with every log line once', async () => {
   const { name } = await aWorker()
   const { id } = await requestJob(daemon.api, name, { command: counting })
   await untilLogged(daemon.api, id, '5000')
@@ -63,7 +63,7 @@ test('a run goes on through a kill and a stop of the daemon, no line of it lost 
   assert.equal(said.filter(({ stream }) => stream === 'system').length, 2, 'it begins and ends once')
 })
 
-test('a run that ends while the daemon is down has ended so; one past its limit is ended then', async () => {
+test('a run that ends during downtime has its outcome; one past its limit is stopped', async () => {
   const { api } = daemon
   const limitS = 6
   const { name } = await aWorker()
@@ -110,7 +110,7 @@ async function running() {
   return (await jobContainers(docker, daemon)).filter(({ State }) => State === 'running')
 }
 
-test('a run whose daemon is killed at any step begins once, ends once, and leaves nothing', async (t) => {
+test('a run whose daemon is killed at any step starts once, ends once, and leaves nothing', async (t) => {
   const { name } = await aWorker()
   const events = await watchContainers(t, docker, daemon.prefix)
   const ids: string[] = []
@@ -137,7 +137,7 @@ test('a run whose daemon is killed at any step begins once, ends once, and leave
   assert.deepEqual(begun.trim().split(/\s+/), ids)
 })
 
-test('a run that waits for another waits on after a kill of the daemon, and runs once', async (t) => {
+test('a run that waits for another still waits after a kill of the daemon, and runs once', async (t) => {
   const command = 'echo begun; sleep 4; echo over'
   const cron = await createCron(t, daemon.api, { start_command: command, overlap: 'queue' })
   const events = await watchContainers(t, docker, daemon.prefix)
@@ -166,7 +166,7 @@ test('a run that waits for another waits on after a kill of the daemon, and runs
   )
 })
 
-test('the container of a run that nobody knows goes with the next start of the daemon', async () => {
+test('a container without a known run is removed at the next start of the daemon', async () => {
   const { name } = await aWorker()
   const { id } = await requestJob(daemon.api, name, {
     command: 'until [ -e /data/stray ]; do sleep 0.1; done',
@@ -184,7 +184,7 @@ test('the container of a run that nobody knows goes with the next start of the d
   assert.equal((await clearedJob(daemon.api, id)).status, 'succeeded')
 })
 
-test('a run that is canceled while Docker makes its container leaves nothing', async () => {
+test('a run canceled while Docker creates its container leaves nothing', async () => {
   const { name } = await aWorker()
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
   site.late.delay({ pattern: ofRun, ms: 1500 })
@@ -199,7 +199,7 @@ test('a run that is canceled while Docker makes its container leaves nothing', a
   assert.deepEqual(await output(daemon.api, id), [])
 })
 
-test('the image of a run that is about to begin stays until that is over', async (t) => {
+test('the image of a pending run stays until the run has ended', async (t) => {
   const { api } = daemon
   const service = await createWorker(t, api)
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/

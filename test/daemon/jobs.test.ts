@@ -69,7 +69,7 @@ test('a run has the output of its command in its log, and its outcome as the las
   assert.deepEqual(await jobContainers(docker, daemon, asked.id), [])
 })
 
-test('a line is in the log as soon as it is said, while the command goes on', async () => {
+test('a line is in the log as soon as it is printed, while the command continues', async () => {
   const worker = await aWorker()
   const { api } = suite
   const command = 'echo early; until [ -e /data/go ]; do sleep 0.1; done; printf late; rm /data/go'
@@ -91,7 +91,7 @@ const failures: [what: string, command: string, code: number, error: string | Re
 ]
 
 for (const [what, command, code, error] of failures) {
-  test(`a command ${what} is told by its exit code and in words`, async () => {
+  test(`a command ${what} is reported by its exit code and a message`, async () => {
     const worker = await aWorker()
     const run = await runJob(suite.api, worker.name, command)
     assert.deepEqual([run.status, run.exit_code], ['failed', code], run.error)
@@ -101,7 +101,7 @@ for (const [what, command, code, error] of failures) {
   })
 }
 
-test('an image without a shell is told as the reason', async (t) => {
+test('an image without a shell is named as the reason', async (t) => {
   const { api, daemon } = suite
   const files = await noShellApp()
   const { name, first } = await createService(t, api, files, { type: 'background_worker' })
@@ -114,7 +114,7 @@ test('an image without a shell is told as the reason', async (t) => {
   assert.deepEqual(await jobContainers(docker, daemon, run.id), [])
 })
 
-test('a run that takes too long gets SIGTERM, and has what it says then in its log', async () => {
+test('a run past its time limit gets SIGTERM, and its output from then on is in its log', async () => {
   const worker = await aWorker()
   const { api } = suite
   const command = 'trap "echo last words; exit 4" TERM; echo begun; while true; do sleep 0.1; done'
@@ -127,7 +127,7 @@ test('a run that takes too long gets SIGTERM, and has what it says then in its l
   assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
 })
 
-test('a run has the limit of its service, and is killed when it ignores SIGTERM', async (t) => {
+test('a run has the time limit of its service, and is killed when it ignores SIGTERM', async (t) => {
   const { api } = suite
   const limited = await createWorker(t, api, { timeout_seconds: 2 })
   const command = 'trap "echo not yet" TERM; while true; do sleep 0.1; done'
@@ -141,7 +141,7 @@ test('a run has the limit of its service, and is killed when it ignores SIGTERM'
   assert.deepEqual(await output(api, id), ['not yet'])
 })
 
-test('a run has the image, the env, the limits and the disk of what is live, and no more', async (t) => {
+test('a run has the image, env, limits and disk of the live version, and no more', async (t) => {
   const { api, daemon } = suite
   const neighbor = await createService(t, api, await pageApp('from the neighbor'), { shared_network: true })
   const own = await createWorker(t, api, {
@@ -185,7 +185,7 @@ test('a run has the image, the env, the limits and the disk of what is live, and
   assert.equal((await runIn(docker, live.Id, 'cat', '/data/run')).trim(), 'of the run')
 })
 
-test('a command arrives in the shell of the container byte for byte', async () => {
+test('a command reaches the shell of the container byte for byte', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   const mark = `/pwned-${randomUUID()}`
@@ -210,7 +210,7 @@ test('a command arrives in the shell of the container byte for byte', async () =
   assert.equal(existsSync(mark), false)
 })
 
-test('a command that runs meanwhile is no instance of its service', async () => {
+test('a running command is not an instance of its service', async () => {
   const worker = await aWorker()
   const { api } = suite
   const { id } = await requestJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })

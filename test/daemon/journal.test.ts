@@ -13,7 +13,7 @@ async function lines({ log }: TestDaemon, message: string, count: number): Promi
   })
 }
 
-test('each deploy is in it with its service, and with the reason when it failed', async (t) => {
+test('the journal has each deploy with its service, and with the reason of a failure', async (t) => {
   const daemon = await startDaemon(t)
   const { name: service, first, deploy } = await createService(t, daemon.api, null)
 
@@ -25,7 +25,7 @@ test('each deploy is in it with its service, and with the reason when it failed'
   ])
 })
 
-test('the subnet of the network is in it, and that another was asked for', async (t) => {
+test('the journal has the subnet of the network, and that it differs from the requested one', async (t) => {
   const first = await startDaemon(t)
   const [taken] = (await lines(first, 'the Docker engine is ready', 1)) as { subnet: string }[]
   assert.ok(taken)
@@ -39,7 +39,7 @@ test('the subnet of the network is in it, and that another was asked for', async
   assert.deepEqual(line, { network: second.prefix, subnet: ready?.subnet, reason })
 })
 
-test('a stop is in it from its signal to its end', async (t) => {
+test('the journal has a stop from its signal to its end', async (t) => {
   const daemon = await startDaemon(t)
 
   assert.equal(await daemon.stop(), 0)

@@ -29,7 +29,7 @@ async function scrape(): Promise<Map<string, number>> {
 
 const ofService = (name: string) => `${name}{service="${service.name}"}`
 
-test('a live service has its instances, memory and CPU, and the edge is reached', async () => {
+test('the metrics of a live service have its instances, memory, CPU and edge traffic', async () => {
   const first = await until('a sample', async () => {
     const samples = await scrape()
     return samples.has(ofService('berth_service_memory_bytes')) && samples
@@ -52,7 +52,7 @@ test('a live service has its instances, memory and CPU, and the edge is reached'
   })
 })
 
-test('an instance that is killed counts as a restart, a deploy that replaces it does not', async () => {
+test('a killed instance counts as a restart, a deploy that replaces it does not', async () => {
   const [found] = await site.containersOf(service)
   const docker = await openDocker()
   await docker.getContainer(found!.id).kill()

@@ -43,7 +43,7 @@ function createLargeRepository(t: TestContext) {
   return repository
 }
 
-test('a remote that falls silent in the middle of the pack is given up at the limit', async (t) => {
+test('a remote that stalls in the middle of the pack is abandoned at the limit', async (t) => {
   const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => 'stall' })
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: `${url}/app` })
@@ -51,13 +51,13 @@ test('a remote that falls silent in the middle of the pack is given up at the li
   assert.equal(first.error, 'fetching took longer than its limit of 15s (--fetch-timeout)')
 })
 
-test('a root_dir that names a file is told as such, without a path of the host', async (t) => {
+test('a root_dir that names a file is reported as such, without a path of the host', async (t) => {
   const { first } = await failIn(t, 'building', { app: 'a file' }, { root_dir: 'app' })
 
   assert.equal(first.error, 'root_dir app is not a folder')
 })
 
-test('a remote that nobody answers at, or whose host nobody knows, is told as such', async (t) => {
+test('an unreachable remote and an unknown host are reported as such', async (t) => {
   const away = await failIn(t, 'fetching', {}, { repo_url: 'http://user:hush@127.0.0.1:9/app' })
   const unknown = await failIn(t, 'fetching', {}, { repo_url: 'https://git.invalid/owner/app' })
 
@@ -68,7 +68,7 @@ test('a remote that nobody answers at, or whose host nobody knows, is told as su
   )
 })
 
-test('a file that git LFS keeps elsewhere is named, and docker-compose.yml as not read', async (t) => {
+test('git LFS pointers are named, and an ignored docker-compose.yml too', async (t) => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
 
   const { log } = await failIn(t, 'building', { 'assets/a.bin': pointer, 'docker-compose.yml': '' })
@@ -78,7 +78,7 @@ test('a file that git LFS keeps elsewhere is named, and docker-compose.yml as no
   assert.ok(log.some((line) => line.startsWith('docker-compose.yml is not read')))
 })
 
-test('an empty repository is told as empty', async (t) => {
+test('an empty repository is reported as empty', async (t) => {
   const { directory } = createRepository(t)
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: directory })
@@ -86,7 +86,7 @@ test('an empty repository is told as empty', async (t) => {
   assert.equal(first.error, `${directory} has no branch: the repository is empty`)
 })
 
-test('a base image that does not exist fails the build by its name, with who was asked for it', async (t) => {
+test('a missing base image fails the build with its name and its registry', async (t) => {
   const { first } = await failIn(t, 'building', { Dockerfile: 'FROM registry.invalid/no/such:1\n' })
 
   assert.match(
@@ -102,13 +102,13 @@ const broken: [what: string, text: string, error: RegExp][] = [
 ]
 
 for (const [what, text, error] of broken) {
-  test(`a Dockerfile that ${what} fails the build with the place`, async (t) => {
+  test(`a Dockerfile that ${what} fails the build with the line`, async (t) => {
     const { first } = await failIn(t, 'building', { Dockerfile: text })
     assert.match(first.error, error)
   })
 }
 
-test('a build that prints 200,000 lines goes live, and its log says what the builder left out', async (t) => {
+test('a build that prints 200,000 lines goes live, and its log names what the builder omitted', async (t) => {
   const { api } = suite
   const loop = 'i=0; while [ $i -lt 200000 ]; do echo "line $i of the build"; i=$((i+1)); done'
 
@@ -122,7 +122,7 @@ test('a build that prints 200,000 lines goes live, and its log says what the bui
   assert.equal(log.at(-1), 'live')
 })
 
-test('an app that takes connections and never answers fails its check, which says so', async (t) => {
+test('an app that accepts connections and never responds fails its check with that reason', async (t) => {
   const { node } = await baseImages()
   const files = { Dockerfile: `FROM ${node}\n` }
   const command = 'exec node -e "require(\'net\').createServer().listen(3000)"'
@@ -135,7 +135,7 @@ test('an app that takes connections and never answers fails its check, which say
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })
 
-test('an app that listens for itself only fails its check, which says what to do', async (t) => {
+test('an app that listens on loopback only fails its check, with the remedy', async (t) => {
   const command = 'echo hello; exec httpd -f -p 127.0.0.1:3000 -h /'
   const settings = { start_command: command, health_check_timeout_seconds: 3 }
 

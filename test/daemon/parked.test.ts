@@ -39,14 +39,14 @@ async function park(...ids: string[]): Promise<void> {
 const countLines = (words: string, from: number) =>
   site.daemon.log.slice(from).filter((line) => line.includes(words)).length
 
-test('a parked edge is woken by a start, and its services are served', async () => {
+test('a parked edge is recovered at a start, and its services are served', async () => {
   await park('edge')
   await untilEdge('serving')
   await site.untilAnswers(service, 'one')
   assert.deepEqual(await site.daemon.api.get('/actors?parked=true'), [])
 })
 
-test('an edge whose snapshot is damaged is made anew by a start', async () => {
+test('an edge with a damaged snapshot is recreated at a start', async () => {
   await site.daemon.stop()
   const rows = await storedRows(site.daemon.dataDir)
   const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')
@@ -56,7 +56,7 @@ test('an edge whose snapshot is damaged is made anew by a start', async () => {
   await site.untilAnswers(service, 'one')
 })
 
-test('each start says that a live deploy is parked; berth retry has it go on', async (t) => {
+test('each start reports a parked live deploy, and berth retry resumes it', async (t) => {
   const { id } = service.first
   await park(id as string)
   for (let starts = 0; starts < 2; starts++) {

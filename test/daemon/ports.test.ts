@@ -14,7 +14,7 @@ async function listening(command: string, ...lines: string[]): Promise<Record<st
 
 const serve = (port: number | string) => `httpd -f -p ${port} -h /www`
 
-test('an app that listens on one port only is served there, by later instances too', async (t) => {
+test('an app that listens on a single port is served there, also by later instances', async (t) => {
   const { api } = suite
   const files = await listening(serve(8000))
   const { name, first, deploy } = await createService(t, api, files)
@@ -39,7 +39,7 @@ test('an app that listens on one port only is served there, by later instances t
   assert.deepEqual([next.status, next.port, next.port_source], ['live', 8000, 'detected'], next.error)
 })
 
-test('an app on another port than the one set fails early, with the command that helps', async (t) => {
+test('an app on another port than the configured one fails early, with the command that helps', async (t) => {
   const { name, first } = await createService(t, suite.api, await listening(serve(8000)), { port: 3000 })
 
   assert.equal(first.status, 'failed')
@@ -52,7 +52,7 @@ test('an app on another port than the one set fails early, with the command that
   assert.ok(log.includes('it listens on 8000, not on 3000'), log.join('\n'))
 })
 
-test('an app that only listens inside of its instance is told so', async (t) => {
+test('an app that listens on loopback only fails with that reason', async (t) => {
   const { first } = await createService(t, suite.api, await listening(serve('127.0.0.1:3000')))
 
   assert.equal(first.status, 'failed')
@@ -60,7 +60,7 @@ test('an app that only listens inside of its instance is told so', async (t) => 
   assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
 })
 
-test('an app that listens by IPv6 only is told so', async (t) => {
+test('an app that listens on IPv6 only fails with that reason', async (t) => {
   const { node } = await baseImages()
   const program = "require('net').createServer().listen({ host: '::', port: 3000, ipv6Only: true })"
   const files = { Dockerfile: `FROM ${node}\nCMD ${JSON.stringify(['node', '-e', program])}\n` }
@@ -70,7 +70,7 @@ test('an app that listens by IPv6 only is told so', async (t) => {
   assert.match(first.error, /listens on 3000 on IPv6 only: it must listen on 3000 at 0\.0\.0\.0$/)
 })
 
-test('of several exposed ports the one that is open is used, also after a pre-deploy command', async (t) => {
+test('of several exposed ports the open one is used, also after a pre-deploy command', async (t) => {
   const files = await listening(serve(8081), 'EXPOSE 8080 8081')
   const { first } = await createService(t, suite.api, files, {
     type: 'private_service',
@@ -80,14 +80,14 @@ test('of several exposed ports the one that is open is used, also after a pre-de
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 8081, 'detected'], first.error)
 })
 
-test('a port for debuggers and a slow start do not hide where the app listens', async (t) => {
+test('a debug port and a slow start do not hide the port of the app', async (t) => {
   const command = `(while true; do nc -l -p 9229; done) & sleep 8; ${serve('$PORT')}`
   const { first } = await createService(t, suite.api, await listening(command))
 
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
 })
 
-test('an app that is busy with its start is not taken for the port that it opened first', async (t) => {
+test('an app that is busy starting is not assigned the port that it opened first', async (t) => {
   const busy = 'end=$(($(date +%s) + 12)); while [ $(date +%s) -lt $end ]; do :; done'
   const command = `httpd -p 9100 -h /www; ${busy}; ${serve('$PORT')}`
   const { first } = await createService(t, suite.api, await listening(command))
@@ -95,21 +95,21 @@ test('an app that is busy with its start is not taken for the port that it opene
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
 })
 
-test('an app that opens a port for metrics and, idle for long, its own one later goes live', async (t) => {
+test('an app that opens a metrics port and, after a long pause, its own port goes live', async (t) => {
   const command = `httpd -p 9090 -h /www; sleep 35; ${serve(4000)}`
   const { first } = await createService(t, suite.api, await listening(command), { port: 4000 })
 
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 4000, 'setting'], first.error)
 })
 
-test('an exposed port for metrics that opens first is not taken for the other exposed one', async (t) => {
+test('an exposed metrics port that opens first does not replace the other exposed port', async (t) => {
   const command = `httpd -p 9090 -h /www; sleep 12; ${serve(8080)}`
   const { first } = await createService(t, suite.api, await listening(command, 'EXPOSE 9090 8080'))
 
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 8080, 'detected'], first.error)
 })
 
-test('the health path is asked on the port that was found', async (t) => {
+test('the health path is requested on the detected port', async (t) => {
   const settings = { health_check_path: '/index.html' }
   const { first } = await createService(t, suite.api, await listening(serve(5000)), settings)
 

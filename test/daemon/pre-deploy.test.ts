@@ -22,7 +22,7 @@ async function untilSaid(api: Api, id: string, words: string): Promise<void> {
   }
 }
 
-test('the pre-deploy command runs in the new image, with its env, before that starts', async (t) => {
+test('the pre-deploy command runs in the new image, with its env, before it starts', async (t) => {
   const { api } = suite
   const { first } = await createService(t, api, await pageApp('one'), {
     env: [{ key: 'SHOP', value: 'red' }],
@@ -38,7 +38,7 @@ test('the pre-deploy command runs in the new image, with its env, before that st
   assert.ok(history.some(({ state }: Body) => state === 'running.preparing'))
 })
 
-test('a pre-deploy command that fails fails the deploy, and the former version serves on', async (t) => {
+test('a failing pre-deploy command fails the deploy, and the previous version keeps serving', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   await api.call('PATCH', `/services/${service.name}`, { pre_deploy_command: 'echo no table; exit 3' })
@@ -51,7 +51,7 @@ test('a pre-deploy command that fails fails the deploy, and the former version s
   assert.deepEqual(await preDeploys(), [])
 })
 
-test('a pre-deploy command that outlives the daemon is not run twice', async (t) => {
+test('a pre-deploy command that outlives the daemon does not run twice', async (t) => {
   const { api, daemon } = suite
   const service = await createService(t, api, await pageApp('one'))
   await api.call('PATCH', `/services/${service.name}`, {

@@ -33,7 +33,7 @@ async function assertNothingLeft(daemon: TestDaemon, deploy: Body): Promise<void
   assert.deepEqual([...images, ...containers], [])
 }
 
-test('a pull that is canceled ends, and leaves no image and no name', async (t) => {
+test('a canceled pull ends, and leaves no image and no name', async (t) => {
   const { daemon, door, id, namesOnEngine } = await startPull(t)
 
   const canceled = await daemon.api.post(`/deploys/${id}/cancel`)
@@ -46,7 +46,7 @@ test('a pull that is canceled ends, and leaves no image and no name', async (t) 
   assert.equal((await finishedDeploy(daemon.api, again.id)).status, 'live')
 })
 
-test('a pull that takes too long fails at its limit', async (t) => {
+test('a slow pull fails at its time limit', async (t) => {
   const { daemon, id, namesOnEngine } = await startPull(t, { args: ['--fetch-timeout=6'] })
 
   const failed = await finishedDeploy(daemon.api, id)
@@ -59,7 +59,7 @@ test('a pull that takes too long fails at its limit', async (t) => {
   assert.deepEqual(await namesOnEngine(), [])
 })
 
-test('a pull that was under way when the daemon was killed is done again and goes live', async (t) => {
+test('a pull interrupted by a kill of the daemon is repeated and goes live', async (t) => {
   const { daemon, door, digest, image, id, namesOnEngine } = await startPull(t)
 
   await daemon.kill()
@@ -74,7 +74,7 @@ test('a pull that was under way when the daemon was killed is done again and goe
   assert.deepEqual(await namesOnEngine(), [])
 })
 
-test('a pull that was canceled after a crash leaves nothing', async (t) => {
+test('a pull canceled after a crash leaves nothing', async (t) => {
   const { daemon, id, namesOnEngine } = await startPull(t)
   await daemon.kill()
   await daemon.start()

@@ -51,7 +51,7 @@ async function openServer(t: TestContext, directory = temporaryDirectory(t)) {
   return { site, storage }
 }
 
-test('a deploy under way or parked keeps all, one at its end its log, an unknown one nothing', async (t) => {
+test('an active or parked deploy keeps all, an ended one its log, an unknown one nothing', async (t) => {
   const { site, storage } = await openServer(t)
   for (const id of ['dep-1', 'dep-2', 'dep-3']) {
     await storage.actors.create(transitionOf({ id, final: id === 'dep-2' }))
@@ -68,7 +68,7 @@ test('a deploy under way or parked keeps all, one at its end its log, an unknown
   assert.deepEqual(await tracesOf(storage, 'dep-4'), [])
 })
 
-test('an instance goes when its deploy is at its end or unknown, and stays before', async (t) => {
+test('an instance is removed when its deploy has ended or is unknown, and not before', async (t) => {
   const { site, storage } = await openServer(t)
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
   await storage.actors.create(transitionOf({ id: 'dep-2', final: true }))
@@ -86,7 +86,7 @@ test('an instance goes when its deploy is at its end or unknown, and stays befor
   )
 })
 
-test('what a site was taken out of goes with its build, whether that ended or not', async (t) => {
+test('the intermediate image of a site is removed with its build, finished or not', async (t) => {
   const { site, storage } = await openServer(t)
   const ids = createIds()
   const [building, built, ended, unknown] = Array.from({ length: 4 }, () => ids.newId('dep'))
@@ -104,7 +104,7 @@ test('what a site was taken out of goes with its build, whether that ended or no
   assert.deepEqual(left.sort(), [trees[0], ...images].sort())
 })
 
-test('an image that got its name after its deploy was canceled goes', async (t) => {
+test('an image that was tagged after its deploy was canceled is removed', async (t) => {
   const { site, storage } = await openServer(t)
   const ids = createIds()
   const [canceled, live] = [ids.newId('dep'), ids.newId('dep')]
@@ -121,7 +121,7 @@ test('an image that got its name after its deploy was canceled goes', async (t) 
   assert.deepEqual(left, [nameOf(live)])
 })
 
-test('a deploy whose row is damaged keeps all, and stops nobody from reconciling', async (t) => {
+test('a deploy with a damaged row keeps everything, and does not stop reconciling', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   for (const id of ['err-1', 'err-2']) await first.actors.create(transitionOf({ id, final: true }))

@@ -17,7 +17,7 @@ const kinds = [
 ] as const
 
 for (const [kind, prefix, status, owner, keptMs] of kinds) {
-  test(`a ${kind} that is over is forgotten in time, with its history; others stay`, async (t) => {
+  test(`an ended ${kind} is deleted in time, with its history; others stay`, async (t) => {
     const storage = await temporaryStorage(t)
     const make = async (ageMs: number, final: boolean) => {
       const id = createIds(() => Date.now() - ageMs).newId(prefix)

@@ -23,7 +23,7 @@ async function shown(name: string): Promise<string> {
   return pages.map((page) => page.trim()).join(' ')
 }
 
-test('a rollback serves the image, the settings and the env of the deploy it goes back to', async (t) => {
+test('a rollback serves the image, the settings and the env of its target deploy', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await shopApp('one'), {
     env: [{ key: 'SHOP', value: 'red' }],
@@ -49,7 +49,7 @@ test('a rollback serves the image, the settings and the env of the deploy it goe
   assert.equal(await shown(service.name), 'one blue')
 })
 
-test('a former version whose image retention removed is refused, and why is said', async (t) => {
+test('a previous version whose image was removed by retention is refused, with the reason', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   for (const text of ['two', 'three', 'four']) await service.deploy(await pageApp(text))
@@ -62,7 +62,7 @@ test('a former version whose image retention removed is refused, and why is said
   assert.equal(await fetchPage(api, service.name), 'four')
 })
 
-test('a former version whose image somebody removed is refused before anything starts', async (t) => {
+test('a version whose image was removed from Docker is refused before anything starts', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   await service.deploy(await pageApp('two'))
@@ -80,7 +80,7 @@ test('a former version whose image somebody removed is refused before anything s
   assert.equal(await fetchPage(api, service.name), 'two')
 })
 
-test('a restart is refused before anything starts when somebody removed the live image', async (t) => {
+test('a restart whose live image was removed from Docker is refused before anything starts', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   const image = `/images/${service.first.image}?force=true`

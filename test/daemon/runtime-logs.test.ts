@@ -30,7 +30,7 @@ function createWorker(t: TestContext, api: Api, command: string) {
   return dockerfile().then((text) => createService(t, api, { Dockerfile: text }, settings))
 }
 
-test('lines of two deploys are whole, once and in order, over a kill and a stop of the daemon', async (t) => {
+test('lines of two deploys appear once and in order, across a kill and a stop of the daemon', async (t) => {
   const daemon = await startDaemon(t)
   const { name, first } = await createWorker(t, daemon.api, counting)
   await daemon.kill()
@@ -70,7 +70,7 @@ test('lines of two deploys are whole, once and in order, over a kill and a stop 
   assert.ok(lines.some(({ line }) => line === `${first.id} ends`))
 })
 
-test('the last line of an instance that prints and ends is there when all else of it is gone', async (t) => {
+test('the last line of an instance that prints and ends survives the instance', async (t) => {
   const daemon = await startDaemon(t)
   const { name, first } = await createWorker(t, daemon.api, 'echo here I was; printf "and gone"; exit 3')
   assert.equal(first.status, 'failed')
@@ -83,7 +83,7 @@ test('the last line of an instance that prints and ends is there when all else o
   assert.deepEqual(lines.map(({ line }) => line).slice(0, 2), ['here I was', 'and gone'])
 })
 
-test('the logs of a service go with it', async (t) => {
+test('the logs of a service are deleted with it', async (t) => {
   const daemon = await startDaemon(t)
   const { name, id } = await createWorker(t, daemon.api, 'echo words; exec sleep 600')
   const files = join(daemon.dataDir, 'runtime-logs', id)

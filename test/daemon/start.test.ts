@@ -30,7 +30,7 @@ test('an option with a bad value stops the start and is named', () => {
   assert.equal(said, "berthd: --build-concurrency: 'many' is not a whole number from 1 to 64\n")
 })
 
-test('an unknown option is told, and where to find the known ones', () => {
+test('an unknown option is reported, with a hint how to list all', () => {
   const { code, said } = berthd('--colour=blue')
   assert.equal(code, 2)
   assert.match(said, /berthd: Unknown option '--colour'/)
@@ -47,7 +47,7 @@ test('a data directory in use is refused; a kill leaves no lock behind', async (
   assert.equal((await daemon.api.call('GET', '/info')).status, 200)
 })
 
-test('a data directory that cannot be made stops the start, in its own words', async (t) => {
+test("a data directory that cannot be created stops the start, with the system's reason", async (t) => {
   const top = temporaryDirectory(t)
   const file = join(top, 'file')
   writeFileSync(file, '')
@@ -60,7 +60,7 @@ test('a data directory that cannot be made stops the start, in its own words', a
   assert.equal(await daemon.stop(), 0)
 })
 
-test('objects of the prefix that are of another data directory stop the start', async (t) => {
+test('objects with the prefix that belong to another data directory stop the start', async (t) => {
   const daemon = await startDaemon(t)
   const { name } = await createService(t, daemon.api, await pageApp('page'))
   await daemon.stop()
@@ -70,7 +70,7 @@ test('objects of the prefix that are of another data directory stop the start', 
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
 })
 
-test('a new data directory takes a prefix over after the daemon that owned it has stopped', async (t) => {
+test('a new data directory takes over a prefix once the daemon that owned it has stopped', async (t) => {
   const former = await startDaemon(t)
   const { name } = await createService(t, former.api, await pageApp('page'))
   const other = temporaryDirectory(t)
@@ -117,7 +117,7 @@ test('a missing secret key stops the start', async (t) => {
   assert.match(said, /secret_key/)
 })
 
-test('a token file that holds no token stops the start: nothing at all must not open the API', async (t) => {
+test('an empty token file stops the start, because it must not open the API', async (t) => {
   const daemon = await startDaemon(t)
   await daemon.stop()
   writeFileSync(join(daemon.dataDir, 'api_token'), '')
@@ -126,7 +126,7 @@ test('a token file that holds no token stops the start: nothing at all must not 
   assert.match(said, /api_token contains no token/)
 })
 
-test('the data directory and the token are for their owner only', async (t) => {
+test('the data directory and the token are accessible only to their owner', async (t) => {
   const daemon = await startDaemon(t)
   const mode = (path: string) => statSync(path).mode & 0o777
   assert.equal(mode(daemon.dataDir), 0o700)
@@ -134,7 +134,7 @@ test('the data directory and the token are for their owner only', async (t) => {
   assert.equal(mode(join(daemon.dataDir, 'secret_key')), 0o600)
 })
 
-test('SIGTERM ends with code 0 in the middle of a build, which goes on at the next start', async (t) => {
+test('SIGTERM exits with code 0 in the middle of a build, which resumes at the next start', async (t) => {
   const daemon = await startDaemon(t)
   const { request, repository } = await createService(t, daemon.api, null, { deploy: false })
   repository.commit('Slow', await pageApp('slow', `RUN echo ${Math.random()}; sleep 5`))
@@ -146,7 +146,7 @@ test('SIGTERM ends with code 0 in the middle of a build, which goes on at the ne
   assert.ok((await logLines(daemon.api, id)).includes('the build starts again: the daemon was restarted'))
 })
 
-test('without an engine deploys wait; with it they go on, also after a break', async (t) => {
+test('without an engine deploys wait; with it they continue, also after an outage', async (t) => {
   const door = await createEngineGate(t)
   const daemon = await startDaemon(t, { args: ['--docker', door.address] })
   const { name, request } = await createService(

@@ -51,7 +51,7 @@ async function filesIn(service: string, paths: string[]): Promise<string[]> {
   return paths.filter((_, index) => found[index])
 }
 
-test('a folder of the source is served, without dotfiles and what .dockerignore names', async (t) => {
+test('a folder of the source is served, without dotfiles and files in .dockerignore', async (t) => {
   const files = {
     'web/public/index.html': 'Hello',
     'web/public/app.js': 'run()',
@@ -76,7 +76,7 @@ test('a folder of the source is served, without dotfiles and what .dockerignore 
   assert.ok((await logLines(suite.api, first.id)).includes('the site is public of the source'))
 })
 
-test('without publish_dir the top folder is the site, and .git is not a part of it', async (t) => {
+test('without publish_dir the top folder is the site, without .git', async (t) => {
   const { name, first } = await createSite(t, { 'index.html': 'Top', 'docs/index.html': 'Docs' })
 
   assert.equal(first.error, null)
@@ -86,14 +86,14 @@ test('without publish_dir the top folder is the site, and .git is not a part of 
   assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
 })
 
-test('a hidden folder may be the site', async (t) => {
+test('a hidden folder can be the site', async (t) => {
   const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
   const { name } = await createSite(t, files, { publish_dir: '.output/public' })
 
   assert.equal(await fetchPage(suite.api, name), 'Built')
 })
 
-test('the site is taken out of what the Dockerfile made, and that is gone', async (t) => {
+test("the site is extracted from the Dockerfile's image, and that image is removed", async (t) => {
   const Dockerfile = await dockerfile(
     'WORKDIR /app',
     'RUN mkdir -p "dist/my site" && echo Built > "dist/my site/index.html" && echo source > source.js',
@@ -107,7 +107,7 @@ test('the site is taken out of what the Dockerfile made, and that is gone', asyn
   assert.ok((await logLines(suite.api, first.id)).includes('the site is /app/dist/my site of the last stage'))
 })
 
-test('a last stage that is nothing but the site needs no publish_dir', async (t) => {
+test('a last stage that contains only the site needs no publish_dir', async (t) => {
   const build = await dockerfile('RUN mkdir /out && echo Whole > /out/index.html')
   const Dockerfile = `${build.replace(/^(FROM \S+)/, '$1 AS build')}FROM scratch\nCOPY --from=build /out /\n`
   const { name } = await createSite(
@@ -119,7 +119,7 @@ test('a last stage that is nothing but the site needs no publish_dir', async (t)
   assert.equal(await fetchPage(suite.api, name), 'Whole\n')
 })
 
-test('an app of one page answers every path, and goes on doing so in the version of then', async (t) => {
+test('a single-page app serves every path, also in a rolled-back version', async (t) => {
   const { name, first } = await createSite(t, { 'index.html': 'App' }, { spa_fallback: true })
   assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
 
@@ -133,7 +133,7 @@ test('an app of one page answers every path, and goes on doing so in the version
   assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
 })
 
-test('a site that is not where it was looked for is told with what to set', async (t) => {
+test('a site that is not in the expected folder is reported with the setting to change', async (t) => {
   assert.match(
     await failureOf(t, { 'a.txt': '' }),
     /neither a Dockerfile nor an index\.html.*set publish_dir/,
@@ -152,14 +152,14 @@ test('a site that is not where it was looked for is told with what to set', asyn
   assert.match(await failureOf(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }), /cannot be copied from/)
 })
 
-test('a .dockerignore beyond its limits fails a site in words', async (t) => {
+test('a .dockerignore over its limits fails a site with a clear message', async (t) => {
   const large = { 'index.html': '', '.dockerignore': 'a\n'.repeat(200_000) }
   assert.equal(await failureOf(t, large), '.dockerignore is larger than 256 KiB')
   const folder = { 'index.html': '', '.dockerignore/a': '' }
   assert.equal(await failureOf(t, folder), '.dockerignore is not a file')
 })
 
-test('a folder that the last stage lacks is told by its full path', async (t) => {
+test('a folder that the last stage does not have is reported with its full path', async (t) => {
   const Dockerfile = await dockerfile('WORKDIR /app', 'RUN mkdir dist')
 
   assert.match(await failureOf(t, { Dockerfile }), /the last stage of the Dockerfile has no \/index\.html/)
@@ -172,7 +172,7 @@ test('a folder that the last stage lacks is told by its full path', async (t) =>
   assert.match(await failureOf(t, { Dockerfile }, app), /has no \/app\/dist\/index\.html; publish_dir/)
 })
 
-test('a build that fails or is canceled leaves nothing of the site', async (t) => {
+test('a failed or canceled build leaves nothing of the site', async (t) => {
   const broken = await dockerfile('RUN exit 3')
   assert.match(await failureOf(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
 
@@ -193,7 +193,7 @@ async function shownLog(id: string): Promise<string> {
   return lines.join('\n')
 }
 
-test('a daemon that is killed while it builds a site builds it again and leaves one image', async (t) => {
+test('a daemon killed while it builds a site builds it again and leaves one image', async (t) => {
   const build = await dockerfile('RUN mkdir /out && echo Again > /out/index.html', 'RUN sleep 2')
   const files = { Dockerfile: build }
   const { name, request } = await createSite(t, files, { publish_dir: '/out', deploy: false })
@@ -218,7 +218,7 @@ function withoutPackages(t: TestContext, ...args: string[]) {
   return startDaemon(t, { args, env: { PATH: directory, XDG_CACHE_HOME: directory } })
 }
 
-test('where no server can be made the deploy says which option helps, and that helps', async (t) => {
+test('where no server image can be built the deploy names the option that helps', async (t) => {
   const site = { type: 'static_site' }
   const { api } = await withoutPackages(t)
   const { first } = await createService(t, api, { 'index.html': 'Hello' }, site)

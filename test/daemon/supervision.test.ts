@@ -26,7 +26,7 @@ async function running(api: Api, name: string, count: number): Promise<Body[]> {
 
 const stateOf = async (api: Api, name: string) => (await api.get(`/services/${name}`)).state
 
-test('an instance that is killed, and one that disappears, is back at its address', async (t) => {
+test('a killed instance and a removed one are back at their address', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('page'))
   const [before] = await running(api, name, 1)
@@ -41,7 +41,7 @@ test('an instance that is killed, and one that disappears, is back at its addres
   await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
-test('an instance that disappeared while the daemon was down is back with it', async (t) => {
+test('an instance that disappeared during downtime is restored with the daemon', async (t) => {
   const { daemon } = suite
   const { name } = await createService(t, daemon.api, await pageApp('page'))
   const [before] = await running(daemon.api, name, 1)
@@ -52,7 +52,7 @@ test('an instance that disappeared while the daemon was down is back with it', a
   await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
 })
 
-test('instances scale up and down, each with an address of its own', async (t) => {
+test('instances scale up and down, each with its own address', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('page'))
   await api.post(`/services/${name}/scale`, { instances: 3 })
@@ -65,7 +65,7 @@ test('instances scale up and down, each with an address of its own', async (t) =
   assert.equal(await stateOf(api, name), 'live', 'stopping what is too many is no crash')
 })
 
-test('a suspended service has no instance, refuses deploys, and comes back as it was', async (t) => {
+test('a suspended service has no instance, refuses deploys, and resumes unchanged', async (t) => {
   const { api } = suite
   const { name, first } = await createService(t, api, await pageApp('page'))
   await api.post(`/services/${name}/suspend`)
@@ -78,7 +78,7 @@ test('a suspended service has no instance, refuses deploys, and comes back as it
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
-test('a version whose service was suspended meanwhile is checked all the same', async (t) => {
+test('a version whose service was suspended during its deploy is still checked', async (t) => {
   const { api } = suite
   const { name, first, request, repository } = await createService(t, api, await pageApp('one'))
   repository.commit('Broken', {
@@ -92,7 +92,7 @@ test('a version whose service was suspended meanwhile is checked all the same', 
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
-test('limits, labels, log rotation and the private network are what was asked for', async (t) => {
+test('limits, labels, log rotation and the private network are applied as configured', async (t) => {
   const { api, daemon } = suite
   const settings = { memory_limit_mb: 64, cpu_limit: 0.5 }
   const { name, id, first } = await createService(t, api, await pageApp('page'), settings)
@@ -126,7 +126,7 @@ test('limits, labels, log rotation and the private network are what was asked fo
   assert.ok(id)
 })
 
-test('a deleted service takes everything with it; one that is referred to is refused', async (t) => {
+test('deleting a service deletes everything of it; one in use is refused', async (t) => {
   const { api, daemon } = suite
   const { name, first, id } = await createService(t, api, await pageApp('page'))
   const env = [{ key: 'A', value: `\${{service.${name}.host}}` }]
@@ -149,7 +149,7 @@ test('a deleted service takes everything with it; one that is referred to is ref
   assert.equal(again.state, 'not_deployed')
 })
 
-test('the runtime log has what the instances write', async (t) => {
+test('the runtime log contains the output of the instances', async (t) => {
   const { api } = suite
   const settings = { start_command: 'echo first words; echo to stderr >&2; exec httpd -f -p $PORT' }
   const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
@@ -166,7 +166,7 @@ test('the runtime log has what the instances write', async (t) => {
   ])
 })
 
-test('a followed runtime log goes on with the instances of the next deploy', async (t) => {
+test('a followed runtime log continues with the instances of the next deploy', async (t) => {
   const { api } = suite
   const settings = { start_command: 'echo I am $BERTH_DEPLOY_ID; exec httpd -f -p $PORT' }
   const { name, first } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
@@ -187,7 +187,7 @@ test('a followed runtime log goes on with the instances of the next deploy', asy
   assert.equal(seen.filter((line) => line === `I am ${first.id}`).length, 1)
 })
 
-test('a restart with nothing live is refused; a queued deploy is answered instead of another', async (t) => {
+test('a restart without a live deploy is refused; with a queued deploy it returns that one', async (t) => {
   const { api } = suite
   const { name, request } = await createService(
     t,
@@ -205,7 +205,7 @@ test('a restart with nothing live is refused; a queued deploy is answered instea
   await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
 })
 
-test('readers who leave a followed runtime log at any moment leave the daemon as it was', async (t) => {
+test('readers who leave a followed runtime log at any moment do not affect the daemon', async (t) => {
   const { api, daemon } = suite
   const { name } = await createService(t, api, await pageApp('page'))
   const { pid } = daemon
@@ -221,7 +221,7 @@ test('readers who leave a followed runtime log at any moment leave the daemon as
   assert.equal(daemon.pid, pid)
 })
 
-test('a followed runtime log has the last words of an instance that crashes at once', async (t) => {
+test('a followed runtime log has the last output of an instance that crashes immediately', async (t) => {
   const { api } = suite
   const command =
     '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 20; exit 3'

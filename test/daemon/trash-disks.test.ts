@@ -56,7 +56,7 @@ async function fileOf(volume: string, path: string): Promise<string> {
 const gone = (name: string) =>
   until('the service to be gone', async () => (await call('GET', `/services/${name}`)).status === 404)
 
-test('a deleted disk is in the trash over a crash, and is restored with its files', async (t) => {
+test('a deleted disk stays in the trash across a crash, and is restored with its files', async (t) => {
   const { disk, id, name, numbers } = await serviceWithDisk(t)
   const refused = await call('DELETE', `/disks/${disk}`)
   assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
@@ -96,7 +96,7 @@ test('a deleted disk is in the trash over a crash, and is restored with its file
   assert.deepEqual(await suite.api.get('/trash'), [])
 })
 
-test('a disk that is purged with its service is gone with it', async (t) => {
+test('a disk purged with its service is deleted', async (t) => {
   const { disk, name } = await serviceWithDisk(t)
   await call('DELETE', `/services/${name}?delete_disk=true&purge=true`)
   await gone(name)
@@ -104,7 +104,7 @@ test('a disk that is purged with its service is gone with it', async (t) => {
   assert.equal(await entryOf(disk), undefined)
 })
 
-test('a disk that was kept can be purged at once', async (t) => {
+test('a retained disk can be purged immediately', async (t) => {
   const { disk, name } = await serviceWithDisk(t)
   await call('DELETE', `/services/${name}`)
   await gone(name)

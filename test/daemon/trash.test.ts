@@ -94,7 +94,7 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
   assert.deepEqual(await site.api.get('/trash'), [])
 })
 
-test('a Redis is restored beside another one that took its name, under a name of its own', async () => {
+test('a Redis is restored under a new name beside another one that took its name', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'cache' })
   const raw = Array.from({ length: 256 }, (_, byte) => `\\${String(byte).padStart(3, '0')}`).join('')
   await redis(url, 'eval', `for i = 1, 500 do redis.call('set', i, "${raw}" .. i) end`, '0')
@@ -124,7 +124,7 @@ test('a Redis is restored beside another one that took its name, under a name of
   assert.equal(await redis(restored.external_url, 'dbsize'), '500')
 })
 
-test('one that cannot be backed up goes to the trash too, and comes back with its data', async () => {
+test('a datastore that cannot be backed up goes to the trash too, and returns with its data', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'broken' })
   await redis(url, 'set', 'word', 'kept')
   // It cannot start any more: its append-only log is corrupt.
@@ -144,7 +144,7 @@ test('one that cannot be backed up goes to the trash too, and comes back with it
   await until('its end', async () => (await volumesOf('broken')).length === 0)
 })
 
-test('a purge takes the volume and the final backup at once', async () => {
+test('a purge removes the volume and the final backup immediately', async () => {
   const { id } = await create({ kind: 'redis', name: 'brief' })
   await call('DELETE', '/datastores/brief')
   const { backup_id } = await kept(id)
@@ -158,7 +158,7 @@ test('a purge takes the volume and the final backup at once', async () => {
   assert.equal((await call('POST', `/trash/${id}/restore`, {})).status, 404)
 })
 
-test('a crash at any instant of the way into the trash, back and out of it loses nothing', async () => {
+test('a crash at any instant of a move to, from or out of the trash loses nothing', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'tough' })
   await redis(url, 'set', 'word', 'kept')
   const crash = async () => {
@@ -190,7 +190,7 @@ test('a crash at any instant of the way into the trash, back and out of it loses
   assert.equal(await entryOf(id), undefined)
 })
 
-test('what is deleted while the engine is away goes to the trash when it is back', async () => {
+test('a datastore deleted while the engine is down goes to the trash when it is back', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'patient' })
   await redis(url, 'set', 'word', 'kept')
   door.close()
@@ -207,7 +207,7 @@ test('what is deleted while the engine is away goes to the trash when it is back
   assert.equal(await redis(external_url, 'get', 'word'), 'kept')
 })
 
-test('the time of an entry is over when the clock says so, also one that is set', async () => {
+test('an entry expires by the clock, even if the clock is changed', async () => {
   const { id } = await create({ kind: 'redis', name: 'old' })
   await call('DELETE', '/datastores/old')
   const { backup_id } = await kept(id)

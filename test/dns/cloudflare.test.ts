@@ -45,7 +45,7 @@ async function start(t: TestContext, rows: Row[] = []) {
   return { server, rows, zone: createCloudflare(() => token, server.url) }
 }
 
-test('a record is made in the closest zone once, and only that value is removed', async (t) => {
+test('a record is created once in the closest zone, and only that value is removed', async (t) => {
   const other = { id: 'record-9', type: 'TXT', name: record.name, content: '"of another server"' }
   const { zone, rows, server } = await start(t, [other])
 
@@ -60,7 +60,7 @@ test('a record is made in the closest zone once, and only that value is removed'
   deepEqual(rows, [other])
 })
 
-test('a token without the zone, and one that is refused, are told without the token', async (t) => {
+test('a token without the zone and a rejected token are reported without showing the token', async (t) => {
   const { server, zone } = await start(t)
   const foreign = await zone
     .present({ ...record, name: '_acme-challenge.example.org' }, signal())
@@ -74,7 +74,7 @@ test('a token without the zone, and one that is refused, are told without the to
   doesNotMatch(`${foreign} ${refused}`, /cf-wrong-token|cf-token/)
 })
 
-test('an API that is away, or answers with something else, is told', async (t) => {
+test('an unavailable API and an unexpected response are reported', async (t) => {
   const { server, zone } = await start(t)
   const page = await startFakeServer(t, () => ({ status: 502, body: '<html>bad gateway</html>' }))
   match(

@@ -18,7 +18,7 @@ function program(t: TestContext, lines: string[]) {
   return { path, file: (name: string) => join(directory, name) }
 }
 
-test('the program gets the action, the name with a dot at its end, and the value', async (t) => {
+test('the program gets the action, the name with a trailing dot, and the value', async (t) => {
   const { path, file } = program(t, ['for one in "$@"; do echo "$one" >> arguments; done'])
   const hook = createHook(path)
 
@@ -30,7 +30,7 @@ test('the program gets the action, the name with a dot at its end, and the value
   deepEqual(lines, ['present', ...rest, 'cleanup', ...rest])
 })
 
-test('a program that fails is told by its exit code and the end of its output, on one line', async (t) => {
+test('a failing program is reported by its exit code and the end of its output, on one line', async (t) => {
   const { path } = program(t, ['seq 1 5000', 'echo "the zone\n is locked" >&2', 'exit 7'])
 
   const error = await createHook(path)
@@ -42,7 +42,7 @@ test('a program that fails is told by its exit code and the end of its output, o
   equal(String(error).length < 800, true)
 })
 
-test('a program that hangs is ended with all it started', async (t) => {
+test('a hanging program is killed with its child processes', async (t) => {
   const { path, file } = program(t, ['sleep 600 & echo $! > child', 'sleep 600'])
 
   const error = await createHook(path, 300)
@@ -55,19 +55,19 @@ test('a program that hangs is ended with all it started', async (t) => {
   await until('its child to be gone', async () => isGone())
 })
 
-test('what a program leaves in the background, with its output open, is not waited for', async (t) => {
+test('background processes that keep the output open are not awaited', async (t) => {
   const { path } = program(t, ['sleep 600 &', 'exit 0'])
   await createHook(path).present(record, signal())
 })
 
-test('a missing program is a reason, not a crash', async () => {
+test('a missing program is a failure, not a crash', async () => {
   const error = await createHook('/no/such/program')
     .present(record, signal())
     .catch((reason: Error) => reason)
   match(String(error), /ENOENT/)
 })
 
-test('secrets of the environment, and what looks like one, are not in the reason', () => {
+test('secrets of the environment, and anything that looks like one, are not in the reason', () => {
   const env = { DNS_API_TOKEN: 'tok-123456', HOME: '/root-home' }
   const shown = redact(
     'sent tok-123456 from /root-home with Authorization: Bearer abcdef123 password=hunter22',

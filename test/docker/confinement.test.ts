@@ -64,7 +64,7 @@ const nginx: TestRecipe = {
 /** CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID and NET_BIND_SERVICE by their bits. */
 const allowed = [0, 1, 3, 5, 6, 7, 10]
 
-test('raw sockets are refused: no container forges the addresses of another', async (t) => {
+test('raw sockets are refused: no container can forge addresses', async (t) => {
   const site = await openDockerSite(t)
   const image = await ensureTestImage(await ensureEngine(), perl)
   // Domain, type and protocol by their numbers on Linux; EPERM is 1.
@@ -82,7 +82,7 @@ test('raw sockets are refused: no container forges the addresses of another', as
   assert.deepEqual(has, allowed)
 })
 
-test('an entrypoint starts as root, takes over a folder, drops to a user and binds port 80', async (t) => {
+test('an entrypoint can start as root, chown a folder, drop to a user and bind port 80', async (t) => {
   const site = await openDockerSite(t)
   const image = await ensureTestImage(await ensureEngine(), perl)
   const dropped = 'id -u; id -g; touch /own/file && echo wrote; chown 0 /own 2>/dev/null || echo no'
@@ -98,7 +98,7 @@ test('an entrypoint starts as root, takes over a folder, drops to a user and bin
   assert.deepEqual(lines, ['65534', '65534', 'wrote', 'no', 'nobody', 'bound'])
 })
 
-test('nginx as Debian ships it starts as root and serves by workers of www-data', async (t) => {
+test("Debian's nginx starts as root and serves by workers of www-data", async (t) => {
   const site = await openDockerSite(t)
   const image = await ensureTestImage(await ensureEngine(), nginx)
   const command = [
@@ -113,7 +113,7 @@ test('nginx as Debian ships it starts as root and serves by workers of www-data'
   assert.deepEqual(lines, ['of nginx', '0', '33'])
 })
 
-test('Postgres and Redis start as root, take over their volume and serve as their own user', async (t) => {
+test('Postgres and Redis start as root, chown their volume and serve as their own user', async (t) => {
   const site = await openDockerSite(t)
   const images = await datastoreImages()
   const datastores = openDatastores(site.engine, site.owner)

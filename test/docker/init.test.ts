@@ -21,7 +21,7 @@ async function outputOf({ instances }: DockerSite, name: string): Promise<string
   return (await instances.tail(name, 10)).map(({ line }) => line).join('\n')
 }
 
-test('a program without a handler for SIGTERM ends by it, and is not killed after the grace', async (t) => {
+test('a program without a handler for SIGTERM ends by it before the grace period is over', async (t) => {
   const site = await openDockerSite(t)
   const image = await imageWith(t, site, ['CMD ["sleep", "600"]'])
   const { name } = await site.instances.ensure(await site.spec({ image, command: null }))
@@ -31,7 +31,7 @@ test('a program without a handler for SIGTERM ends by it, and is not killed afte
   assert.equal((await site.instances.inspect(name))?.exitCode, 143)
 })
 
-test('an init passes signals on, and the exit codes of a program', async (t) => {
+test('an init forwards signals, and the exit codes of a program', async (t) => {
   const site = await openDockerSite(t)
   const ends = [
     { script: 'exit 3', code: 3 },
@@ -54,7 +54,7 @@ test('an init passes signals on, and the exit codes of a program', async (t) => 
   assert.equal((await site.instances.inspect(name))?.exitCode, 7)
 })
 
-test('an image whose own command needs more memory than its limit is known as such', async (t) => {
+test('an image whose command needs more memory than its limit is reported as such', async (t) => {
   const site = await openDockerSite(t)
   const image = await imageWith(t, site, ['CMD ["tail", "/dev/zero"]'])
   const { name } = await site.instances.ensure(await site.spec({ image, command: null, memoryLimitMb: 16 }))
@@ -77,7 +77,7 @@ test('an image whose entrypoint is an init process is process 1', async (t) => {
   assert.equal(await outputOf(site, name), 'is process 1')
 })
 
-test('an init that a script starts is process 1 where the service wants no other', async (t) => {
+test('an init that a script starts is process 1 if the service disables ours', async (t) => {
   const site = await openDockerSite(t)
   const lines = [...asInit('/own'), 'ENTRYPOINT ["sh", "-c", "exec /own"]']
   const image = await imageWith(t, site, lines, { init })

@@ -11,16 +11,16 @@ const place = {
   at: '2026-01-02T03:04:05.678Z',
 } as const
 
-test('a name says whose it is, of when, and of which kind', () => {
+test('a name contains the datastore, the time and the kind', () => {
   assert.equal(backupFileName(place), 'shop-db-20260102T030405Z-9k3f2a.dump')
   assert.equal(backupFileName({ ...place, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
 })
 
-test('each datastore has a folder of its own', () => {
+test('each datastore has its own folder', () => {
   assert.equal(backupPath('/mnt/b', place), '/mnt/b/shop-db/shop-db-20260102T030405Z-9k3f2a.dump')
 })
 
-test('those of one datastore sort as they were made, and of one second each has its own', () => {
+test('names of one datastore sort by creation, and are unique within a second', () => {
   const ids = createIds()
   const at = (second: number) => `2026-01-02T03:04:${String(second).padStart(2, '0')}.000Z`
   const names = Array.from({ length: 60 }, (_, second) => backupFileName({ ...place, at: at(second) }))

@@ -67,7 +67,7 @@ const refused: Record<string, string> = {
 }
 
 for (const [typed, hint] of Object.entries(refused)) {
-  test(`${JSON.stringify(typed).slice(0, 60)} is no domain: ${hint}`, () => {
+  test(`${JSON.stringify(typed).slice(0, 60)} is not a domain: ${hint}`, () => {
     assert.throws(
       () => normalizeDomain(typed),
       (error: Failure) => {
@@ -78,7 +78,7 @@ for (const [typed, hint] of Object.entries(refused)) {
   })
 }
 
-test('253 characters are a domain, and not one more', () => {
+test('a domain has at most 253 characters', () => {
   assert.equal(normalizeDomain(`${longest}abc.`).length, 253)
 })
 
@@ -92,7 +92,7 @@ function normalOrNull(text: string): string | null {
   }
 }
 
-test('whatever is typed, a domain in its normal form stays what it is and holds nothing odd', () => {
+test('for any input a normalized domain is stable and contains no special characters', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.domain(),
@@ -116,7 +116,7 @@ test('whatever is typed, a domain in its normal form stays what it is and holds 
   assert.ok(count > 100, `${count} of them were domains`)
 })
 
-test('only what the internet can know is a public host', () => {
+test('only a name that is public on the internet is a public host', () => {
   const local = ['localhost', 'shop.localhost', 'nas.local', 'a.test', 'db.internal', 'pi.home.arpa', 'x.lan']
   const others = ['shop', '10.0.0.1', '::1', '[::1]', 'SHOP.LOCALHOST', 'shop.localhost.', '']
 
@@ -132,7 +132,7 @@ function publicationWith(changes: Partial<Publication['edge']>, ...certified: st
   return { baseDomain: 'localhost', edge, hasCertificate: (host) => certified.includes(host) }
 }
 
-test('the hosts of a public service begin with its default one; others have none', () => {
+test('the hosts of a public service start with its default one; others have none', () => {
   assert.deepEqual(hostsOf(shop, 'apps.example.com'), [
     'shop.apps.example.com',
     'shop.example.com',
@@ -144,7 +144,7 @@ test('the hosts of a public service begin with its default one; others have none
   }
 })
 
-test('a URL is that of the first host with a certificate, else the default one by http', () => {
+test('a URL uses the first host with a certificate, else the default one by http', () => {
   const odd = { httpPort: 8080, httpsPort: 8443 }
 
   assert.equal(urlOf(shop, publicationWith({})), 'http://shop.localhost')

@@ -53,7 +53,7 @@ for (const [value, leads] of Object.entries(values)) {
   })
 }
 
-test('references are found in order, and those without form or end are null', () => {
+test('references are found in order, and malformed ones are null', () => {
   const shop: Reference = { noun: 'service', name: 'shop', property: 'port' }
   assert.deepEqual(referencesIn('${{service.shop.port}} ${{what}} $${{no}} ${{service'), [shop, null, null])
 })

@@ -6,7 +6,7 @@ import { latestTime, nextTime, parseSchedule } from '../../src/domain/schedule.t
 const next = (schedule: string, after: string) => nextTime(schedule, new Date(after))?.toISOString() ?? null
 const latest = (schedule: string, at: string) => latestTime(schedule, new Date(at))?.toISOString() ?? null
 
-test('five fields and the words of cron are schedules, in one form however they are typed', () => {
+test('five fields and the cron keywords are schedules, and have one normal form', () => {
   const normal = {
     '0 3 * * *': '0 3 * * *',
     '  0   3 *\t* * ': '0 3 * * *',
@@ -26,7 +26,7 @@ test('five fields and the words of cron are schedules, in one form however they 
   for (const [typed, form] of Object.entries(normal)) assert.equal(parseSchedule(typed), form, typed)
 })
 
-test('anything else is none, seconds and odd words too', () => {
+test('anything else is invalid, including seconds and unknown keywords', () => {
   const others = ['', ' ', 'daily', '@reboot', '@every 5m', '@secondly', '@minutely', '@Daily', '@daily x']
   const counts = ['*', '* * * *', '0 0 3 * * *', '* * * * * *']
   const values = [
@@ -41,7 +41,7 @@ test('anything else is none, seconds and odd words too', () => {
   for (const text of [...others, ...counts, ...values]) assert.equal(parseSchedule(text), null, text)
 })
 
-test('a value by chance is no schedule: it would be another one each time', () => {
+test('a random value is not a schedule: it would differ each time', () => {
   for (const text of [
     'H * * * *',
     '0 H * * *',
@@ -57,14 +57,14 @@ test('a value by chance is no schedule: it would be another one each time', () =
   }
 })
 
-test('a date that never comes is no schedule', () => {
+test('a date that never occurs is not a schedule', () => {
   for (const text of ['0 0 30 2 *', '0 0 31 4,6,9,11 *', '0 0 31 2 *']) {
     assert.equal(parseSchedule(text), null, text)
     assert.equal(next(text, '2026-01-01T00:00:00Z'), null, text)
   }
 })
 
-test('the next time is in UTC and after the one that is named', () => {
+test('the next time is in UTC and after the given one', () => {
   assert.equal(next('0 3 * * *', '2026-01-01T02:59:59.999Z'), '2026-01-01T03:00:00.000Z')
   assert.equal(next('0 3 * * *', '2026-01-01T03:00:00.000Z'), '2026-01-02T03:00:00.000Z')
   assert.equal(next('@hourly', '2026-01-01T23:30:00Z'), '2026-01-02T00:00:00.000Z')
@@ -74,7 +74,7 @@ test('the next time is in UTC and after the one that is named', () => {
   assert.equal(next('0 0 29 2 *', '2026-01-01T00:00:00Z'), '2028-02-29T00:00:00.000Z')
 })
 
-test('the latest time is the one that is named, or before it', () => {
+test('the latest time is at or before the given one', () => {
   assert.equal(latest('0 3 * * *', '2026-01-02T02:59:59.999Z'), '2026-01-01T03:00:00.000Z')
   assert.equal(latest('0 3 * * *', '2026-01-02T03:00:00.000Z'), '2026-01-02T03:00:00.000Z')
   assert.equal(latest('0 3 * * *', '2026-01-02T03:00:00.999Z'), '2026-01-02T03:00:00.000Z')
@@ -84,7 +84,7 @@ test('the latest time is the one that is named, or before it', () => {
   assert.equal(latest('0 0 31 2 *', '2026-01-01T00:00:00Z'), null)
 })
 
-test('a time that is next is the latest at itself, for days that are counted from either end too', () => {
+test('each next time is the latest time at itself, also for days counted from either end', () => {
   for (const schedule of [
     '0 0 L * *',
     '30 4 * * 5L',
@@ -108,7 +108,7 @@ test('a time that is next is the latest at itself, for days that are counted fro
   }
 })
 
-test('words are read on the clocks of the zone, and where there is no such zone nothing comes', () => {
+test('expressions follow the clock of the zone, and an unknown zone has no times', () => {
   const after = new Date('2026-06-01T00:00:00Z')
   const inKolkata = (word: string) => nextTime(word, after, 'Asia/Kolkata')?.toISOString()
   const midnight = '2026-06-01T18:30:00.000Z'
@@ -120,7 +120,7 @@ test('words are read on the clocks of the zone, and where there is no such zone 
   }
 })
 
-test('no hour is skipped or doubled where clocks of the host are changed', (t) => {
+test('no hour is skipped or doubled when the clock of the host changes', (t) => {
   const zone = process.env.TZ
   t.after(() => (zone === undefined ? delete process.env.TZ : Object.assign(process.env, { TZ: zone })))
   for (const TZ of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe']) {

@@ -10,7 +10,7 @@ test('every setting of the table can be set at creation and changed later', () =
   assert.deepEqual(new Set(Object.keys(UpdateService.shape)), new Set([...settingNames, ...beside.update]))
 })
 
-test('the schema of a setting accepts its default, unless clearing it brings the default back', () => {
+test('the schema of a setting accepts its default, unless clearing it restores the default', () => {
   for (const name of settingNames) {
     const { default: unset } = serviceSettings[name]
     const body = { name: 'shop', [name]: unset }

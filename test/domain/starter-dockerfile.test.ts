@@ -13,7 +13,7 @@ function suggest(t: TestContext, files: Record<string, string>) {
   return suggestDockerfile(folder)
 }
 
-test('a Node.js project is installed by its lock file, and built when it has a build', async (t) => {
+test('a Node.js project is installed by its lock file, and built if it has a build script', async (t) => {
   const build = '{"scripts":{"build":"vite build","start":"node server.js"}}'
   const cases: [files: Record<string, string>, copied: string, installed: string][] = [
     [{}, 'package.json', 'npm install --omit=dev'],
@@ -40,7 +40,7 @@ test('a Node.js project is installed by its lock file, and built when it has a b
   assert.equal(plain.dockerfile.at(-1), 'CMD ["node", "server.js"]')
 })
 
-test('the web line of a Procfile is the command of any kind of project', async (t) => {
+test('the web line of a Procfile is the command for any kind of project', async (t) => {
   const Procfile = 'release: ./migrate\nweb: gunicorn app:app --bind :$PORT\nworker: celery\n'
   const python = await suggest(t, { Procfile, 'requirements.txt': '' })
   const other = await suggest(t, { Procfile, 'main.zig': '' })
@@ -51,12 +51,12 @@ test('the web line of a Procfile is the command of any kind of project', async (
   }
 })
 
-test('a compose file is named, because it is not read', async (t) => {
+test('a compose file is mentioned, because it is not used', async (t) => {
   const { notes } = await suggest(t, { 'docker-compose.yml': '', 'go.mod': '' })
   assert.match(notes.join(), /^docker-compose\.yml is not read: each of its services becomes a service/)
 })
 
-test('what a Python project starts is one of its own files', async (t) => {
+test('a Python project starts one of its own files', async (t) => {
   const commands = { 'app.py': 'CMD ["python", "app.py"]', 'manage.py': /runserver 0\.0\.0\.0:\$PORT$/ }
   for (const [file, command] of Object.entries(commands)) {
     const { dockerfile } = await suggest(t, { 'requirements.txt': '', [file]: '' })
@@ -64,7 +64,7 @@ test('what a Python project starts is one of its own files', async (t) => {
   }
 })
 
-test('links are not followed, and a damaged or huge file is as if it were empty', async (t) => {
+test('links are not followed, and a damaged or huge file counts as empty', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { secret: 'web: hush\n', 'app/package.json': '{"scripts":' })
   symlinkSync('../secret', join(folder, 'app/Procfile'))

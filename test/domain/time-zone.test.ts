@@ -6,7 +6,7 @@ import { wallClock } from '../support/wall-clock.ts'
 
 const hourMs = 60 * 60_000
 
-test('every name that Intl lists is a time zone, in its own case only', () => {
+test('every name that Intl lists is a time zone, in its exact case only', () => {
   for (const name of Intl.supportedValuesOf('timeZone')) {
     assert.ok(isTimeZone(name), name)
     for (const other of [name.toLowerCase(), name.toUpperCase(), ` ${name}`, `${name}/`]) {
@@ -15,7 +15,7 @@ test('every name that Intl lists is a time zone, in its own case only', () => {
   }
 })
 
-test('names that the tz database keeps as links are time zones too, in their own case only', () => {
+test('names that the tz database keeps as links are time zones too, in their exact case only', () => {
   const places = [
     'Asia/Kolkata',
     'Europe/Kyiv',
@@ -52,7 +52,7 @@ test('names that the tz database keeps as links are time zones too, in their own
   for (const name of places) assert.ok(!isTimeZone(name.toUpperCase()), name.toUpperCase())
 })
 
-test('offsets, abbreviations that mean several zones, and other texts are none', () => {
+test('offsets, ambiguous abbreviations and other texts are not time zones', () => {
   const offsets = ['+02:00', '-0800', '+2', 'UTC+2', 'GMT+2', 'Etc/GMT+15']
   const abbreviations = ['BST', 'IST', 'PST', 'CST', 'ACT', 'JST', 'Z', 'SystemV/PST8']
   const texts = [
@@ -69,7 +69,7 @@ test('offsets, abbreviations that mean several zones, and other texts are none',
   for (const name of [...offsets, ...abbreviations, ...texts]) assert.ok(!isTimeZone(name), name)
 })
 
-test('clocks are ahead of UTC by what they show, to the second where they once were', () => {
+test('the offset from UTC is exact, to the second where it once was', () => {
   for (const timeZone of [
     'UTC',
     'Europe/London',
@@ -84,7 +84,7 @@ test('clocks are ahead of UTC by what they show, to the second where they once w
   assert.equal(offsetMs('Africa/Monrovia', Date.UTC(1970)), -(44 * 60 + 30) * 1000)
 })
 
-test('a time of the clock is one instant, none in a gap and two where it is repeated', () => {
+test('a local time is one instant, none in a gap and two where it repeats', () => {
   const berlin = (wall: string) => instantsOf('Europe/Berlin', Date.parse(`${wall}Z`))
   const first = (wall: string) => firstInstantOf('Europe/Berlin', Date.parse(`${wall}Z`))
   const [spring, autumn] = [Date.parse('2026-03-29T01:00Z'), Date.parse('2026-10-25T00:00Z')]

@@ -36,27 +36,27 @@ async function readFirst(t: TestContext, files: EdgeFiles, id: string | null, at
   return []
 }
 
-test('old content that comes in pieces with pauses between is not told again', async (t) => {
+test('old content that arrives in pieces with pauses is not reported again', async (t) => {
   const files = await ringOf(t, [line('a') + line('b'), line('c') + line('d')], 500)
   assert.deepEqual(await readFirst(t, files, 'c'), ['d'])
 })
 
-test('all of a ring in which the last line is not any more is told once it has come', async (t) => {
+test('a ring that no longer has the last line is reported completely once it has arrived', async (t) => {
   const files = await ringOf(t, [line('a'), line('b')], 10)
   assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'b'])
 })
 
-test('of a ring that never had the last line, what ended before it is not told again', async (t) => {
+test('in a ring that never had the last line, requests that ended earlier are not repeated', async (t) => {
   const files = await ringOf(t, [line('a', long) + line('b', long + 2)], 10)
   assert.deepEqual(await readFirst(t, files, 'of another ring', long + 1), ['b'])
 })
 
-test('a line of now says that the old content is over', async (t) => {
+test('a current line marks the end of the old content', async (t) => {
   const files = await ringOf(t, [line('a') + line('new', Date.now() + 60_000)], 10)
   assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'new'])
 })
 
-test('a line that was cut is left out', async (t) => {
+test('a truncated line is skipped', async (t) => {
   const files = await ringOf(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
   assert.deepEqual(await readFirst(t, files, null), ['a'])
 })

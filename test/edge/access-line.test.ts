@@ -35,13 +35,13 @@ const row = {
 const route = { id: 'svc-1', upstreams: [row] } as never as ServiceRoute
 const lineOf = (changes: Partial<AccessEvent>) => toAccessLine({ ...event, ...changes }, route)
 
-test('it is told by when it began, and its latency ends with the first byte of the answer', () => {
+test('a request has its start time, and its latency ends with the first byte of the response', () => {
   const { at, durationMs, firstByteMs, userAgent } = lineOf({})
   assert.deepEqual([at, durationMs, firstByteMs, userAgent], ['2030-01-01T00:00:06.000Z', 4000, 100, null])
   assert.equal(lineOf({ data: -1 }).firstByteMs, 4000)
 })
 
-test('its slot is an instance of a deploy; what no instance answered has none', () => {
+test('the slot identifies the instance; a request without an instance has none', () => {
   assert.deepEqual([lineOf({}).deployId, lineOf({}).instance], ['dep-1', 1])
   assert.deepEqual(
     [lineOf({ upstream: '<NOSRV>' }).deployId, lineOf({ upstream: 's3' }).deployId],
@@ -49,7 +49,7 @@ test('its slot is an instance of a deploy; what no instance answered has none', 
   )
 })
 
-test('who left before there was an answer has neither status nor time below zero', () => {
+test('a client that leaves before a response has no status and no negative time', () => {
   const { status, durationMs } = lineOf({ status: -1, ms: -1 })
   assert.deepEqual([status, durationMs], [0, 0])
 })

@@ -11,7 +11,7 @@ const pages: [what: string, host: string, status: number, code: string, title: s
   ['an instance that hangs up', 'broken.test', 502, 'bad_gateway', 'No answer'],
   ['an instance that is too slow', 'slow.test', 504, 'gateway_timeout', 'Too slow'],
 ]
-test('each thing that can go wrong has its page, and its problem for who asks for JSON', async (t) => {
+test('each failure has its page, and a problem document for clients that request JSON', async (t) => {
   const edge = await startEdge(t)
   const broken = await serveUpstream(t, ({ socket }) => void socket.destroy())
   const slow = await serveUpstream(t, () => undefined)
@@ -49,7 +49,7 @@ test('each thing that can go wrong has its page, and its problem for who asks fo
   }
 })
 
-test('the pages of an application with the same status are its own', async (t) => {
+test('error pages of an application pass unchanged', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, (_, answer) =>
     answer.writeHead(503, { 'content-type': 'text/plain' }).end('mine'),
@@ -59,7 +59,7 @@ test('the pages of an application with the same status are its own', async (t) =
   assert.deepEqual([answer.status, answer.body, answer.headers['content-type']], [503, 'mine', 'text/plain'])
 })
 
-test('a POST is never sent twice, a GET is tried again where nothing was answered', async (t) => {
+test('a POST is never sent twice, a GET is retried if nothing responded', async (t) => {
   const edge = await startEdge(t)
   const asked: string[] = []
   const port = await serveUpstream(t, ({ method, socket }) => {
@@ -73,7 +73,7 @@ test('a POST is never sent twice, a GET is tried again where nothing was answere
   assert.ok(asked.length > 2)
 })
 
-test('a body beyond the limit of the service is refused by its length, another one passes', async (t) => {
+test('a body over the limit of the service is refused by its length, and others pass', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, (_, answer) => answer.end('fine'))
   const routes = routesTo({ 'a.test': [upstream(port)] })

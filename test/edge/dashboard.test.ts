@@ -33,7 +33,7 @@ const startReal = async (t: TestContext) => {
   return startDashboard(t, api.server.port)
 }
 
-test('the dashboard is served at its name with a dot at the end, too', async (t) => {
+test('the dashboard is also served at its name with a trailing dot', async (t) => {
   const ask = await startReal(t)
   for (const name of [host, `${host}.`, `${host}.:443`, 'DASH.test.']) {
     assert.equal((await ask('/healthz', { host: name })).status, 200, name)
@@ -56,7 +56,7 @@ test('cookies of other sites do not make the dashboard unreachable', async (t) =
   assert.deepEqual([status, body], [200, '[]'])
 })
 
-test('the dashboard gets its own cookies, all of them, and no others', async (t) => {
+test('the dashboard gets all of its own cookies, and no others', async (t) => {
   const port = await serveUpstream(t, ({ headers }, answer) => answer.end(headers.cookie ?? 'none'))
   const ask = await startDashboard(t, port)
   const seen = async (cookie: string) => {

@@ -28,7 +28,7 @@ test('the state is known after a change, and unknown after an invalidation', asy
   equal(one.isKnown, false)
 })
 
-test('an invalidation during a change holds after it', async () => {
+test('an invalidation during a change takes effect after it', async () => {
   const one = driven((self) => self.invalidate())
   await one.change(routes)
   equal(one.isKnown, false)

@@ -13,7 +13,7 @@ import { issueTestCertificate } from '../support/test-certificate.ts'
 
 const says = (words: string) => (_: unknown, answer: { end(text: string): void }) => answer.end(words)
 
-test('a new service, another one, and their end need no other process', async (t) => {
+test('adding and removing services needs no new process', async (t) => {
   const edge = await startEdge(t)
   const before = await edge.driver.identify()
   const [a, b] = [await serveUpstream(t, says('a')), await serveUpstream(t, says('b'))]
@@ -28,7 +28,7 @@ test('a new service, another one, and their end need no other process', async (t
   assert.equal(await edge.driver.identify(), before)
 })
 
-test('what is verified is reached by name alone, what leaves by nobody', async (t) => {
+test('a verified instance is reachable by its name only, and a leaving one not at all', async (t) => {
   const edge = await startEdge(t)
   const [old, young] = [await serveUpstream(t, says('old')), await serveUpstream(t, says('young'))]
   const answers = async () =>
@@ -42,7 +42,7 @@ test('what is verified is reached by name alone, what leaves by nobody', async (
   assert.deepEqual(await answers(), new Set(['young']))
 })
 
-test('a slot is given to another instance, and there are more of them where eight are too few', async (t) => {
+test('a slot is reused by another instance, and slots are added where eight are too few', async (t) => {
   const edge = await startEdge(t)
   const names = Array.from({ length: 10 }, (_, at) => String(at))
   const ports = await Promise.all(names.map((name) => serveUpstream(t, says(name))))
@@ -59,7 +59,7 @@ test('a slot is given to another instance, and there are more of them where eigh
   assert.deepEqual([...new Set(answers)].sort(), names)
 })
 
-test('an open request outlives the leave of its upstream, is counted, and cut with its slot', async (t) => {
+test('an open request outlives its upstream, is counted, and is cut with its slot', async (t) => {
   const edge = await startEdge(t)
   let isAsked = false
   const port = await serveUpstream(t, (_, answer) => {
@@ -83,7 +83,7 @@ test('an open request outlives the leave of its upstream, is counted, and cut wi
   await until('nothing to be open', async () => (await edge.driver.countOpen('p1')).get('s1') === 0)
 })
 
-test('a restart of HAProxy alone serves what was served, from its files', async (t) => {
+test('HAProxy restarted alone serves the same routes, from its files', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, says('here'))
   const routes = routesTo({ 'a.test': [null, upstream(port), null, null, null, upstream(port)] })
@@ -95,7 +95,7 @@ test('a restart of HAProxy alone serves what was served, from its files', async 
   assert.equal((await edge.ask('a.test')).body, 'here')
 })
 
-test('a driver that knows nothing brings a running HAProxy to its routes, whatever it had', async (t) => {
+test('a driver without state brings a running HAProxy to its routes, whatever it had', async (t) => {
   const edge = await startEdge(t)
   const [a, b] = [await serveUpstream(t, says('a')), await serveUpstream(t, says('b'))]
   await edge.driver.apply(
@@ -109,7 +109,7 @@ test('a driver that knows nothing brings a running HAProxy to its routes, whatev
   assert.deepEqual([(await edge.ask('b.test')).status, (await edge.ask('c.test')).status], [503, 404])
 })
 
-test('commands from elsewhere are noticed when the driver looks anew', async (t) => {
+test('changes made by others are noticed when the driver reads the state again', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, says('here'))
   const routes = routesTo({ 'a.test': [upstream(port)] })
@@ -123,7 +123,7 @@ test('commands from elsewhere are noticed when the driver looks anew', async (t)
   assert.equal((await edge.ask('a.test')).body, 'here')
 })
 
-test('more services than pools reload HAProxy once; what is open goes on and is counted', async (t) => {
+test('more services than pools reload HAProxy once; open requests continue and are counted', async (t) => {
   const edge = await startEdge(t)
   let finish: () => void = () => assert.fail('nobody asked')
   const slow = await serveUpstream(t, (_, answer) => {
@@ -151,7 +151,7 @@ async function certificateFor(host: string) {
   return { pem, fingerprint: fingerprintOfPem(chainPem) }
 }
 
-test('a transaction that nobody ended keeps no other certificate, nor anything else, away', async (t) => {
+test('an abandoned transaction blocks no other certificate and nothing else', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, says('here'))
   const [left, next] = [await certificateFor('left.test'), await certificateFor('a.test')]
@@ -168,7 +168,7 @@ test('a transaction that nobody ended keeps no other certificate, nor anything e
   assert.equal((await readRuntimeState(admin, edge.files)).certificates.get('a.test'), next.fingerprint)
 })
 
-test('a certificate that is refused is told, and everything else is served', async (t) => {
+test('a rejected certificate is reported, and everything else is served', async (t) => {
   const edge = await startEdge(t)
   const port = await serveUpstream(t, says('here'))
   const { pem } = await certificateFor('a.test')
@@ -181,7 +181,7 @@ test('a certificate that is refused is told, and everything else is served', asy
   assert.equal((await edge.ask('a.test')).body, 'here')
 })
 
-test('a certificate is served, replaced and taken away without a new process', async (t) => {
+test('a certificate is served, replaced and removed without a new process', async (t) => {
   const edge = await startEdge(t)
   const before = await edge.driver.identify()
   const [first, second] = [await certificateFor('a.test'), await certificateFor('a.test')]

@@ -28,7 +28,7 @@ function openMany(t: TestContext, edge: RunningEdge, from: string, count: number
 const areServed = (clients: Client[]) =>
   clients.filter(({ received }) => /^HTTP\/1.1 200/.test(received)).length
 
-test('an address has so many connections and no more, and others have theirs', async (t) => {
+test('an address has a limited number of connections, and others keep theirs', async (t) => {
   const edge = await start(t, { connectionsPerAddress: 20 })
   const greedy = openMany(t, edge, '127.0.0.2', 50)
   await untilSettled(greedy)
@@ -77,7 +77,7 @@ test('a trusted proxy has no limits', async (t) => {
   assert.equal(areServed(direct), 10)
 })
 
-test('addresses of IPv6 are counted by their /64', async (t) => {
+test('IPv6 addresses are counted by their /64', async (t) => {
   if (!hasIpv6()) return t.skip('this host has no IPv6')
   const edge = await start(t, { connectionsPerAddress: 10 }, { hasIpv6: true })
   const clients = [...openMany(t, edge, '::1', 15), ...openMany(t, edge, '127.0.0.2', 5)]
@@ -87,7 +87,7 @@ test('addresses of IPv6 are counted by their /64', async (t) => {
   assert.deepEqual(keys, ['key=::', 'key=::ffff:127.0.0.2'])
 })
 
-test('after a reload the limit holds in the new worker, and the old connections go on', async (t) => {
+test('after a reload the limit holds in the new worker, and the old connections continue', async (t) => {
   const edge = await start(t, { connectionsPerAddress: 10 })
   const slow = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n'
   const before = openMany(t, edge, '127.0.0.2', 10, slow)
@@ -104,7 +104,7 @@ test('after a reload the limit holds in the new worker, and the old connections 
   assert.deepEqual([areServed(after), areServed(before)], [10, 10])
 })
 
-test('connections end with their response when most are taken, and not before', async (t) => {
+test('connections close after their response when most are in use, and not before', async (t) => {
   const edge = await start(t, { connections: 40 })
   const clients: Client[] = []
   for (let at = 0; at < 35; at++) {
@@ -115,7 +115,7 @@ test('connections end with their response when most are taken, and not before', 
   assert.deepEqual(closing, [...Array(30).fill(false), true, true, true, true, true])
 })
 
-test('the last connections of https are for the dashboard', async (t) => {
+test('the last https connections are reserved for the dashboard', async (t) => {
   const dashboard = { address: '127.0.0.1:1', host: 'dash.test', secret: 'secret' }
   const edge = await start(t, { connections: 40 }, { dashboard })
   const shake = (servername: string) =>
@@ -147,7 +147,7 @@ function openTls(t: TestContext, edge: RunningEdge): Promise<void> {
   })
 }
 
-test('a small body takes an instance when it is complete, a large one at once', async (t) => {
+test('a small body reaches an instance when it is complete, a large one immediately', async (t) => {
   const edge = await startEdge(t)
   let heads = 0
   const port = await serveUpstream(t, (asked, answer) => {

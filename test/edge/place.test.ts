@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileNameOf, loadOrCreateSecret, openEdgeFiles } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
-test('a host is the name of its file, one that is too long by its hash', () => {
+test('a host is the name of its file; a name that is too long is replaced by its hash', () => {
   const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}`
   assert.equal(fileNameOf('shop.example'), 'shop.example')
   assert.ok(long.length > 200 && fileNameOf(`${long}.one`).length <= 200)
@@ -21,13 +21,13 @@ const unusable = {
 }
 
 for (const [what, name] of Object.entries(unusable)) {
-  test(`a data directory ${what} is refused with what to do`, (t) => {
+  test(`a data directory ${what} is refused with the remedy`, (t) => {
     const directory = join(temporaryDirectory(t), name)
     assert.throws(() => openEdgeFiles(directory), { code: 'edge_unusable', hint: /choose/ })
   })
 }
 
-test('the secret is made once, for nobody else, and again where it was cut', (t) => {
+test('the secret is created once, private to its owner, and again if it was truncated', (t) => {
   const files = openEdgeFiles(temporaryDirectory(t))
   const path = join(files.directory, 'secret')
   const secret = loadOrCreateSecret(files)

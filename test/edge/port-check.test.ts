@@ -26,12 +26,12 @@ async function answerers(t: TestContext, changed: Partial<Frame>, address?: stri
 
 const own = ['this edge', 'this edge']
 
-test('the edge is recognized on both ports, also behind a proxy that it trusts', async (t) => {
+test('the edge is recognized on both ports, also behind a trusted proxy', async (t) => {
   assert.deepEqual(await answerers(t, {}), own)
   assert.deepEqual(await answerers(t, { trustedProxies: ['127.0.0.0/8'] }), own)
 })
 
-test('the edge is recognized at IPv6', { skip: !hasIpv6() }, async (t) => {
+test('the edge is recognized on IPv6', { skip: !hasIpv6() }, async (t) => {
   assert.deepEqual(await answerers(t, { hasIpv6: true }, '::1'), own)
 })
 
@@ -51,7 +51,7 @@ test('an edge with another secret is another program', async (t) => {
   ])
 })
 
-test('whatever else answers is another program: HTTP, no HTTP at all, an answer without end', async (t) => {
+test('any other response is another program: HTTP, not HTTP, an endless response', async (t) => {
   const copying = createHttpServer(({ url }, answer) => answer.end(url))
   const endless = createHttpServer((_, answer) => {
     const send = () => {
@@ -69,7 +69,7 @@ test('whatever else answers is another program: HTTP, no HTTP at all, an answer 
   }
 })
 
-test('a port without a listener, or with one that hangs up, is answered by none', async (t) => {
+test('a port without a listener, or whose listener closes the connection, has no program', async (t) => {
   const cutting = createServer((socket) => socket.on('error', () => undefined).resetAndDestroy())
   const port = await listen(t, cutting)
   assert.equal(await findPortOwner(at(port, false), proof, signal), 'none')

@@ -37,7 +37,7 @@ async function readEvents(t: TestContext, edge: RunningEdge, after: AccessMark |
   return events
 }
 
-test('what the client says of its own way is dropped, and said as it is', async (t) => {
+test('forwarding headers of the client are dropped and replaced', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   const claims = {
@@ -81,7 +81,7 @@ test('what the client says of its own way is dropped, and said as it is', async 
   assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
 })
 
-test('a trusted proxy is believed, and added to', async (t) => {
+test("a trusted proxy's headers are believed and extended", async (t) => {
   const edge = await startEdge(t, { trustedProxies: ['127.0.0.0/8'] })
   await startWith(edge, await echo(t))
   const headers = {
@@ -109,7 +109,7 @@ test('a trusted proxy is believed, and added to', async (t) => {
   )
 })
 
-test('hosts are the same in any case, with a port, and with a dot at the end', async (t) => {
+test('hosts match in any case, with a port, and with a trailing dot', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   for (const host of ['A.Test', 'a.test:8080', 'a.test.', 'A.TEST.:80']) {
@@ -117,7 +117,7 @@ test('hosts are the same in any case, with a port, and with a dot at the end', a
   }
 })
 
-test('a host with a certificate is led to https, and gets HSTS there if it wants', async (t) => {
+test('a host with a certificate is redirected to https, and gets HSTS if enabled', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t), ({ maps }) => {
     maps.https.set('a.test', '1')
@@ -137,7 +137,7 @@ test('a host with a certificate is led to https, and gets HSTS there if it wants
   assert.equal((await requestHttp2(edge, '/')).headers['strict-transport-security'], 'max-age=31536000')
 })
 
-test('HTTP/2 is spoken on https, and the application is told so', async (t) => {
+test('HTTP/2 works on https, and the application learns of https', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   const { status, body } = await requestHttp2(edge, '/x?y=1')
@@ -148,7 +148,7 @@ test('HTTP/2 is spoken on https, and the application is told so', async (t) => {
   )
 })
 
-test('a WebSocket is handed through, both ways', async (t) => {
+test('a WebSocket passes through in both directions', async (t) => {
   const edge = await startEdge(t)
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
@@ -166,7 +166,7 @@ test('a WebSocket is handed through, both ways', async (t) => {
   assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)
 })
 
-test('no upgrade to a protocol in which no rule would hold', async (t) => {
+test('upgrades to protocols without rules are refused', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABk' }
@@ -176,7 +176,7 @@ test('no upgrade to a protocol in which no rule would hold', async (t) => {
   assert.deepEqual([told.upgrade, told['http2-settings']], [undefined, undefined])
 })
 
-test('a request that is very long is told too, cut', async (t) => {
+test('a very long request is logged too, truncated', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   const headers = { 'user-agent': '"'.repeat(5000) }
@@ -185,7 +185,7 @@ test('a request that is very long is told too, cut', async (t) => {
   assert.deepEqual([event!.path.length, event!.agent], [1000, '"'.repeat(300)])
 })
 
-test('each request is told once, as it was but without its query, also to who reads on later', async (t) => {
+test('each request is logged once, without its query, also for a reader that resumes later', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   await edge.ask('a.test', '/one?token=secret', { headers: { 'user-agent': 'a "quoted" agent' } })
@@ -222,7 +222,7 @@ test('each request is told once, as it was but without its query, also to who re
   )
 })
 
-test('a request in absolute form is told by its path alone', async (t) => {
+test('a request in absolute form is logged by its path', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   const socket = connect(edge.frame.httpPort, '127.0.0.1')
@@ -232,7 +232,7 @@ test('a request in absolute form is told by its path alone', async (t) => {
   assert.deepEqual([event!.host, event!.path, event!.status], ['a.test', '/one', 200])
 })
 
-test('a request by HTTP/2 is told by its path alone', async (t) => {
+test('an HTTP/2 request is logged by its path', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
   await requestHttp2(edge, '/two?token=secret')

@@ -30,13 +30,13 @@ async function collect(path: string, signal: AbortSignal, onLine: () => void): P
   return lines
 }
 
-test('lines are read until the signal ends it', async (t) => {
+test('lines are read until the signal aborts', async (t) => {
   const leaving = new AbortController()
   const path = await listen(t)
   assert.deepEqual(await collect(path, leaving.signal, () => leaving.abort()), ['first'])
 })
 
-test('nothing is read where the signal has ended it before it begins', async (t) => {
+test('nothing is read if the signal is already aborted', async (t) => {
   const path = await listen(t)
   assert.deepEqual(await collect(path, AbortSignal.abort(), assert.fail), [])
 })

@@ -23,7 +23,7 @@ test('another HAProxy cannot share a port of the running edge', async (t) => {
 })
 
 for (const which of ['httpPort', 'httpsPort'] as const) {
-  test(`an edge does not start where another HAProxy has its ${which}`, async (t) => {
+  test(`an edge does not start while another HAProxy uses its ${which}`, async (t) => {
     const port = await freePort()
     const foreign = await startForeignHaproxy(t, port)
     assert.equal(foreign.isRunning(), true)
@@ -34,7 +34,7 @@ for (const which of ['httpPort', 'httpsPort'] as const) {
   })
 }
 
-test('an edge of IPv6 does not start where another HAProxy has its port of IPv4', async (t: TestContext) => {
+test('an edge on IPv6 does not start while another HAProxy uses its port on IPv4', async (t: TestContext) => {
   const port = await freePort()
   await startForeignHaproxy(t, port)
   await assert.rejects(startEdge(t, { httpPort: port, hasIpv6: true }), { code: 'edge_unavailable' })

@@ -86,7 +86,7 @@ test('a connection to the dashboard is never shared between clients', async (t) 
   assert.deepEqual(names, [1, 1, 1], JSON.stringify(server.connections))
 })
 
-test('after an upload without a length its client keeps its connection', async (t) => {
+test('after an upload without a length the connection of the client stays open', async (t) => {
   const edge = await startEdge(t)
   const server = await startNaiveServer(t)
   await edge.driver.apply(routesTo({ [host]: [upstream(server.port)] }))

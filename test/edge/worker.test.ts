@@ -6,7 +6,7 @@ import { workerUser } from '../../src/edge/host-process.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
 import { serveUpstream, startEdge } from '../support/running-edge.ts'
 
-test('the worker is another user in an empty root, also after a reload', async (t) => {
+test('the worker runs as another user in an empty root, also after a reload', async (t) => {
   const user = workerUser()
   if (user === null) return t.skip('needs root')
   const edge = await startEdge(t)
@@ -25,7 +25,7 @@ test('the worker is another user in an empty root, also after a reload', async (
   }
 })
 
-test('without a user of that name it is nobody', () => {
+test('without a dedicated user the worker runs as nobody', () => {
   if (process.getuid?.() !== 0) return
   assert.deepEqual(workerUser('root:x:0:0::/:/bin/sh\n'), { uid: 65_534, gid: 65_534 })
 })

@@ -52,7 +52,7 @@ function boot(t: TestContext, storage: Storage, change: (real: Effects) => Parti
 
 const isGood = (storage: Storage, token: string) => createCallers(storage).byToken(token) !== null
 
-test('an approved one has its token in memory until it is collected, and the token goes on', async (t) => {
+test('an approved login holds its token in memory until it is collected', async (t) => {
   const storage = await temporaryStorage(t)
   const { ask, approve, send } = boot(t, storage)
   const id = await ask(minuteMs)
@@ -69,7 +69,7 @@ test('an approved one has its token in memory until it is collected, and the tok
   equal(storage.actors.get(id)?.final, true)
 })
 
-test('the token of one that nobody collects is revoked when the login expires', async (t) => {
+test('an uncollected token is revoked when the login expires', async (t) => {
   const storage = await temporaryStorage(t)
   const { ask, approve, reached, uncollected } = boot(t, storage)
   const id = await ask(5000)
@@ -80,7 +80,7 @@ test('the token of one that nobody collects is revoked when the login expires', 
   deepEqual([isGood(storage, token), storage.tokens.list(), uncollected.size], [false, [], 0])
 })
 
-test('one that expires while its token is made revokes it', async (t) => {
+test('a login that expires while its token is created revokes it', async (t) => {
   const storage = await temporaryStorage(t)
   const tokens: string[] = []
   const life = boot(t, storage, (real) => ({
@@ -101,7 +101,7 @@ test('one that expires while its token is made revokes it', async (t) => {
 })
 
 for (const answer of [null, 'deny']) {
-  test(`one that was ${answer ? 'denied' : 'never answered'} expires and has made no token`, async (t) => {
+  test(`a login that was ${answer ? 'denied' : 'never answered'} expires without a token`, async (t) => {
     const storage = await temporaryStorage(t)
     const { ask, send, reached } = boot(t, storage)
     const id = await ask(answer ? 3000 : 500)
@@ -122,7 +122,7 @@ const interrupted: Record<string, { events: string[]; change: Partial<Effects> }
 }
 
 for (const [state, { events, change }] of Object.entries(interrupted)) {
-  test(`a restart forgets one that is ${state}, and leaves no token of it`, async (t) => {
+  test(`a restart drops a login that is ${state}, and leaves no token of it`, async (t) => {
     const storage = await temporaryStorage(t)
     const first = boot(t, storage, () => change)
     const id = await first.ask(minuteMs)
@@ -139,7 +139,7 @@ for (const [state, { events, change }] of Object.entries(interrupted)) {
   })
 }
 
-test('an approved token that nobody collected before a restart is revoked after it', async (t) => {
+test('an approved token that was not collected before a restart is revoked after it', async (t) => {
   const storage = await temporaryStorage(t)
   const first = boot(t, storage)
   const id = await first.ask(minuteMs)
@@ -154,7 +154,7 @@ test('an approved token that nobody collected before a restart is revoked after 
   deepEqual([isGood(storage, token), storage.tokens.list()], [false, []])
 })
 
-test('a token that was collected before a restart goes on', async (t) => {
+test('a token that was collected before a restart stays valid', async (t) => {
   const storage = await temporaryStorage(t)
   const first = boot(t, storage)
   const id = await first.ask(minuteMs)
@@ -167,7 +167,7 @@ test('a token that was collected before a restart goes on', async (t) => {
   equal(isGood(storage, token), true)
 })
 
-test('killed when the token was stored and that was not: the next life leaves none of it', async (t) => {
+test('a token stored right before a kill, without its commit, is revoked after the restart', async (t) => {
   const storage = await temporaryStorage(t)
   const first = boot(t, storage, (real) => ({
     async issueToken(input, signal) {

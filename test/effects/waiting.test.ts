@@ -28,13 +28,13 @@ function openFeed() {
   return { feed: { ...feed, subscribe }, change, listeners: () => listeners }
 }
 
-test('what is so already needs no change', async () => {
+test('a condition that is already true needs no change', async () => {
   const { feed, listeners } = openFeed()
   assert.equal(await untilCommitted(feed, 'svc-1', neverAborted, () => 7), 7)
   assert.equal(listeners(), 0)
 })
 
-test('it looks again after each change of its service, and at no other', async () => {
+test('the condition is checked after each change of its service, and of no other', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
   const found = untilCommitted(feed, 'svc-1', neverAborted, () => (++looks === 3 ? 'found' : null))
@@ -45,7 +45,7 @@ test('it looks again after each change of its service, and at no other', async (
   assert.equal(listeners(), 0)
 })
 
-test('a look that throws ends the wait with it', async () => {
+test('a check that throws ends the wait', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
   const found = untilCommitted(feed, 'svc-1', neverAborted, () => {
@@ -57,7 +57,7 @@ test('a look that throws ends the wait with it', async () => {
   assert.equal(listeners(), 0)
 })
 
-test('the signal ends the wait for a change, also when it came before', async () => {
+test('the signal ends the wait for a change, even if it was already aborted', async () => {
   const { feed, listeners } = openFeed()
   const controller = new AbortController()
   const found = untilCommitted(feed, 'svc-1', controller.signal, () => null)
@@ -70,7 +70,7 @@ test('the signal ends the wait for a change, also when it came before', async ()
   assert.equal(listeners(), 0)
 })
 
-test('work in which the engine went away is done again from the start when it is back', async () => {
+test('work during which the engine disappeared is repeated from the start when it is back', async () => {
   const steps: string[] = []
   const ports = standIn<EnginePorts>({
     engineReady: async () => {
@@ -87,7 +87,7 @@ test('work in which the engine went away is done again from the start when it is
   assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
 })
 
-test('any other failure is not tried again', async () => {
+test('other failures are not retried', async () => {
   let attempts = 0
   const work = () => {
     attempts++
@@ -99,7 +99,7 @@ test('any other failure is not tried again', async () => {
   assert.equal(attempts, 1)
 })
 
-test('nobody waits for an engine after the abort', async () => {
+test('the wait for an engine ends with the abort', async () => {
   const controller = new AbortController()
   const work = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
   const working = retryWhileEngineUnavailable(standIn<EnginePorts>({}), controller.signal, work, () =>

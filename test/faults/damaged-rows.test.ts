@@ -109,7 +109,7 @@ const status = async (method: string, path: string, body?: unknown, headers?: Re
 }
 const ours = [500, 'internal_error']
 
-test('no table was forgotten', () => {
+test('every table is covered', () => {
   const damaged = new Set(damagedRows().map(({ table }) => table))
   const tables = new Set(rows.map(({ table }) => table))
   // Its keys are times, which are not part of any message.
@@ -120,7 +120,7 @@ test('no table was forgotten', () => {
   )
 })
 
-test('the daemon is ready, every instance serves, and the log names what is damaged', async () => {
+test('the daemon is ready, every instance serves, and the log names the damaged rows', async () => {
   await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
   for (const noun of nouns.filter((noun) => noun !== 'settings'))
     assert.equal(await until(noun, () => fetchPage(daemon.api, services[noun].name)), noun)
@@ -129,7 +129,7 @@ test('the daemon is ready, every instance serves, and the log names what is dama
     assert.match(reported, new RegExp(`of table ${table} fails its checksum`), table)
 })
 
-test('a damaged service answers an error of ours, by id and by name; the list has all others', async () => {
+test('a damaged service is an internal error, by id and by name; the list has all others', async () => {
   const { id, name } = services.settings
   for (const path of [id, name]) assert.deepEqual(await status('GET', `/services/${path}`), ours)
   const names = (await daemon.api.get('/services')).map((service: Body) => service.name)
@@ -138,7 +138,7 @@ test('a damaged service answers an error of ours, by id and by name; the list ha
   assert.ok(names.includes('asked'))
 })
 
-test('the deploy of a damaged service is parked, and its instances serve on', async () => {
+test('the deploy of a damaged service is parked, and its instances keep serving', async () => {
   const parked = await until('it to be parked', async () => {
     const found = await daemon.api.get(`/deploys/${live('settings')}`)
     return found.status === 'failed' && found
@@ -147,7 +147,7 @@ test('the deploy of a damaged service is parked, and its instances serve on', as
   assert.equal(await fetch(`http://${known.address}/`).then((response) => response.text()), 'settings')
 })
 
-test('a deploy with a damaged snapshot is parked and says why; the next one takes its place', async () => {
+test('a deploy with a damaged snapshot is parked with the reason; the next one replaces it', async () => {
   const { api } = daemon
   const { name } = services.snapshot
   const parked = await until('it to be parked', async () => {
@@ -160,7 +160,7 @@ test('a deploy with a damaged snapshot is parked and says why; the next one take
   assert.equal((await api.get(`/services/${name}`)).state, 'live')
 })
 
-test('a damaged record is made again from the snapshot; a history misses what is damaged', async () => {
+test('a damaged record is rebuilt from the snapshot; a history omits its damaged entries', async () => {
   const { api } = daemon
   assert.deepEqual(await api.get(`/deploys/${live('record')}`), known.record)
   const { latest_deploy } = await api.get(`/services/${services.record.name}`)
@@ -172,7 +172,7 @@ test('a damaged record is made again from the snapshot; a history misses what is
   )
 })
 
-test('damaged variables are our error and fail a deploy by name, until they are set anew', async () => {
+test('damaged variables fail a deploy by name, until all are set again', async () => {
   const { api } = daemon
   const { name } = services.record
   assert.deepEqual(await status('GET', `/services/${name}/env`), ours)
@@ -183,7 +183,7 @@ test('damaged variables are our error and fail a deploy by name, until they are 
   assert.equal((await deploy('record')).status, 'live')
 })
 
-test('damaged credentials fail a deploy by name, until they are given again', async () => {
+test('damaged credentials fail a deploy by name, until they are set again', async () => {
   const { api } = daemon
   const { name } = services.credentials
   const { repo_url } = await api.get(`/services/${name}`)
@@ -195,7 +195,7 @@ test('damaged credentials fail a deploy by name, until they are given again', as
   assert.equal((await deploy('credentials')).status, 'live')
 })
 
-test('a deploy that a damaged index hid is found, listed, and keeps its instances', async () => {
+test('a deploy hidden by a damaged index is found, listed, and keeps its instances', async () => {
   const { api } = daemon
   const { name } = services.index
   assert.deepEqual(await api.get(`/services/${name}/deploys`), known.listed)
@@ -205,7 +205,7 @@ test('a deploy that a damaged index hid is found, listed, and keeps its instance
   await until('it to be back', async () => (await fetchPage(api, name)) === 'index')
 })
 
-test('a damaged release or address keeps nobody from the next deploy', async () => {
+test('a damaged release or address does not block the next deploy', async () => {
   for (const noun of ['release', 'address'] as const) {
     const { status, error } = await deploy(noun)
     assert.deepEqual([noun, status, error], [noun, 'live', null])
@@ -213,7 +213,7 @@ test('a damaged release or address keeps nobody from the next deploy', async () 
   }
 })
 
-test('damaged credentials of a registry are left out of the list, and can be set anew', async () => {
+test('damaged registry credentials are omitted from the list, and can be set again', async () => {
   assert.deepEqual(await daemon.api.get('/registries'), [])
   assert.deepEqual(await status('GET', `/registries/${registry}`), ours)
   const account = { username: 'c', password: 'd' }
@@ -221,14 +221,14 @@ test('damaged credentials of a registry are left out of the list, and can be set
   assert.equal((await daemon.api.get(`/registries/${registry}`)).username, 'c')
 })
 
-test('a repetition whose first answer is damaged is an error of ours, and done no second time', async () => {
+test('a repeated request whose stored response is damaged does not run again', async () => {
   const repeated = { name: 'asked', type: 'web_service' }
   assert.deepEqual(await status('POST', '/services', repeated, asking), ours)
   const { id } = await daemon.api.get('/services/asked')
   assert.equal(id, known.asked.id)
 })
 
-test('readers of the change feed are told to begin anew', async () => {
+test('readers of the change feed have to start over', async () => {
   const leaving = new AbortController()
   const events = daemon.api.events('/events', { lastEventId: 3, signal: leaving.signal })
   const seen: string[] = []
@@ -237,7 +237,7 @@ test('readers of the change feed are told to begin anew', async () => {
   assert.deepEqual(seen, ['ready', 'reset'])
 })
 
-test('what was damaged and put right stays right, and the daemon stops and starts as ever', async () => {
+test('repaired rows stay repaired, and the daemon stops and starts normally', async () => {
   const { pid } = daemon
   assert.equal(await daemon.stop(), 0)
   assert.ok(pid > 0)

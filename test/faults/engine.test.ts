@@ -65,7 +65,7 @@ const all: Round[] = [
 const scope = fileScope()
 
 function outside(impossible: string | null): void {
-  test('deploys survive what happens to the engine', { skip: impossible ?? false }, async (t) => {
+  test('deploys survive faults of the engine', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(scope)
     await prepareSite(scope, directory)
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
@@ -105,7 +105,7 @@ function inside(): void {
     })
   }
 
-  test('nothing half-made is left on disk', () => requireTidyDisk(site))
+  test('no partial data is left on disk', () => requireTidyDisk(site))
 }
 
 async function goThrough({ engine, holds }: EngineSite, { fault, duringFault }: Round): Promise<void> {

@@ -55,7 +55,7 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
   })
 
   test(
-    `${kind} with a repository that does not fit: the fetch fails, and nothing of it stays`,
+    `${kind} with a repository that does not fit: the fetch fails, and leaves nothing`,
     options,
     async (t) => {
       const big = { Dockerfile: await dockerfile(), big: randomBytes(50 * 1024 * 1024).toString('latin1') }
@@ -106,7 +106,7 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
   )
 
   test(
-    `${kind} that is full at the start: the daemon serves, and goes on when there is space`,
+    `${kind} that is full at the start: the daemon serves, and resumes when there is space`,
     options,
     async () => {
       const { pid } = daemon

@@ -10,7 +10,7 @@ import { fillDisk, smallDisk } from '../support/small-disk.ts'
 const options = process.getuid?.() === 0 ? {} : { skip: 'needs root, to mount a small disk' }
 const scope = fileScope()
 
-test('what is logged while the disk is full ends nobody, and the newest lines follow', options, () => {
+test('a full disk under the log ends no process, and the newest lines are written later', options, () => {
   const disk = smallDisk(scope, 4)
   const path = join(disk, 'log')
   const file = openSync(path, 'a')

@@ -55,7 +55,7 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   assert.deepEqual([status, error], ['live', null])
 }
 
-test('a commit that never ends ends the daemon, and it comes back with all it acknowledged', {
+test('a commit that never completes ends the daemon, which returns with all acknowledged data', {
   concurrency: 2,
 }, async (t) => {
   await Promise.all([

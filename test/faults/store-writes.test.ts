@@ -93,7 +93,7 @@ async function comeBack(): Promise<void> {
 for (const fault of chosen(all, few)) {
   const { kind, call, error } = fault
   const outcome = kind === 'rows' ? 'is refused and nothing more' : 'ends the daemon, which comes back'
-  test(`${error} in a ${call} of ${kind} ${outcome}; what was acknowledged stays`, options, async (t) => {
+  test(`${error} in a ${call} of ${kind} ${outcome}; acknowledged data stays`, options, async (t) => {
     const service = await createService(t, suite.api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
     const deploy = await service.request()
     await until('its build', async () => (await suite.api.get(`/deploys/${deploy.id}`)).phase === 'building')
@@ -116,7 +116,7 @@ for (const fault of chosen(all, few)) {
   })
 }
 
-test('the log says that the store cannot write, and that it can again', options, () => {
+test('the log reports when the store cannot write, and when it can again', options, () => {
   const { log } = suite.daemon
   const refusals = log.filter((line) => line.includes('the store cannot write'))
   assert.ok(refusals.some((line) => line.includes('"reason":"No space left on device"')))

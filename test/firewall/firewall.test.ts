@@ -20,7 +20,7 @@ const some: RuleSet = {
 
 async function outside(): Promise<void> {
   const skip = (await whyNoNamespace()) ?? (await whyNoFirewall()) ?? false
-  test('the kernel takes the rules, and what somebody changes is seen', { skip }, async () => {
+  test('the kernel accepts the rules, and changes by others are detected', { skip }, async () => {
     const { code, lines } = await runInside(import.meta.url, {})
     assert.equal(code, 0, lines.join('\n'))
   })

@@ -28,7 +28,7 @@ function refusal(status: number, code: string, more: object = {}) {
   return { ...common, status, code, ...more }
 }
 
-test('what the document promises is no fault', () => {
+test('documented behaviour is not a fault', () => {
   const path = '/api/v1/services/web/env'
   assert.equal(words(path, 200, [{ key: 'A', value: 'SECRET' }], json), null)
   assert.equal(words(path, 404, refusal(404, 'not_found'), problem), null)
@@ -39,7 +39,7 @@ test('what the document promises is no fault', () => {
   assert.equal(words(content, 405, refusal(405, 'method_not_allowed'), problem, 'HEAD'), null)
 })
 
-test('a secret outside of the value of a variable is a fault, in every form it may take', () => {
+test('a secret outside of the value of a variable is a fault, in any encoding', () => {
   const path = '/api/v1/services/web/env'
   assert.match(words(path, 200, [{ key: 'SECRET', value: 'a' }], json)!, /gives away a secret/)
   assert.match(
@@ -56,7 +56,7 @@ test('a secret outside of the value of a variable is a fault, in every form it m
   assert.equal(secrets.findIn('nothing of it'), null)
 })
 
-test('a password of a datastore is told in its own fields, and no others', () => {
+test('a password of a datastore may appear in its own fields only', () => {
   const times = {
     created_at: '2026-01-01T00:00:00.000Z',
     updated_at: '2026-01-01T00:00:00.000Z',
@@ -85,14 +85,14 @@ test('a password of a datastore is told in its own fields, and no others', () =>
   )
 })
 
-test('an answer that the document does not have is a fault', () => {
+test('an undocumented response is a fault', () => {
   assert.match(words('/api/v1/services', 418, refusal(418, 'tea'), problem)!, /may not answer 418/)
   assert.match(words('/api/v1/services', 200, [{ id: 1 }], json)!, /GET \/api\/v1\/services 200/)
   assert.match(words('/api/v1/nothing', 200, {}, json)!, /is nothing, and was answered 200/)
   assert.match(words('/api/v1/services', 204, '', json, 'PUT')!, /is nothing/)
 })
 
-test('a failure of ours, and a problem in another shape, is a fault', () => {
+test('an internal error, and a malformed problem, is a fault', () => {
   assert.match(words('/api/v1/services', 500, refusal(500, 'internal_error'), problem)!, /^500 /)
   assert.match(words('/api/v1/services', 502, refusal(502, 'bad_gateway'), problem)!, /^502 /)
   assert.match(words('/api/v1/services', 400, refusal(400, 'x'), json)!, /is no problem/)

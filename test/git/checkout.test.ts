@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
-test('the head of a branch is checked out as plain files, with its commit told', async (t) => {
+test('the head of a branch is checked out as plain files, with its commit', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { 'README.md': 'one' })
   const sha = repository.commit('Fix the login\n\nIt was broken.', {
@@ -39,7 +39,7 @@ test('another branch than the default one is checked out by its name', async (t)
   assert.deepEqual(readTree(directory), { file: 'feature' })
 })
 
-test('what was in the directory before is gone after the checkout', async (t) => {
+test('earlier files of the directory are removed by the checkout', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'new' })
   const directory = join(temporaryDirectory(t), 'source')
@@ -52,7 +52,7 @@ test('what was in the directory before is gone after the checkout', async (t) =>
   assert.deepEqual(readTree(directory), { file: 'new' })
 })
 
-test('a repository that hashes with SHA-256 is checked out like any other', async (t) => {
+test('a repository with SHA-256 hashes is checked out like any other', async (t) => {
   const repository = createRepository(t, { hash: 'sha256' })
   const sha = repository.commit('First', { file: 'one' })
   const { url } = await createGitServer(t, repository)
@@ -78,7 +78,7 @@ test('a repository of another user is read when its path is named', {
   assert.deepEqual(readTree(directory), { file: 'one' })
 })
 
-test('links stay links, also those that lead out of the checkout', async (t) => {
+test('links stay links, including those that point out of the checkout', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { inside: { symlink: 'file' }, outside: { symlink: '/etc/passwd' }, file: '' })
 
@@ -116,7 +116,7 @@ test('hooks of the host’s git templates do not run', async (t) => {
   assert.deepEqual([existsSync(proof), readdirSync(templates)], [false, ['hooks']])
 })
 
-test('a long commit message is kept to 4 KiB of whole characters', async (t) => {
+test('a long commit message is truncated to 4 KiB of whole characters', async (t) => {
   const repository = createRepository(t)
   repository.commit(`a${'é'.repeat(4000)}`, {})
 
@@ -125,7 +125,7 @@ test('a long commit message is kept to 4 KiB of whole characters', async (t) => 
   assert.equal(commitMessage, `a${'é'.repeat(2047)}`)
 })
 
-test('a branch or commit that reads as an option is refused before git sees it', async (t) => {
+test('a branch or commit that looks like an option is refused before git sees it', async (t) => {
   const repository = createRepository(t)
   const proof = join(repository.root, 'owned')
 

@@ -39,7 +39,7 @@ for (const name of ['old', 'head', 'side', 'tagged', 'pull'] as const) {
   }
 }
 
-test('a commit is found although the branch of the service is gone', async (t) => {
+test('a commit is found although the branch of the service was deleted', async (t) => {
   const { repository, commits } = createHistory(t)
 
   const commit = commits.old.slice(0, 12)
@@ -48,7 +48,7 @@ test('a commit is found although the branch of the service is gone', async (t) =
   assert.equal((await done).commitSha, commits.old)
 })
 
-test('a whole commit is fetched without the history before it', async (t) => {
+test('a full commit id is fetched without the history before it', async (t) => {
   const repository = createRepository(t)
   const noise = Array.from({ length: 40 }, (_, index) =>
     repository.commit(`No ${index}`, { [`file-${index}`]: '' }),
@@ -66,7 +66,7 @@ test('a whole commit is fetched without the history before it', async (t) => {
   assert.equal(requests.length, 2)
 })
 
-test('a whole commit is found on a server that gives out no commits by name', async (t) => {
+test('a full commit id is found on a server that does not serve commits by id', async (t) => {
   const { repository, commits } = createHistory(t)
   const { url } = await createGitServer(t, { ...repository, speaksOldProtocol: true })
 
@@ -76,7 +76,7 @@ test('a whole commit is found on a server that gives out no commits by name', as
   }
 })
 
-test('a commit nobody has is not found', async (t) => {
+test('an unknown commit is not found', async (t) => {
   const { repository } = createHistory(t)
   const { url } = await createGitServer(t, repository)
 
@@ -88,7 +88,7 @@ test('a commit nobody has is not found', async (t) => {
   }
 })
 
-test('digits that fit two commits are refused as ambiguous', async (t) => {
+test('digits that match two commits are refused as ambiguous', async (t) => {
   const repository = createRepository(t)
   const one = repository.commit('No 93', {})
   repository.git('checkout', '--quiet', '--orphan', 'other')
@@ -102,7 +102,7 @@ test('digits that fit two commits are refused as ambiguous', async (t) => {
   })
 })
 
-test('a missing branch is told with the default branch', async (t) => {
+test('a missing branch is reported with the default branch', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', {})
   repository.branch('other')
@@ -113,7 +113,7 @@ test('a missing branch is told with the default branch', async (t) => {
   })
 })
 
-test('a missing branch is told with the first five when there is no default branch', async (t) => {
+test('a missing branch is reported with the first five if there is no default branch', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', {})
   for (const name of ['f', 'e', 'd', 'c', 'b', 'a']) repository.branch(name)
@@ -124,7 +124,7 @@ test('a missing branch is told with the first five when there is no default bran
   })
 })
 
-test('an empty repository is told as empty', async (t) => {
+test('an empty repository is reported as empty', async (t) => {
   const repository = createRepository(t)
   const { url } = await createGitServer(t, repository)
 
@@ -134,7 +134,7 @@ test('an empty repository is told as empty', async (t) => {
   })
 })
 
-test('without a branch the default one of the remote is checked out, whatever it is called', async (t) => {
+test('without a branch the default one of the remote is checked out, whatever its name', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { 'a.txt': 'main' })
   repository.git('checkout', '--quiet', '-b', 'trunk')
@@ -147,7 +147,7 @@ test('without a branch the default one of the remote is checked out, whatever it
   assert.equal(lines[0], 'the default branch is trunk')
 })
 
-test('a remote without a default branch has one when there is hardly a doubt', async (t) => {
+test('a remote without a default branch gets one if the choice is clear', async (t) => {
   const repository = createRepository(t)
   const commit = repository.commit('First', { 'a.txt': 'one' })
   const find = (wanted?: string) => {

@@ -29,7 +29,7 @@ test('a private repository is checked out with its credentials', async (t) => {
   assert.deepEqual(readTree(directory), { file: 'private' })
 })
 
-test('a token that stands alone in the URL is enough', async (t) => {
+test('a token alone in the URL is enough', async (t) => {
   const token = { username: 'ghp_12345678', password: '' }
   const { url } = await createGitServer(t, { ...createApp(t), credentials: token })
 
@@ -39,7 +39,7 @@ test('a token that stands alone in the URL is enough', async (t) => {
   assert.equal(lines[0], `cloning ${url}/app branch main`)
 })
 
-test('without credentials a private repository is told with what to do', async (t) => {
+test('without credentials a private repository is reported with the remedy', async (t) => {
   const { url } = await createGitServer(t, { ...createApp(t), credentials })
 
   await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
@@ -50,7 +50,7 @@ test('without credentials a private repository is told with what to do', async (
   })
 })
 
-test('wrong credentials are told as refused and not shown', async (t) => {
+test('wrong credentials are reported as rejected and not shown', async (t) => {
   const { url } = await createGitServer(t, { ...createApp(t), credentials })
 
   const wrong = { username: 'deploy', password: 'not-the-one' }
@@ -62,7 +62,7 @@ test('wrong credentials are told as refused and not shown', async (t) => {
   })
 })
 
-test('credentials are in no argument of any git process', async (t) => {
+test('credentials appear in no argument of any git process', async (t) => {
   const answer = ({ method }: { method: string }) => (method === 'POST' ? 'hang' : 'serve')
   const { url } = await createGitServer(t, { ...createApp(t), credentials, answer })
   const abort = new AbortController()
@@ -119,14 +119,14 @@ async function checkoutByStranger(t: TestContext, demanded: boolean, strangerDem
 for (const demanded of [true, false]) {
   const when = demanded ? 'after they were demanded' : 'that nobody demanded'
 
-  test(`a redirect to another host takes no credentials along ${when}`, async (t) => {
+  test(`a redirect to another host carries no credentials ${when}`, async (t) => {
     const { seen } = await checkoutByStranger(t, demanded, false)
 
     assert.equal(seen.length > 0, true)
     assert.deepEqual(new Set(seen), new Set([null]))
   })
 
-  test(`another host gets none by demanding credentials ${when}`, async (t) => {
+  test(`another host that requests credentials gets none ${when}`, async (t) => {
     const { done, seen } = await checkoutByStranger(t, demanded, true)
 
     await assert.rejects(done, { code: 'git_remote_unreachable' })
@@ -156,7 +156,7 @@ test('the home directory’s own passwords are not used', async (t) => {
   assert.deepEqual(new Set(requests.map(({ authorization }) => authorization)), new Set([null]))
 })
 
-test('what a remote says of the credentials is masked in the error', async (t) => {
+test('credentials echoed by a remote are masked in the error', async (t) => {
   const text = `${credentials.password} and ${basic} are not welcome\n`
   const { url } = await createGitServer(t, {
     ...createApp(t),
@@ -187,7 +187,7 @@ test('credentials with a line break are refused before git sees them', async (t)
   })
 })
 
-test('a redirect whose address holds the user name is followed', async (t) => {
+test('a redirect whose address contains the user name is followed', async (t) => {
   const { url } = await createGitServer(t, {
     ...createApp(t),
     answer: ({ path }) => (path.startsWith('/old/') ? { redirect: path.replace('/old/', '/app/') } : 'serve'),

@@ -47,7 +47,7 @@ test('of the daemon’s environment only the path, proxies and certificates reac
   ])
 })
 
-test('git speaks the protocol of its repository and no other, and none while it only reads', () => {
+test('git uses only the protocol of its repository, and none for local reads', () => {
   const allowed = [...urls.map(environmentOf), readingEnvironment('dep-1')].map(
     (env) => env.GIT_ALLOW_PROTOCOL,
   )

@@ -47,12 +47,12 @@ async function assertRefused(t: TestContext, options: CheckoutOptions, path: str
   assert.equal(JSON.stringify(readTree(checkout.directory)).includes('hash'), false)
 }
 
-test('a repository that only root may read is refused with the reason', async (t) => {
+test('a repository that only root can read is refused with the reason', async (t) => {
   const { directory } = createPrivate(t)
   await assertRefused(t, { url: directory }, directory, '0700')
 })
 
-test('so is one below a directory that only root may enter, also by a link from outside', async (t) => {
+test('a repository below a directory that only root can enter is refused, also through a link', async (t) => {
   const root = openDirectory(t)
   const closed = join(root, 'closed')
   mkdirSync(closed)
@@ -66,7 +66,7 @@ test('so is one below a directory that only root may enter, also by a link from 
   await assertRefused(t, { url: join(closed, 'absent') }, closed, '0700')
 })
 
-test('so is one whose files only root may read', async (t) => {
+test('a repository whose files only root can read is refused', async (t) => {
   const repository = createPrivate(t)
   chmodSync(repository.directory, 0o755)
   const objects = join(repository.directory, '.git/objects')
@@ -100,7 +100,7 @@ const detours: Record<string, (priv: string, open: string) => void> = {
 }
 
 for (const [what, make] of Object.entries(detours)) {
-  test(`a repository that everybody may read is refused when it is ${what}`, async (t) => {
+  test(`a world-readable repository is refused if it is ${what}`, async (t) => {
     const { directory: priv, root } = createPrivate(t)
     const open = join(root, 'open')
     make(priv, open)
@@ -108,7 +108,7 @@ for (const [what, make] of Object.entries(detours)) {
   })
 }
 
-test('a bundle that only root may read is not read by the client of git either', async (t) => {
+test('a bundle that only root can read is not read by git either', async (t) => {
   const repository = createPrivate(t)
   const bundle = join(repository.root, 'saved.bundle')
   repository.git('bundle', 'create', '--quiet', bundle, 'main')
@@ -119,7 +119,7 @@ test('a bundle that only root may read is not read by the client of git either',
   await assert.rejects(startCheckout(t, { url: bundle }).done, { code: 'git_remote_unreachable' })
 })
 
-test('a pipe in place of a file of the repository is not waited for', async (t) => {
+test('a named pipe in place of a repository file does not block', async (t) => {
   const root = openDirectory(t)
   const { directory } = createRepository(t, { root, name: 'pipes' })
   for (const name of ['commondir', 'objects/info/alternates']) {
@@ -129,7 +129,7 @@ test('a pipe in place of a file of the repository is not waited for', async (t) 
   await openLocal(directory, [])
 })
 
-test('what changes between the check and its use is refused by the kernel', async (t) => {
+test('changes between the check and its use are refused by the kernel', async (t) => {
   const priv = createPrivate(t)
   const open = createRepository(t, { root: priv.root, name: 'open' })
   open.commit('First', { file: 'one' })
@@ -144,7 +144,7 @@ test('what changes between the check and its use is refused by the kernel', asyn
   assert.match(stderr, /does not appear to be a git repository|Permission denied/)
 })
 
-test('safe.directory names the one repository, and another one of that owner stays refused', async (t) => {
+test('safe.directory names only this repository, and another one of its owner stays refused', async (t) => {
   const mine = createRepository(t)
   mine.commit('First', { file: 'one' })
   const theirs = createRepository(t, { root: mine.root, name: 'theirs' })
@@ -159,7 +159,7 @@ test('safe.directory names the one repository, and another one of that owner sta
   assert.match(list(theirs.directory, uploadPack).stderr, /dubious ownership/)
 })
 
-test('below --local-repositories a private repository is read, but a link out of it is not', async (t) => {
+test('below --local-repositories a private repository is read, but not a link that leaves it', async (t) => {
   const repository = createPrivate(t)
   const { directory, root } = repository
   const checkout = startCheckout(t, { url: directory, localRepositories: ['/absent', root] })
@@ -172,7 +172,7 @@ test('below --local-repositories a private repository is read, but a link out of
   await assertRefused(t, { url: directory, localRepositories: [`${root}/priv`] }, directory, '0700')
 })
 
-test("below --local-repositories another user's repository grants what that user may read", async (t) => {
+test("below --local-repositories another user's repository is read with that user's rights", async (t) => {
   const { directory: priv, root } = createPrivate(t)
   const named = join(root, 'named')
   mkdirSync(named)
@@ -196,7 +196,7 @@ const asOther = `
   process.stdout.write(said)
 `
 
-test('a berthd that is not root refuses what its user may read and others may not', (t) => {
+test('a berthd that is not root refuses files that its user can read and others cannot', (t) => {
   const repository = createPrivate(t)
   chownAll(repository.directory, otherUser)
   const home = openDirectory(t)

@@ -66,7 +66,7 @@ for (const [typed, reason] of refused) {
   })
 }
 
-test('any other credentials come out of an address as they were put in', () => {
+test('all other credentials are read from an address unchanged', () => {
   const texts = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/\p{Cc}/u.test(text))
   const names = texts.filter((text) => text !== '' && !text.includes(':'))
   fc.assert(

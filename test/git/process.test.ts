@@ -28,7 +28,7 @@ const silences: [what: string, answer: GitServerAnswer, helper: string][] = [
 ]
 
 for (const [what, answer, helper] of silences) {
-  test(`no git process stays after an abort while the remote ${what}`, async (t) => {
+  test(`no git process remains after an abort while the remote ${what}`, async (t) => {
     const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => answer })
     const [marker, abort] = [newMarker(), new AbortController()]
     const { done } = startCheckout(t, { url: `${url}/app`, marker, signal: abort.signal })
@@ -62,7 +62,7 @@ const daemon = `
   })
 `
 
-test('the git processes of a daemon that was killed are ended by their marker', async (t) => {
+test('the git processes of a killed daemon are ended by their marker', async (t) => {
   const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => 'stall' })
   const [marker, directory] = [newMarker(), temporaryDirectory(t)]
   const cwd = new URL('../..', import.meta.url).pathname
@@ -84,7 +84,7 @@ test('the git processes of a daemon that was killed are ended by their marker', 
   assert.deepEqual(gitProcesses(marker), [])
 })
 
-test('a marker that only begins alike is left alone', async (t) => {
+test('processes whose marker only has the same prefix are left alone', async (t) => {
   const marker = newMarker()
   const env = { PATH: process.env.PATH, BERTH_GIT_MARKER: `${marker}-other` }
   const other = spawn('sleep', ['60'], { env })

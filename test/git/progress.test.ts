@@ -11,7 +11,7 @@ function readAll(pieces: string[]): { lines: string[]; said: string[] } {
   return { lines, said: progress.said() }
 }
 
-test('of a line that git rewrites while it counts only the last is shown, wherever the stream is cut', () => {
+test('of a progress line that git rewrites only the last state is shown, for any chunks', () => {
   const text =
     'remote: Counting objects:  50% (1/2)\rremote: Counting objects: 100% (2/2), done.        \n' +
     'Receiving objects:  50% (1/2)\rReceiving objects: 100% (2/2), 1.2 KiB, done.\n'
@@ -24,7 +24,7 @@ test('of a line that git rewrites while it counts only the last is shown, wherev
   assert.deepEqual(readAll([...text]).lines, lines)
 })
 
-test('what git says of refs and failures is kept for the reason and not shown as progress', () => {
+test('git messages about refs and failures are kept for the reason and not shown as progress', () => {
   const { lines, said } = readAll([
     'From https://example.com/web\n * branch main -> FETCH_HEAD\nfatal: no',
     ' way',
@@ -34,7 +34,7 @@ test('what git says of refs and failures is kept for the reason and not shown as
   assert.deepEqual(said, ['From https://example.com/web', ' * branch main -> FETCH_HEAD', 'fatal: no way'])
 })
 
-test('a line that ends with a return and a line feed, as those of ssh, is a line', () => {
+test('a line that ends with CR LF, as from ssh, is one line', () => {
   const text = 'ssh: Could not resolve hostname a\r\nfatal: Could not read from remote repository.\n'
   const said = ['ssh: Could not resolve hostname a', 'fatal: Could not read from remote repository.']
 

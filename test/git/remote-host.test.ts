@@ -52,13 +52,13 @@ test('loopback and private hosts are allowed unless --deny-private-git-hosts for
   assert.equal(pinned, 'git.example.com:8080:192.0.66.2,[2606:50c0::1]')
 })
 
-test('--deny-private-git-hosts forbids former kinds of private IPv6 addresses too', async () => {
+test('--deny-private-git-hosts forbids deprecated private IPv6 ranges too', async () => {
   for (const address of ['fec0::1', '::10.0.0.1', '::ffff:10.0.0.1']) {
     await assert.rejects(pin('https://git.example.com/app', [address], true), refused, address)
   }
 })
 
-test('the refusal of a host says what to use instead', async () => {
+test('the refusal of a host names the alternative', async () => {
   await assert.rejects(pin('http://169.254.169.254/app'), { message: /; use the address of a git server$/ })
 })
 
@@ -106,7 +106,7 @@ test('a redirect to a name that resolves to a link-local address is not followed
   })
 })
 
-test('a name that only a proxy may know is never connected to directly', async (t) => {
+test('a name that only a proxy can resolve is never connected to directly', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'one' })
   const { url, requests } = await createGitServer(t, repository)

@@ -38,7 +38,7 @@ test('an empty repository has no branches and no default branch', async (t) => {
   assert.deepEqual(await branchesOf(directory), { defaultBranch: null, branches: [] })
 })
 
-test('listing branches ends when the caller no longer wants them', async (t) => {
+test('listing branches ends with the abort of its caller', async (t) => {
   const { url } = await createGitServer(t, { ...createRepository(t), answer: () => 'hang' })
 
   await assert.rejects(branchesOf(`${url}/app`, AbortSignal.timeout(200)), { name: 'TimeoutError' })
@@ -46,7 +46,7 @@ test('listing branches ends when the caller no longer wants them', async (t) => 
 
 const advice = 'if it is private, put a user name and a token into its URL (https://user:token@…)'
 
-test('a repository that the server does not have is told with its words', async (t) => {
+test("a missing repository is reported with the server's message", async (t) => {
   const { url } = await createGitServer(t, {
     ...createRepository(t),
     answer: () => ({ status: 404, text: 'Repository not found.\n' }),
@@ -58,7 +58,7 @@ test('a repository that the server does not have is told with its words', async 
   })
 })
 
-test('a server that fails is told with its status and without advice', async (t) => {
+test('a failing server is reported with its status and without advice', async (t) => {
   const { url } = await createGitServer(t, { ...createRepository(t), answer: () => ({ status: 500 }) })
 
   await assert.rejects(branchesOf(`${url}/app`), {
@@ -84,7 +84,7 @@ const absent: [url: string, reason: string, ssh?: string][] = [
 ]
 
 for (const [url, reason, ssh] of absent) {
-  test(`that ${url} is not there is told without advice on its credentials`, async (t) => {
+  test(`a missing ${url} is reported without advice on its credentials`, async (t) => {
     if (ssh) installSsh(t, `printf '${ssh}\\r\\n' >&2; exit 255`)
 
     await assert.rejects(startCheckout(t, { url }).done, {
@@ -94,7 +94,7 @@ for (const [url, reason, ssh] of absent) {
   })
 }
 
-test('a path that is no repository is told as such', async (t) => {
+test('a path without a repository is reported as such', async (t) => {
   const directory = temporaryDirectory(t)
   chmodSync(directory, 0o755)
 
@@ -123,7 +123,7 @@ function installSsh(t: TestContext, action: string) {
   return { notes, directory }
 }
 
-test('a repository is checked out over ssh, without questions', async (t) => {
+test('a repository is checked out over ssh without prompts', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'one' })
   const { directory } = installSsh(t, `cd ${repository.root} && eval "$last"`)
@@ -138,7 +138,7 @@ test('a repository is checked out over ssh, without questions', async (t) => {
   assert.match(notes ?? '', /-o BatchMode=yes -o StrictHostKeyChecking=accept-new .*-p 2222 git@example\.com/)
 })
 
-test('a key that the ssh server does not know is told with what to do', async (t) => {
+test('a key that the ssh server rejects is reported with the remedy', async (t) => {
   installSsh(t, 'echo "git@example.com: Permission denied (publickey)." >&2; exit 255')
 
   await assert.rejects(startCheckout(t, { url: 'git@example.com:acme/web.git' }).done, {

@@ -20,7 +20,7 @@ function refusalOf(run: () => unknown): { code: string; message: string } {
   throw new assert.AssertionError({ message: 'it was accepted' })
 }
 
-test('every accepted form of a repository is read the way people see it', () => {
+test('every accepted form of a repository is normalized for display', () => {
   const url = (text: string) => parseRepositoryUrl(text)
 
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('every accepted form of a repository is read the way people see it', () => 
   )
 })
 
-test('credentials in a URL are taken out of it and decoded', () => {
+test('credentials in a URL are removed from it and decoded', () => {
   const both = parseRepositoryUrl('https://deploy:p%40ss%2Fword@example.com/acme/web.git')
   const tokenOnly = parseRepositoryUrl('https://ghp_token@example.com/acme/web.git')
 
@@ -102,13 +102,13 @@ for (const [text, reason] of refusedUrls) {
   })
 }
 
-test('a refused repository URL is not repeated, since it may hold a password', () => {
+test('a refused repository URL is not shown, because it may contain a password', () => {
   const { message } = refusalOf(() => parseRepositoryUrl('ftp://user:hunter2hunter2@example.com/web'))
 
   assert.doesNotMatch(message, /hunter2/)
 })
 
-test('a relative address starts at the address of the parent', () => {
+test('a relative address is resolved against the address of the parent', () => {
   const resolved = (parent: string, text: string) =>
     resolveRepositoryUrl(parseRepositoryUrl(parent), text).url
 
@@ -134,7 +134,7 @@ test('a relative address starts at the address of the parent', () => {
   )
 })
 
-test('branches are accepted by git’s own rules', () => {
+test('branch names follow git’s own rules', () => {
   const accepted = ['main', 'feature/login', 'v1.2', 'über', 'a'.repeat(255), "it's;$(id)"]
   const refused = [
     '',

@@ -18,7 +18,7 @@ async function createPair(t: TestContext, options: Partial<GitServerOptions> = {
   return { root, app, lib, pinned, url, requests }
 }
 
-test('a submodule beside its parent is checked out at the commit the parent names', async (t) => {
+test('a submodule with a relative address is checked out at the commit the parent names', async (t) => {
   const { app, pinned, url } = await createPair(t)
   app.submodule('vendor/lib', '../lib', pinned)
 
@@ -53,7 +53,7 @@ test('a submodule of the same origin gets the credentials of its parent', async 
   assert.equal(readTree(directory)['lib/lib.js'], 'pinned')
 })
 
-test('a submodule of another origin gets no credentials, however much it asks', async (t) => {
+test('a submodule of another origin gets no credentials, even on request', async (t) => {
   const credentials = { username: 'deploy', password: 'the-secret' }
   const { root, app, pinned, url } = await createPair(t, { credentials })
   const stranger = await createGitServer(t, { root, credentials })
@@ -87,7 +87,7 @@ for (const [address, why] of refusals) {
   })
 }
 
-test('a submodule beside a local repository is refused, since it would read the host', async (t) => {
+test('a submodule next to a local repository is refused, because it would read the host', async (t) => {
   const { app, pinned } = await createPair(t)
   app.submodule('lib', '../lib', pinned)
 
@@ -97,7 +97,7 @@ test('a submodule beside a local repository is refused, since it would read the 
   })
 })
 
-test('submodules that name themselves end at a fixed depth', async (t) => {
+test('submodules that refer to themselves end at a fixed depth', async (t) => {
   const { app, pinned, url } = await createPair(t)
   let commit = app.submodule('again', `${url}/app`, pinned)
   for (let depth = 0; depth < 8; depth++) commit = app.submodule('again', `${url}/app`, commit)
@@ -108,7 +108,7 @@ test('submodules that name themselves end at a fixed depth', async (t) => {
   })
 })
 
-test('a submodule that nobody wants updated stays an empty folder', async (t) => {
+test('a submodule with update = none stays an empty folder', async (t) => {
   const { app, pinned, url } = await createPair(t)
   app.submodule('lib', '../lib', pinned, { update: 'none' })
 
@@ -118,7 +118,7 @@ test('a submodule that nobody wants updated stays an empty folder', async (t) =>
   assert.equal(readTree(directory)['lib/'], '')
 })
 
-test('a commit that the remote of a submodule does not have is not found', async (t) => {
+test('a commit that is missing on the remote of a submodule is not found', async (t) => {
   const { app, url } = await createPair(t)
   const unknown = '0123456789'.repeat(4)
   app.submodule('lib', '../lib', unknown)
@@ -129,7 +129,7 @@ test('a commit that the remote of a submodule does not have is not found', async
   })
 })
 
-test('paths that lead out of the checkout name no submodule', async (t) => {
+test('paths that point out of the checkout are not submodules', async (t) => {
   const { app, pinned, url } = await createPair(t)
   for (const path of ['../lib', '/tmp/lib', '.', 'a//b']) {
     app.git('config', '--file', '.gitmodules', `submodule.${path}.path`, path)
@@ -144,7 +144,7 @@ test('paths that lead out of the checkout name no submodule', async (t) => {
   assert.deepEqual(files, { 'app.js': 'app', 'lib/lib.js': 'pinned' })
 })
 
-test('a broken .gitmodules is told', async (t) => {
+test('a broken .gitmodules is reported', async (t) => {
   const { app, url } = await createPair(t)
   app.commit('Broken', { '.gitmodules': '[submodule "lib"\n' })
 

@@ -17,7 +17,7 @@ async function outcomes({ browser, signedOut }: AccountApi, authorization: strin
 
 const unauthorized = '401 unauthorized'
 
-test('the word bearer may be written in any case, with blanks around the token', async (t) => {
+test('the word bearer is case-insensitive, with spaces around the token', async (t) => {
   const api = await startWithAccount(t)
   const written = ['Bearer ', 'bearer ', 'BEARER ', 'bEaReR   ', '  Bearer   ']
 
@@ -27,7 +27,7 @@ test('the word bearer may be written in any case, with blanks around the token',
   }
 })
 
-test('a bearer that is wrong or empty decides alone, beside a good cookie too', async (t) => {
+test('a wrong or empty bearer decides alone, even with a valid cookie', async (t) => {
   const api = await startWithAccount(t)
 
   for (const wrong of ['wrong', `${token}x`, token.slice(1), `${token} ${token}`, `"${token}"`, '']) {
@@ -36,7 +36,7 @@ test('a bearer that is wrong or empty decides alone, beside a good cookie too', 
   assert.deepEqual(await outcomes(api, 'Bearer'), [unauthorized, unauthorized])
 })
 
-test('another scheme counts as no credential: the cookie decides', async (t) => {
+test('another scheme counts as no credential, so the cookie decides', async (t) => {
   const api = await startWithAccount(t)
 
   for (const other of [`Basic ${token}`, token, `Bearer${token}`, `Token ${token}`, `Bearer,${token}`, '']) {
@@ -44,7 +44,7 @@ test('another scheme counts as no credential: the cookie decides', async (t) => 
   }
 })
 
-test('whoever shows nothing, or something wrong, is told how to ask', async (t) => {
+test('a request with a missing or wrong credential learns how to authenticate', async (t) => {
   const api = await startWithAccount(t)
 
   for (const headers of [{}, { authorization: 'Bearer wrong' }, { cookie: 'svc_session_1=x' }]) {
@@ -54,7 +54,7 @@ test('whoever shows nothing, or something wrong, is told how to ask', async (t) 
   }
 })
 
-test('a header as long as they get is read in no time', async (t) => {
+test('a header of maximum length is parsed in linear time', async (t) => {
   const api = await startWithAccount(t)
   const askedWith = async (authorization: string) => {
     const startedAt = performance.now()
@@ -73,7 +73,7 @@ test('a header as long as they get is read in no time', async (t) => {
   assert.ok(long < 25 * plain, `${long} ms instead of ${plain} ms`)
 })
 
-test('a token in the query is one for GET alone', async (t) => {
+test('a token in the query works for GET only', async (t) => {
   const { signedOut, storage } = await startWithAccount(t)
   const ask = async (method: string, path: string, body?: unknown) =>
     outcomeOf(await signedOut().call(method, `${path}?access_token=${token}`, body))
@@ -86,7 +86,7 @@ test('a token in the query is one for GET alone', async (t) => {
   assert.deepEqual(storage.services.list(), [])
 })
 
-test('with a token the account is refused before the body is read', async (t) => {
+test('a token is refused for account routes before the body is read', async (t) => {
   const { server } = await startWithAccount(t)
   const lines = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Length: 1000']
 
@@ -96,7 +96,7 @@ test('with a token the account is refused before the body is read', async (t) =>
   assert.match(text, /"code":"session_required"/)
 })
 
-test('below /api everything needs a credential, even what is not there', async (t) => {
+test('every path below /api needs a credential, even unknown ones', async (t) => {
   const { browser, signedOut, url } = await startWithAccount(t)
   const ask = async (path: string, headers: Record<string, string>) =>
     (await fetch(`${url}${path}`, { headers })).status
@@ -124,7 +124,7 @@ function openRequest(t: TestContext, { server }: AccountApi, path: string, heade
   }
 }
 
-test('a browser that is signed out while it sends the body changes nothing any more', async (t) => {
+test('a browser signed out while it sends the body changes nothing', async (t) => {
   const api = await startWithAccount(t)
   const other = await api.signedIn()
   const page = [`Cookie: ${other.cookie}`, 'Sec-Fetch-Site: same-origin']
@@ -138,7 +138,7 @@ test('a browser that is signed out while it sends the body changes nothing any m
   assert.deepEqual(api.storage.tokens.list(), [])
 })
 
-test('neither does a token that is revoked meanwhile, with a body or with an upload', async (t) => {
+test('a token revoked while the body or an upload is sent changes nothing', async (t) => {
   const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'web' } })
   const { api_token, token: revoked } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body

@@ -35,7 +35,7 @@ function mistyped(schema: Schema): unknown[] {
   return Object.entries(typesOfJson).flatMap(([type, value]) => (taken.includes(type) ? [] : [value]))
 }
 
-test('every field of every body refuses other types by its name, not by the value', async (t) => {
+test('every body field rejects other types by its name, without the value', async (t) => {
   const { call, create } = await startChecked(t)
   await create({ name: 'web' })
   let count = 0
@@ -56,7 +56,7 @@ test('every field of every body refuses other types by its name, not by the valu
   assert.ok(count > 180, `only ${count} fields and types`)
 })
 
-test('every body refuses a key it does not know by its name', async (t) => {
+test('every body rejects an unknown key by its name', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web' })
 
@@ -70,7 +70,7 @@ test('every body refuses a key it does not know by its name', async (t) => {
   }
 })
 
-test('a body of 2 MB is refused with its limit, or read where variables may be many', async (t) => {
+test('a body of 2 MB is rejected with the limit, or accepted where variables may be many', async (t) => {
   const { call, create } = await startChecked(t)
   await create({ name: 'web' })
   const large = { padding: 'x'.repeat(2_000_000) }
@@ -87,7 +87,7 @@ test('a body of 2 MB is refused with its limit, or read where variables may be m
   assert.deepEqual([...new Set(answers)].sort(), words.sort())
 })
 
-test('headers over the cap are refused, and the next client is served', async (t) => {
+test('headers over the limit are rejected, and the next client is served', async (t) => {
   const api = await startChecked(t)
   const request = (...more: string[]) => head('GET /healthz', 'Host: localhost', ...more)
 
@@ -101,7 +101,7 @@ test('headers over the cap are refused, and the next client is served', async (t
   assert.match((await api.raw(request())).text, /^HTTP\/1\.1 200 /)
 })
 
-test('bad percent-encoding in a query is read as it stands, and then refused for what it is', async (t) => {
+test('invalid percent-encoding in a query is read literally, and then rejected', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web' })
 
@@ -113,7 +113,7 @@ test('bad percent-encoding in a query is read as it stands, and then refused for
   }
 })
 
-test('bytes that are no UTF-8, overlong ones too, are refused in a body and in a path', async (t) => {
+test('invalid UTF-8, including overlong forms, is rejected in a body and in a path', async (t) => {
   const api = await startChecked(t)
   const port = Number(new URL(api.url).port)
   const headers: [string, string][] = [
@@ -132,7 +132,7 @@ test('bytes that are no UTF-8, overlong ones too, are refused in a body and in a
   }
 })
 
-test('a body that nests deeper than anybody means is refused, not fatal', async (t) => {
+test('an excessively nested body is rejected, not fatal', async (t) => {
   const { call } = await startChecked(t)
 
   for (const body of [
@@ -144,7 +144,7 @@ test('a body that nests deeper than anybody means is refused, not fatal', async 
   }
 })
 
-test('half a character is refused, and an escaped backslash before its digits is none', async (t) => {
+test('half a surrogate pair is rejected, and an escaped backslash before its digits is valid', async (t) => {
   const { call, create } = await startChecked(t)
   const send = async (text: string) =>
     (await call('PATCH', '/services/web', `{"start_command":"${text}"}`)).status
@@ -170,7 +170,7 @@ const names: [name: string, words: RegExp][] = [
 ]
 
 for (const [name, words] of names) {
-  test(`the name ${JSON.stringify(name)} is refused with the rule it breaks`, async (t) => {
+  test(`the name ${JSON.stringify(name)} is rejected with the rule it violates`, async (t) => {
     const { call } = await startChecked(t)
     const { status, body } = await call('POST', '/services', { name })
     assert.equal(status, 400)
@@ -201,7 +201,7 @@ const sources: [body: object, words: string][] = [
   ],
 ]
 
-test('a branch or repository that git would take for something else is refused by reason', async (t) => {
+test('a branch or repository that git would misinterpret is rejected with the reason', async (t) => {
   const { call, create } = await startChecked(t)
   await create({ name: 'web', repo_url: 'https://git.test/a/b', deploy: false })
 

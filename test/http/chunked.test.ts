@@ -113,7 +113,7 @@ test('nothing after a chunked body runs or gets a response, however it is sent',
   assert.ok(ran.length <= uploads, `${ran.length} handlers ran for ${uploads} uploads`)
 })
 
-test('a request on the connection of a chunked one is not served, whenever it comes', async (t) => {
+test('a later request on the connection of a chunked one is never served', async (t) => {
   const { port, ran } = await start(t)
   const second = head('GET /other', 'Host: localhost')
 
@@ -131,14 +131,14 @@ test('a request on the connection of a chunked one is not served, whenever it co
   assert.ok(!ran.includes('/other'))
 })
 
-test('the response to a chunked upload says that the connection closes, and it does', async (t) => {
+test('the response to a chunked upload has Connection: close, and the connection closes', async (t) => {
   const { port } = await start(t)
   const { text, isClosed } = await raw(port, `${beginnings['to an upload']}3\r\nabc\r\n0\r\n\r\n`)
   assert.match(text, /^HTTP\/1\.1 200 .*connection: close.*took 3$/is)
   assert.ok(isClosed)
 })
 
-test('a chunked body where no upload is expected is 411, whoever asks and whatever for', async (t) => {
+test('a chunked body on any route but uploads is 411, with any credential', async (t) => {
   const { port, ran } = await start(t)
   for (const [to, beginning] of Object.entries(beginnings)) {
     if (!/route|nothing/.test(to)) continue
@@ -149,7 +149,7 @@ test('a chunked body where no upload is expected is 411, whoever asks and whatev
   assert.deepEqual(ran, [])
 })
 
-test('a refused body is dropped until its client waits', async (t) => {
+test('a rejected body is discarded until its client waits', async (t) => {
   const { port } = await start(t)
   const refused = beginnings['to a route with a body']!
   const waiting = await raw(port, refused)
@@ -167,7 +167,7 @@ test('a refused body is dropped until its client waits', async (t) => {
   socket.destroy()
 })
 
-test('connections without a chunked body are kept', async (t) => {
+test('connections without a chunked body stay open', async (t) => {
   const { port } = await start(t)
   const ask = head('GET /other', 'Host: localhost')
   const received = await new Promise<string>((resolve) => {

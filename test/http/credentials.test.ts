@@ -209,7 +209,7 @@ function verdictOf(status: number, body: string): string {
   return isOwnFailure ? letIn : `${status} ${code}`
 }
 
-test('the list has every route below /api, and none that is not there', () => {
+test('the list has every route below /api, and no others', () => {
   const known = routes.map(lineOf)
 
   for (const route of routes) ruleOf(route)
@@ -220,7 +220,7 @@ test('the list has every route below /api, and none that is not there', () => {
 })
 
 for (const [name, { show, expected, asksForOwn }] of Object.entries(sorts)) {
-  test(`with ${name} every route lets in whom it should`, async (t) => {
+  test(`with ${name} every route allows exactly the documented credentials`, async (t) => {
     const api = await startWithAccount(t)
     const ids = asksForOwn ? await createServiceRecords(api) : new Map<string, string>()
     const found: Record<string, string> = {}

@@ -14,7 +14,7 @@ async function serviceWithoutImage(t: TestContext) {
   return { ...api, restart, deploy }
 }
 
-test('a restart whose image is gone is refused with the command that builds it again', async (t) => {
+test('a restart without its image is refused, with the command that builds it again', async (t) => {
   const { call, get, restart } = await serviceWithoutImage(t)
   const before = await get('web')
 
@@ -31,7 +31,7 @@ test('a restart whose image is gone is refused with the command that builds it a
   assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)
 })
 
-test('a restart does not need the live image where a newer deploy is queued or under way', async (t) => {
+test('a restart does not need the live image while a newer deploy is queued or active', async (t) => {
   const { restart, deploy, setDeploy } = await serviceWithoutImage(t)
 
   const next = await deploy()
@@ -40,14 +40,14 @@ test('a restart does not need the live image where a newer deploy is queued or u
   assert.deepEqual([(await restart()).status, (await restart()).body.trigger], [202, 'restart'])
 })
 
-test('a restart is queued when nobody can tell whether its image is there', async (t) => {
+test('a restart is queued if the existence of its image is unknown', async (t) => {
   const { context, restart } = await serviceWithoutImage(t)
   context.observe = { ...context.observe, hasImage: async () => null }
 
   assert.equal((await restart()).status, 202)
 })
 
-test('a deploy that is queued while a restart looks for its image is not replaced by it', async (t) => {
+test('a restart does not replace a deploy that is queued while it checks its image', async (t) => {
   const { context, restart, deploy } = await serviceWithoutImage(t)
   let queued = ''
   const hasImage = async () => {

@@ -6,7 +6,7 @@ import { startChecked } from '../support/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 
-test('a service of an image queues a deploy that names it in its normal form', async (t) => {
+test("an image service queues a deploy with the image's normalized name", async (t) => {
   const { create } = await startChecked(t)
   const { image, latest_deploy } = await create({ name: 'web', image: 'nginx' })
 
@@ -21,7 +21,7 @@ test('a service of an image queues a deploy that names it in its normal form', a
   })
 })
 
-test('repository and image exclude each other, and one gives way to the other in one PATCH', async (t) => {
+test('repository and image are mutually exclusive, and one PATCH can replace one by the other', async (t) => {
   const { call, create, refused } = await startChecked(t)
   assert.deepEqual(await refused('POST', '/services', { name: 'web', repo_url, image: 'nginx' }), [
     400,
@@ -38,7 +38,7 @@ test('repository and image exclude each other, and one gives way to the other in
   assert.equal((await call('PATCH', '/services/web', { repo_url, image: '' })).body.image, null)
 })
 
-test('a commit is for services that are built from git', async (t) => {
+test('a commit is accepted only for services that are built from git', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web', image: 'nginx', deploy: false })
 
@@ -58,7 +58,7 @@ test('a service with neither source nor archive has nothing to deploy', async (t
   assert.deepEqual([source.kind, source.deploy_id], ['archive', kept])
 })
 
-test('a static site takes what Berth serves, and nothing that needs a server of its own', async (t) => {
+test('a static site accepts its own settings, and none of a running service', async (t) => {
   const { call, create, refused } = await startChecked(t)
   const site = { name: 'web', type: 'static_site', repo_url }
   for (const [key, value] of Object.entries({
@@ -78,7 +78,7 @@ test('a static site takes what Berth serves, and nothing that needs a server of 
   }
 })
 
-test('what only a static site has is refused elsewhere', async (t) => {
+test('settings of static sites are rejected for other types', async (t) => {
   const { refused } = await startChecked(t)
   for (const [key, value] of Object.entries({ publish_dir: 'dist', spa_fallback: true })) {
     const answer = await refused('POST', '/services', { name: 'web', [key]: value })
@@ -103,7 +103,7 @@ test('build_env names variables, each once', async (t) => {
   }
 })
 
-test('a build has a stage and arguments, which are replaced as a whole and cleared', async (t) => {
+test('a build has a stage and arguments, which are replaced and cleared as a whole', async (t) => {
   const { call, create, refused } = await startChecked(t)
   const made = await create({ name: 'web', build_target: 'prod', build_args: { MODE: 'fast', EMPTY: '' } })
   assert.deepEqual([made.build_target, made.build_args], ['prod', { MODE: 'fast', EMPTY: '' }])
@@ -117,7 +117,7 @@ test('a build has a stage and arguments, which are replaced as a whole and clear
   }
 })
 
-test('build arguments that are too large together are refused, and 512 KiB are not', async (t) => {
+test('build arguments that are too large in total are rejected, and 512 KiB are not', async (t) => {
   const { call, create, refused } = await startChecked(t)
   await create({ name: 'web' })
   // Keys of four characters: 128 arguments of 4 KiB each are 512 KiB.
@@ -136,7 +136,7 @@ test('build arguments that are too large together are refused, and 512 KiB are n
   assert.equal((await call('PATCH', '/services/web', { build_args: full })).status, 200)
 })
 
-test('a detected default branch is cleared with its repository, a branch that was set stays', async (t) => {
+test('a detected default branch is cleared with its repository, a configured branch stays', async (t) => {
   const { call, create, storage } = await startChecked(t)
   const other = 'https://git.test/owner/other'
   const { id } = await create({ name: 'web', repo_url, deploy: false })

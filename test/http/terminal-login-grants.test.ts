@@ -30,7 +30,7 @@ async function age({ storage }: AccountApi, browser: Browser, ageMs: number): Pr
   await storage.commit((commit) => storage.sessions.insert(commit, secret, { ...row, created_at }))
 }
 
-test('an approval grants the role, the services and the end that it names', async (t) => {
+test('an approval grants the role, the services and the expiry that it names', async (t) => {
   const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
   const id = await begin(api)
@@ -43,7 +43,7 @@ test('an approval grants the role, the services and the end that it names', asyn
   assert.equal(Date.parse(row.expires_at!) - Date.parse(row.created_at), 7 * dayMs)
 })
 
-test('an approval that names nothing grants all rights without an end', async (t) => {
+test('an approval without options grants all rights without an expiry', async (t) => {
   const api = await startWithAccount(t)
   const id = await begin(api)
 
@@ -53,7 +53,7 @@ test('an approval that names nothing grants all rights without an end', async (t
   assert.deepEqual([role, services, expires_at], ['admin', null, null])
 })
 
-test('a grant that cannot be is refused, and the request stays open', async (t) => {
+test('an invalid grant is rejected, and the request stays open', async (t) => {
   const api = await startWithAccount(t)
   const id = await begin(api)
 
@@ -69,7 +69,7 @@ test('a grant that cannot be is refused, and the request stays open', async (t) 
   assert.equal((await api.browser.call('GET', `/auth/cli/${id}`)).body.status, 'pending')
 })
 
-test('a session that began more than ten minutes ago needs the password', async (t) => {
+test('a session older than ten minutes requires the password', async (t) => {
   const api = await startWithAccount(t)
   const id = await begin(api)
   await age(api, api.browser, 11 * minuteMs)
@@ -83,7 +83,7 @@ test('a session that began more than ten minutes ago needs the password', async 
   assert.equal((await tokenOf(api, id)).role, 'admin')
 })
 
-test('a fresh session needs no password, but a wrong one is refused', async (t) => {
+test('a recent session requires no password, but a wrong one is rejected', async (t) => {
   const api = await startWithAccount(t)
   await age(api, api.browser, 9 * minuteMs)
 
@@ -103,7 +103,7 @@ test('approvals and password changes share a limit, and denying needs no passwor
   assert.equal(outcomeOf(await api.browser.call('POST', `/auth/cli/${id}/deny`)), '200')
 })
 
-test('the page grants what was chosen on it, and asks again for a password that is wrong', async (t) => {
+test('the page grants the chosen rights, and prompts again after a wrong password', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { body } = await pages.call('POST', '/api/v1/auth/cli', { body: {}, token: null })
@@ -134,7 +134,7 @@ test('the page grants what was chosen on it, and asks again for a password that 
   assert.equal(Date.parse(token.expires_at!) - Date.parse(token.created_at), 30 * dayMs)
 })
 
-test('the account page creates a token with a role, services and an end, and lists them', async (t) => {
+test('the account page creates a token with a role, services and an expiry, and lists them', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   for (const name of ['shop', 'blog']) await pages.call('POST', '/api/v1/services', { body: { name } })
@@ -158,7 +158,7 @@ test('the account page creates a token with a role, services and an end, and lis
   assert.equal(pages.storage.tokens.list().length, 1)
 })
 
-test('a password change on the page revokes the tokens where its box is ticked', async (t) => {
+test('a password change on the page revokes the tokens if its box is checked', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   await pages.post('/account', { act: 'create-token', name: 'ci' }, session)

@@ -9,7 +9,7 @@ import { codesThrownBy, definersOf } from '../support/thrown-codes.ts'
 const handlers = 'src/http/handlers'
 const api = routes.filter(({ isPage }) => !isPage)
 
-test('the codes that a handler throws, itself or in what it calls, are in the document', () => {
+test('all codes that a handler throws, directly or indirectly, are in the document', () => {
   const missing = api.flatMap((route) => {
     const documented = new Set(codesOf(route))
     const thrown = definersOf(handlers, route.handler.name).flatMap((path) => [
@@ -22,7 +22,7 @@ test('the codes that a handler throws, itself or in what it calls, are in the do
   assert.deepEqual(missing, [])
 })
 
-test('the source tells what is thrown three calls away, and of nearly every route', () => {
+test('the analysis finds codes thrown three calls away, and covers nearly every route', () => {
   const found = api.filter(({ handler }) => definersOf(handlers, handler.name).length > 0)
 
   assert.ok(found.length > api.length - 5, `only ${found.length} of ${api.length} handlers are found`)

@@ -28,7 +28,7 @@ async function tokenWith({ storage }: Pick<Api, 'storage'>, rights: Rights): Pro
 
 const create = ({ browser }: AccountApi, body: object) => browser.call('POST', '/auth/tokens', body)
 
-test('a token is an admin without a limit, unless something else is asked for', async (t) => {
+test('a token is an admin without a limit by default', async (t) => {
   const api = await startWithAccount(t)
   const rightsOf = async (body: object) => {
     const { api_token } = (await create(api, { name: 'ci', ...body })).body
@@ -47,7 +47,7 @@ test('a token is an admin without a limit, unless something else is asked for', 
   assert.deepEqual(api.storage.tokens.byId(listed[0].id)!.services, [id])
 })
 
-test('a role or services that cannot be are refused, and nothing is created', async (t) => {
+test('an invalid role or service is rejected, and nothing is created', async (t) => {
   const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
   const refused: [object, string][] = [
@@ -68,7 +68,7 @@ test('a role or services that cannot be are refused, and nothing is created', as
   assert.deepEqual(api.storage.tokens.list(), [])
 })
 
-test('a token says what it lacks, and what to do', async (t) => {
+test('a refused request names the missing right and the remedy', async (t) => {
   const api = await startWithAccount(t)
   await api.storage.services.create(serviceRow())
   const asked: [string, string, Rights][] = [
@@ -94,7 +94,7 @@ test('a token says what it lacks, and what to do', async (t) => {
   ])
 })
 
-test('a token for one service sees that one in lists and in the change feed', async (t) => {
+test('a token for one service sees only that one in lists and in the change feed', async (t) => {
   const api = await startWithAccount(t)
   const { storage } = api
   await storage.services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
@@ -124,7 +124,7 @@ test('a token for one service sees that one in lists and in the change feed', as
   assert.equal(JSON.parse((await feed.next())!.data).id, 'svc-1')
 })
 
-test('a new service of the same name is not the one that a token is limited to', async (t) => {
+test('a token does not apply to a new service with the same name', async (t) => {
   const api = await startWithAccount(t)
   await api.storage.services.create(serviceRow({ id: 'svc-2', name: 'shop' }))
   const token = await tokenWith(api, { role: 'deploy', services: ['svc-1'] })
@@ -223,7 +223,7 @@ for (const role of ['read', 'deploy'] as const) {
   })
 }
 
-test('no dry run tells a token whether it guessed a value', async (t) => {
+test('no dry run reveals whether a token guessed a value', async (t) => {
   const { api } = await startFull(t)
   const body = { set: [{ key: 'KEY', value: `${canary}-env` }] }
 

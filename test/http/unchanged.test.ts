@@ -5,7 +5,7 @@ import { startChecked } from '../support/checked-api.ts'
 import { fails, once, startDatastores } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervision.ts'
 
-test('a PATCH with the values that a service has changes no time and tells no change', async (t) => {
+test('a PATCH with unchanged values changes no timestamp and reports no change', async (t) => {
   const { call, create, get, storage } = await startChecked(t)
   await create({ name: 'shop', port: 3000 })
   const before = await get('shop')
@@ -65,7 +65,7 @@ test('saving unchanged registry credentials keeps their timestamps', async (t) =
   assert.equal(storage.registries.get('ghcr.io')?.password, 'two')
 })
 
-test('a repetition of a PATCH that changed nothing gets the first answer', async (t) => {
+test('repeating a PATCH that changed nothing returns the first response', async (t) => {
   const { call, create } = await startChecked(t)
   await create({ name: 'shop', instances: 1 })
   const headers = { 'idempotency-key': 'same' }
@@ -74,7 +74,7 @@ test('a repetition of a PATCH that changed nothing gets the first answer', async
   assert.deepEqual([second.status, second.body], [first.status, first.body])
 })
 
-test('a service that is being deleted refers to nothing any more', async (t) => {
+test('the references of a service that is being deleted no longer count', async (t) => {
   const { call, create, refused } = await startChecked(t)
   await create({ name: 'ra' })
   await create({ name: 'rb', env: [{ key: 'A', value: '$' + '{{service.ra.host}}' }] })
@@ -83,7 +83,7 @@ test('a service that is being deleted refers to nothing any more', async (t) => 
   assert.equal((await call('DELETE', '/services/ra')).status, 204)
 })
 
-test('a datastore whose snapshot cannot be restored is restarted, and deleted by force', async (t) => {
+test('a datastore whose snapshot cannot be restored is restarted, and deleted with force', async (t) => {
   const { call, make, storage } = await startDatastores(t)
   for (const [name, method, tail] of [
     ['a', 'POST', '/restart'],

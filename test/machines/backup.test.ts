@@ -40,7 +40,7 @@ const start = (effects: Record<string, TestEffect> = {}, from = input) =>
   runMachine(machine, { ...working, ...effects }, { input: from })
 const remove = { type: 'delete', at: instant, by: 'Ada' }
 
-test('one is dumped, checked against what was dumped, and kept', async () => {
+test('a backup is dumped, verified, and stored', async () => {
   const asked: unknown[] = []
   const checkBackup: TestEffect = async ({ sizeBytes, sha256 }) => {
     asked.push([sizeBytes, sha256])
@@ -73,7 +73,7 @@ test('one is dumped, checked against what was dumped, and kept', async () => {
 })
 
 for (const slot of ['dumpDatastore', 'checkBackup']) {
-  test(`one that somebody asked for and whose ${slot} fails leaves no file, and says why`, async () => {
+  test(`a manual backup whose ${slot} fails leaves no file, with the reason`, async () => {
     const run = start({ [slot]: fails })
     await run.reached('failed')
     assert.ok(run.started.includes('discardDump'))
@@ -82,7 +82,7 @@ for (const slot of ['dumpDatastore', 'checkBackup']) {
   })
 }
 
-test('a scheduled one is tried again after longer and longer pauses, four times in all', async () => {
+test('a scheduled backup is retried after increasing pauses, four times in all', async () => {
   const pauses: number[] = []
   const awaitRetry: TestEffect = async ({ wakeAt }) => {
     pauses.push((Number(wakeAt) - Date.parse(instant)) / 60_000)
@@ -93,7 +93,7 @@ test('a scheduled one is tried again after longer and longer pauses, four times 
   assert.deepEqual([pauses, recordOf(run).attempts], [[1, 4, 16], 4])
 })
 
-test('a scheduled one that waits for its next try says why and when, until it is good', async () => {
+test('a scheduled backup that waits for its next try shows the reason and the time', async () => {
   let tries = 0
   const dumpDatastore: TestEffect = (effectInput, signal) =>
     (++tries === 1 ? fails : dumps)(effectInput, signal)
@@ -122,7 +122,7 @@ for (const [state, effects] of Object.entries({
   'good.kept': {},
   failed: { dumpDatastore: fails },
 })) {
-  test(`one that is deleted while ${state} goes with its file`, async () => {
+  test(`a backup deleted while ${state} is removed with its file`, async () => {
     const run = start(effects)
     await run.reached(state)
     run.actor.send(remove)
@@ -148,10 +148,10 @@ test('from every snapshot a fresh actor reaches the same end', async () => {
   }
 })
 
-test('what removes a file waits for the end of what writes it', () => {
+test('removing a file waits for the end of its writer', () => {
   assert.deepEqual(cleanups, ['discardDump', 'removeBackup'])
 })
 
-test('the chart is the one in the fixture', () => {
+test('the chart matches the fixture', () => {
   assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/backup.mmd', 'utf8'))
 })

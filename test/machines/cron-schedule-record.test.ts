@@ -156,7 +156,7 @@ for (const [what, telling] of Object.entries(tellings)) {
     run.actor.stop()
   })
 
-  test(`one that ${what} goes on from its last snapshot with what it did`, async () => {
+  test(`a schedule that ${what} continues from its last snapshot`, async () => {
     const whole = await started(telling)
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()

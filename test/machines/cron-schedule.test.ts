@@ -36,7 +36,7 @@ function recording(effect: TestEffect) {
   return { heard, effect: listen }
 }
 
-test('an instant that comes gets its run, and the next one is counted from it', async () => {
+test('a scheduled time starts its run, and the next one is counted from it', async () => {
   const waiting = recording(inTurn(due(1)))
   const beginning = recording(working.beginRun!)
   const run = startSchedule({ awaitInstant: waiting.effect, beginRun: beginning.effect })
@@ -50,7 +50,7 @@ test('an instant that comes gets its run, and the next one is counted from it', 
   run.actor.stop()
 })
 
-test('the run of an instant is begun again after a restart under the id that was kept for it', async () => {
+test('after a restart the run of a scheduled time is started again under its stored id', async () => {
   const first = startSchedule({ awaitInstant: inTurn(due(1)), beginRun: waits })
   await first.reached('due')
   first.actor.stop()
@@ -63,7 +63,7 @@ test('the run of an instant is begun again after a restart under the id that was
   run.actor.stop()
 })
 
-test('a plan that is changed is waited by at once, and instants from before it are forgotten', async () => {
+test('a changed plan takes effect immediately, and earlier times are dropped', async () => {
   const next = { ...plan, schedule: '*/5 * * * *' }
   const waiting = recording(inTurn(due(1), planned(next)))
   const run = startSchedule({ awaitInstant: waiting.effect })
@@ -73,7 +73,7 @@ test('a plan that is changed is waited by at once, and instants from before it a
   run.actor.stop()
 })
 
-test('the last hundred instants are remembered, and no more', async () => {
+test('only the last hundred times are stored', async () => {
   const instants = Array.from({ length: 130 }, (_, index) =>
     new Date(Date.parse(made) + index * 60_000).toISOString(),
   )
@@ -96,13 +96,13 @@ for (const [slot, effects, from] of [
   })
 }
 
-test('a schedule that has ended asks for nothing more', async () => {
+test('an ended schedule requests nothing more', async () => {
   const run = startSchedule({ awaitInstant: inTurn(planned(null)) })
   await run.reached('ended')
   assert.deepEqual([run.actor.getSnapshot().status, run.started], ['done', ['awaitInstant']])
   assert.deepEqual(contextOf(run).plan, scheduleInput.plan)
 })
 
-test('the chart is the one in the fixture', () => {
+test('the chart matches the fixture', () => {
   assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/cron-schedule.mmd', 'utf8'))
 })

@@ -34,7 +34,7 @@ const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as DiskRemoval
 const purge = { type: 'purge', at: instant, by: 'Ada' }
 const restore = { type: 'restore', at: instant, by: 'Ada' }
 
-test('a disk is measured, waits in the trash, and is removed when its time is over', async () => {
+test('a disk is measured, waits in the trash, and is removed at its expiry', async () => {
   const wakes: unknown[] = []
   const awaitExpiry: TestEffect = async ({ wakeAt }) => {
     wakes.push(wakeAt)
@@ -46,7 +46,7 @@ test('a disk is measured, waits in the trash, and is removed when its time is ov
   assert.deepEqual(wakes, [Date.parse(expiresAt)])
 })
 
-test('in the trash its record says what it is, of what size, and until when', async () => {
+test('in the trash its record shows the service, the size and the expiry', async () => {
   const run = start()
   await run.reached('trashed')
   assert.deepEqual(recordOf(run), {
@@ -62,13 +62,13 @@ test('in the trash its record says what it is, of what size, and until when', as
   run.actor.stop()
 })
 
-test('a disk that is to go at once is removed at once', async () => {
+test('a purged disk is removed immediately', async () => {
   const run = start({}, { expiresAt: null })
   await run.reached('removed')
   assert.deepEqual(run.started, ['removeDisk'])
 })
 
-test('a disk that was never made has nothing to keep', async () => {
+test('a disk that was never created leaves nothing in the trash', async () => {
   const run = start({ measureDisk: async () => ({ at: instant, isThere: false, sizeBytes: null }) })
   await run.reached('removed')
   assert.deepEqual(run.started, ['measureDisk'])
@@ -84,7 +84,7 @@ for (const [where, slot] of Object.entries({ measuring: 'measureDisk', trashed: 
   })
 }
 
-test('a restored one ends with its disk where it is', async () => {
+test('a restore ends the removal and leaves the disk in place', async () => {
   const run = start()
   await run.reached('trashed')
   run.actor.send(restore)
@@ -93,7 +93,7 @@ test('a restored one ends with its disk where it is', async () => {
   assert.ok(!run.started.includes('removeDisk'))
 })
 
-test('one that is being removed cannot be restored', async () => {
+test('a disk that is being removed cannot be restored', async () => {
   const run = start({ removeDisk: waits })
   await run.reached('trashed')
   run.actor.send(purge)
@@ -117,6 +117,6 @@ test('from every snapshot a fresh actor reaches the same end and repeats no fini
   }
 })
 
-test('the chart is the one that was agreed on', () => {
+test('the chart matches the reviewed chart', () => {
   assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/disk-removal.mmd', 'utf8'))
 })

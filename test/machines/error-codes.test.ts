@@ -9,7 +9,7 @@ const folders = ['archive', 'base-images', 'docker', 'dns', 'edge/acme', 'effect
 /** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
 const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable', 'upgrade_failed']
 
-test('every code of a failure in the effects is listed', () => {
+test('every failure code in the effects is listed', () => {
   const files = folders.flatMap((folder) => {
     const path = join(import.meta.dirname, '../../src', folder)
     const names = readdirSync(path, { recursive: true, encoding: 'utf8' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catalogue, type Kind } from '../../machines/index.ts'
 
-test('each kind is known by the name of its chart', () => {
+test('each kind has the name of its chart', () => {
   const names = Object.values(catalogue).map(({ machine }) => machine.id)
   assert.deepEqual(Object.keys(catalogue), names)
   assert.ok(['deploy', 'edge', 'service-removal'].every((name) => names.includes(name)))

@@ -11,7 +11,7 @@ function stepsIn(line: string): string[] {
   return states.slice(1).map((state, index) => `${states[index]} → ${state}`)
 }
 
-test('the transitions that the manual shows are transitions of the chart', () => {
+test('the transitions in the manual are transitions of the chart', () => {
   const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
   const drawing = page
     .split('\n')

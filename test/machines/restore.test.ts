@@ -34,7 +34,7 @@ const start = (effects: Record<string, TestEffect> = {}) =>
   runMachine(machine, { ...working, ...effects }, { input })
 const cancel = { type: 'cancel', at: instant, by: 'Ada' }
 
-test('one is checked, loaded, switched, and tidied up after', async () => {
+test('a restore is checked, loaded, switched, and cleaned up', async () => {
   const run = start()
   await run.reached('done')
   assert.deepEqual(run.states, ['checking', 'loading', 'switching', 'tidying', 'done'])
@@ -62,7 +62,7 @@ for (const [slot, status] of Object.entries({
   switchData: 'running',
   tidyRestore: 'running',
 })) {
-  test(`while ${slot} is at work it is ${status}`, async () => {
+  test(`while ${slot} is running it is ${status}`, async () => {
     const run = start({ [slot]: waits })
     while (run.started.at(-1) !== slot) await new Promise((resolve) => setImmediate(resolve))
     assert.equal(recordOf(run).status, status)
@@ -71,7 +71,7 @@ for (const [slot, status] of Object.entries({
 }
 
 for (const slot of ['checkFile', 'loadData', 'switchData']) {
-  test(`one whose ${slot} fails is undone, and failed only then`, async () => {
+  test(`a restore whose ${slot} fails is undone before it is failed`, async () => {
     let undone = () => {}
     const undoRestore: TestEffect = () =>
       new Promise((resolve) => {
@@ -106,7 +106,7 @@ for (const [slot, state] of [
   ['checkFile', 'checking'],
   ['loadData', 'loading'],
 ] as const) {
-  test(`one that is canceled while ${state} is undone, and says by whom`, async () => {
+  test(`a restore canceled while ${state} is undone, and names the requester`, async () => {
     const run = start({ [slot]: waits })
     await run.reached(state)
     run.actor.send(cancel)
@@ -124,7 +124,7 @@ for (const [slot, state] of [
   ['tidyRestore', 'tidying'],
   ['undoRestore', 'undoing'],
 ] as const) {
-  test(`one that is ${state} can no longer be canceled`, async () => {
+  test(`a restore that is ${state} can no longer be canceled`, async () => {
     const run = start({ [slot]: waits, ...(state === 'undoing' ? { checkFile: fails } : {}) })
     await run.reached(state)
     const before = run.actor.getSnapshot()
@@ -149,10 +149,10 @@ test('from every snapshot a fresh actor reaches the same end', async () => {
   }
 })
 
-test('what ends a restore waits for the end of what it did', () => {
+test('the end of a restore waits for the end of its effects', () => {
   assert.deepEqual(cleanups, ['tidyRestore', 'undoRestore'])
 })
 
-test('the chart is the one in the fixture', () => {
+test('the chart matches the fixture', () => {
   assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/restore.mmd', 'utf8'))
 })

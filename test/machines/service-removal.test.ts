@@ -33,7 +33,7 @@ function happyEffects(changes: Record<string, TestEffect> = {}): Record<string, 
 const recordOf = (run: ReturnType<typeof runMachine>) =>
   toRecord(run.actor.getSnapshot() as ServiceRemovalSnapshot)
 
-test('a removal ends the deploys, then clears what is left, and is then done', async () => {
+test('a removal ends the deploys, then removes the rest, and is then done', async () => {
   const run = runMachine(machine, happyEffects(), { input })
   await run.reached('removed')
   assert.deepEqual(run.states, path)
@@ -58,7 +58,7 @@ for (const state of ['ending', 'clearing']) {
     run.actor.stop()
   })
 
-  test(`an effect that fails while ${state} has no answer in the chart: it is the supervisor’s`, async () => {
+  test(`a failure of an effect while ${state} is left to the supervisor`, async () => {
     const effects = happyEffects({ [slotOf[state]!]: () => Promise.reject(failure) })
     const run = runMachine(machine, effects, { input })
     await run.reached(state)
@@ -67,7 +67,7 @@ for (const state of ['ending', 'clearing']) {
     assert.equal(run.states.at(-1), state)
   })
 
-  test(`nothing calls a removal off while ${state}`, async () => {
+  test(`nothing cancels a removal while ${state}`, async () => {
     const run = runMachine(machine, happyEffects({ [slotOf[state]!]: waits }), { input })
     await run.reached(state)
     const before = run.actor.getSnapshot()
@@ -77,7 +77,7 @@ for (const state of ['ending', 'clearing']) {
   })
 }
 
-test('what its effects need comes with them: whose they are, and whether the disk goes too', async () => {
+test('its effects receive the service, and whether to remove the disk', async () => {
   const given: unknown[] = []
   const note: TestEffect = async (effectInput) => {
     given.push(effectInput)
@@ -105,7 +105,7 @@ test('from every snapshot a fresh actor reaches the same end and repeats no fini
   }
 })
 
-test('a disk that is kept goes to the trash after all else, from every snapshot', async () => {
+test('a retained disk goes to the trash last, from every snapshot', async () => {
   const trash = { id: 'dsk-1', serviceName: 'shop', expiresAt: '2026-01-08T00:00:00.000Z' }
   const given: [string, unknown][] = []
   const noting = (name: string): [string, TestEffect] => [
@@ -129,7 +129,7 @@ test('a disk that is kept goes to the trash after all else, from every snapshot'
   assert.deepEqual(again.started, ['trashDisk'])
 })
 
-test('a removal that began before there was a trash removes the disk at once', async () => {
+test('a removal that started before the trash existed removes the disk immediately', async () => {
   const first = runMachine(machine, happyEffects({ endDeploys: waits }), { input })
   first.actor.stop()
   const snapshot = first.snapshots[0] as unknown as { context: Record<string, unknown> }
@@ -141,7 +141,7 @@ test('a removal that began before there was a trash removes the disk at once', a
   assert.deepEqual(run.started, ['endDeploys', 'removeBelongings'])
 })
 
-test('the service is told that it is being deleted when the actor is made, and no more', async () => {
+test('the service is marked as being deleted when the actor is created, and only then', async () => {
   const run = runMachine(machine, happyEffects(), { input })
   const told: unknown[] = []
   run.actor.subscribe((snapshot) => void told.push(toService(snapshot as ServiceRemovalSnapshot)))
@@ -152,7 +152,7 @@ test('the service is told that it is being deleted when the actor is made, and n
   assert.deepEqual(told, [{ deleting: true }, null, null])
 })
 
-test('the chart is the one that was reviewed', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = readFileSync(new URL('../fixtures/charts/service-removal.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
 })

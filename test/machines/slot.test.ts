@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createActor, toPromise } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from '../../machines/slot.ts'
 
-test('a slot that was never filled fails at once, and says whose it was', async () => {
+test('an unimplemented slot fails immediately and names its machine', async () => {
   const actor = createActor(slot<SlotInput, SlotOutput>(), { input: { id: 'dep-1' } })
   actor.subscribe({ error: () => undefined })
   actor.start()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migrate, version } from '../../machines/terminal-login.ts'
 
-test('one of version 1 was approved with all rights', () => {
+test('a version 1 snapshot counts as approved with all rights', () => {
   const snapshot = { value: 'pending', status: 'active', context: { id: 'cli-1', name: 'laptop' } }
 
   const grant = { role: 'admin', services: null, expiresInDays: null }

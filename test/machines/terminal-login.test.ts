@@ -142,7 +142,7 @@ for (const [name, { status, isCollectable, next }] of Object.entries(states)) {
 
 for (const [name, { invoked }] of Object.entries(states)) {
   if (invoked === null) continue
-  test(`${invoked} that fails while ${name} has no answer in the chart: it is the supervisor’s`, async () => {
+  test(`a failure of ${invoked} while ${name} is left to the supervisor`, async () => {
     const { actor, snapshots } = await runTo(name)
     actor.stop()
     const failing = { ...idleEffects, [invoked]: () => Promise.reject(failure) }
@@ -182,7 +182,7 @@ async function live({ answer, isPolled }: Life, from: Parameters<typeof runMachi
 }
 
 for (const [name, life] of Object.entries(lives)) {
-  test(`from every snapshot of one that was ${name}, a fresh actor reaches the same end`, async () => {
+  test(`from every snapshot of a login that was ${name}, a fresh actor reaches the same end`, async () => {
     const whole = await live(life, { input })
     assert.equal(stateOf(whole), life.end)
     for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {
@@ -193,14 +193,14 @@ for (const [name, life] of Object.entries(lives)) {
   })
 }
 
-test('one that is begun again issues no second token when it has issued one', async () => {
+test('a restarted actor does not issue a second token', async () => {
   const waiting = await runTo('approved.waiting')
   const run = runMachine(machine, idleEffects, { snapshot: waiting.snapshots.at(-1)! })
   send(run, 'collect')
   assert.deepEqual([run.started, stateOf(run)], [['awaitExpiry'], 'collected'])
 })
 
-test('each effect gets what it needs and no more, and the token is none of it', async () => {
+test('each effect receives only the input it needs, and never the token', async () => {
   const given: [string, unknown][] = []
   const noting = Object.entries({ ...idleEffects, awaitExpiry: waits }).map(([name, effect]) => {
     const noted: TestEffect = (effectInput, signal) => {
@@ -223,7 +223,7 @@ test('each effect gets what it needs and no more, and the token is none of it', 
   assert.doesNotMatch(JSON.stringify(snapshots), /bth_/)
 })
 
-test('the record tells who asks from where, and until when', async () => {
+test('the record contains the requester, the address and the expiry', async () => {
   const run = await runTo('pending')
   assert.deepEqual(recordOf(run), {
     id: 'cli-1',
@@ -240,11 +240,11 @@ test('the record tells who asks from where, and until when', async () => {
   run.actor.stop()
 })
 
-test('revoking is a cleanup: it is done once more when an effect before it ended late', () => {
+test('the revocation is repeated if an earlier effect ended late', () => {
   assert.deepEqual(cleanups, ['revokeToken'])
 })
 
-test('the chart is the one that was reviewed', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = readFileSync(new URL('../fixtures/charts/terminal-login.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
 })

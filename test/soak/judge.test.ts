@@ -17,17 +17,17 @@ const withRequest = (planted: ReturnType<typeof request>) =>
 const withStream = (planted: ReturnType<typeof stream>) =>
   verdict({ streams: [...calmRun().streams, planted] })
 
-test('a run in which all went well breaks nothing', () => {
+test('a run without failures has no violations', () => {
   assert.deepEqual(verdict(), [])
 })
 
-test('a request that got no good answer is a violation', () => {
+test('a request without a good response is a violation', () => {
   assert.deepEqual(withRequest(request(3.1, { fault: '503: unready', deploy: null, instance: null })), [
     'no request fails: shop: get on used connection: 503: unready',
   ])
 })
 
-test('a slow request that was cut is a violation, also at the drain limit', () => {
+test('a slow request that was cut is a violation, even at the drain limit', () => {
   const cut = { kind: 'streaming' as const, doneAt: at(5.1), fault: 'broke off', ...formerInstance }
 
   assert.deepEqual(withRequest(request(3, cut)), [
@@ -35,7 +35,7 @@ test('a slow request that was cut is a violation, also at the drain limit', () =
   ])
 })
 
-test('a request that the old version answered is a violation from a millisecond after the switch on', () => {
+test('a response of the old version is a violation from one millisecond after the switch', () => {
   const early = request(3.1, formerInstance)
   const late = request(3.101, formerInstance)
 
@@ -45,20 +45,20 @@ test('a request that the old version answered is a violation from a millisecond 
   ])
 })
 
-test('a request that was sent before the switch may be answered by the old version long after', () => {
+test('a request sent before the switch may be served by the old version much later', () => {
   const slow = request(3.05, { kind: 'waiting', doneAt: at(5), ...formerInstance })
 
   assert.deepEqual(withRequest(slow), [])
 })
 
-test('a version that answers after its drain is a violation of its own', () => {
+test('a response from a version after its drain is a separate violation', () => {
   assert.deepEqual(withRequest(request(6, formerInstance)), [
     'no request reaches a version after its drain: ' +
       'shop: get served by dep-1, sent 2900 ms after dep-2 was live',
   ])
 })
 
-test('a stream that reaches the old version after the switch is a violation as well', () => {
+test('a stream that reaches the old version after the switch is a violation', () => {
   const late = stream({ sentAt: at(4), openedAt: at(4.1), endedAt: at(5.1), ending: 'cut' })
 
   assert.deepEqual(withStream(late), [
@@ -67,7 +67,7 @@ test('a stream that reaches the old version after the switch is a violation as w
   ])
 })
 
-test('a version that answers before it was checked is a violation', () => {
+test('a response from a version before its health check is a violation', () => {
   const violation = [
     'no request reaches a version before it is checked: shop: get served by dep-2, not checked yet',
   ]
@@ -76,7 +76,7 @@ test('a version that answers before it was checked is a violation', () => {
   assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(3) })), [])
 })
 
-test('an answer of the neighbour, or of nobody known, is a violation', () => {
+test('a response from the neighbour or an unknown app is a violation', () => {
   assert.deepEqual(withRequest(request(1, wikiInstance)), [
     'a service is served by its own deploys: shop: get served by dep-w, a foreign deploy',
   ])
@@ -101,7 +101,7 @@ test('a stream that ends a millisecond before the drain limit is a violation', (
   assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (close 1001) after 5096 ms`])
 })
 
-test('a stream of an instance that stays may not end, not even at a drain limit', () => {
+test('a stream of an instance that stays must not end, even at a drain limit', () => {
   const cut = stream({ sentAt: at(4), openedAt: at(4), endedAt: at(5.2), ending: 'cut', ...newInstance })
 
   assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (cut) after 1200 ms`])
@@ -113,7 +113,7 @@ test('a stream that ends between swaps is a violation', () => {
   assert.deepEqual(withStream(cut), [`${tooEarly}: wiki: websocket ended (ended) after 7997 ms`])
 })
 
-test('a stream that was refused, fell silent or said something else is a violation', () => {
+test('a refused stream, a silent stream and a stream with wrong content are violations', () => {
   const refused = stream({
     openedAt: null,
     endedAt: at(4),
@@ -127,13 +127,13 @@ test('a stream that was refused, fell silent or said something else is a violati
   assert.deepEqual(withStream(silent), [`${rule}: shop: websocket: silent for 20000 ms`])
 })
 
-test('an instance that a swap brought and that never answered is a violation', () => {
+test('a new instance that never responds is a violation', () => {
   const swaps = [{ ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }]
 
   assert.deepEqual(verdict({ swaps }), ['every instance serves: shop: idle of swap 1 never served a request'])
 })
 
-test('an instance that came shortly before the end, or left again at once, may have answered nothing', () => {
+test('an instance that starts shortly before the end or stops immediately need not respond', () => {
   const fleeting = { ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }
   const next = { ...theSwap, number: 2, askedAt: at(5), doneAt: at(9), left: ['idle'], joined: [] }
 
@@ -141,7 +141,7 @@ test('an instance that came shortly before the end, or left again at once, may h
   assert.deepEqual(verdict({ swaps: [fleeting, next] }), [])
 })
 
-test('a load that was not there is a violation, however well the rest went', () => {
+test('a load that did not run is a violation, even if all else succeeded', () => {
   const { requests, streams } = calmRun()
   const rule = 'the load matches the plan: shop'
 
@@ -157,7 +157,7 @@ test('a load that was not there is a violation, however well the rest went', () 
   ])
 })
 
-test('a violation comes with all that was seen, and with the swap around it', () => {
+test('a violation includes all observations and the swap around it', () => {
   const planted = request(3.5, { fault: '502: broken', doneAt: at(3.6) })
 
   const [violation] = judge({ ...calmRun(), requests: [...calmRun().requests, planted] })

@@ -55,7 +55,7 @@ function kill(app: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
   return gone
 }
 
-test('a load on an app that runs finds nothing wrong and knows who answered', async (t) => {
+test('a load on a running app reports no failures and identifies the responding version', async (t) => {
   const { port } = await startApp(t, 'deaf')
   const { load, plan } = await startLoadOn(t, port)
 
@@ -67,7 +67,7 @@ test('a load on an app that runs finds nothing wrong and knows who answered', as
   assert.deepEqual(slowKindsIn(load), ['streaming', 'uploading', 'waiting'])
 })
 
-test('a load on an app that is killed sees requests refused, and slow ones and streams cut', async (t) => {
+test('a load on a killed app reports refused requests and cut slow requests and streams', async (t) => {
   const { app, port } = await startApp(t, 'deaf')
   const { load, plan } = await startLoadOn(t, port)
 
@@ -87,7 +87,7 @@ test('a load on an app that is killed sees requests refused, and slow ones and s
   assert.ok(cut.length >= lasting, `${cut.length} streams were cut`)
 })
 
-test('streams that get a goodbye are told apart from those that are cut, and opened again', async (t) => {
+test('streams closed with a goodbye and cut streams are distinguished, and both are reopened', async (t) => {
   const { app, port } = await startApp(t, 'polite')
   const { load } = await startLoadOn(t, port)
 

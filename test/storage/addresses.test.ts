@@ -6,7 +6,7 @@ import { temporaryStorage } from '../support/supervision.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 
-test('an instance gets the next address, and the same one however often it asks', async (t) => {
+test('an instance gets the next address, and the same one on every request', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const wide = { first: '10.201.0.254', last: '10.201.255.254' }
 
@@ -21,7 +21,7 @@ test('an instance gets the next address, and the same one however often it asks'
   deepEqual([addresses.get('dep-1', 1), addresses.get('dep-1', 2)], ['10.201.0.255', null])
 })
 
-test('an address that was given back is not the next one given: stale connections meet nobody', async (t) => {
+test('a released address is not reused next, so stale connections reach no other instance', async (t) => {
   const { addresses } = await temporaryStorage(t)
   await addresses.allocate('dep-1', 0, range)
   await addresses.release('dep-1')
@@ -29,7 +29,7 @@ test('an address that was given back is not the next one given: stale connection
   equal(await addresses.allocate('dep-2', 0, range), '10.201.0.3')
 })
 
-test('after the last address it goes on with the first that is free', async (t) => {
+test('after the last address the allocation wraps to the first free one', async (t) => {
   const { addresses } = await temporaryStorage(t)
   for (const index of [0, 1, 2, 3]) await addresses.allocate('dep-1', index, range)
   await addresses.release('dep-1', 1)
@@ -39,7 +39,7 @@ test('after the last address it goes on with the first that is free', async (t) 
   deepEqual(taken, ['10.201.0.3', '10.201.0.4'])
 })
 
-test('where to go on survives a restart', async (t) => {
+test('the allocation cursor survives a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.addresses.allocate('dep-1', 0, range)
@@ -51,7 +51,7 @@ test('where to go on survives a restart', async (t) => {
   equal(await addresses.allocate('dep-2', 0, range), '10.201.0.3')
 })
 
-test('of many that ask at once no two get one address, and when none is left that is said', async (t) => {
+test('concurrent requests get distinct addresses, and an exhausted range is reported', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const wishes = Array.from({ length: 6 }, (_, index) => addresses.allocate(`dep-${index}`, 0, range))
 
@@ -63,7 +63,7 @@ test('of many that ask at once no two get one address, and when none is left tha
   deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])
 })
 
-test('an instance keeps its address in a range that is full, whichever it is', async (t) => {
+test('an instance keeps its address in a full range', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const take = (index: number) => addresses.allocate('dep-1', index, range)
   const taken = [await take(0), await take(1), await take(2), await take(3)]
@@ -71,7 +71,7 @@ test('an instance keeps its address in a range that is full, whichever it is', a
   deepEqual([await take(0), await take(1), await take(2), await take(3)], taken)
 })
 
-test('an address below the range is given back, too', async (t) => {
+test('an address below the range is released too', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const lower = { first: '10.100.0.2', last: '10.100.0.2' }
   await addresses.allocate('dep-1', 0, lower)
@@ -81,7 +81,7 @@ test('an address below the range is given back, too', async (t) => {
   deepEqual([moved, await addresses.allocate('dep-2', 0, lower)], ['10.201.0.2', '10.100.0.2'])
 })
 
-test('a range that is full has room again for what was given back', async (t) => {
+test('a full range can allocate released addresses', async (t) => {
   const { addresses } = await temporaryStorage(t)
   for (const index of [0, 1, 2, 3]) await addresses.allocate(`dep-${index}`, 0, range)
   await rejects(addresses.allocate('dep-9', 0, range), {
@@ -95,7 +95,7 @@ test('a range that is full has room again for what was given back', async (t) =>
   await rejects(addresses.allocate('dep-10', 0, range), { code: 'no_address_left' })
 })
 
-test('giving back names a deploy and the first instance: the others keep theirs', async (t) => {
+test('a release names a deploy and its first instance: other instances keep their addresses', async (t) => {
   const { addresses } = await temporaryStorage(t)
   for (const index of [0, 1, 2]) await addresses.allocate('dep-1', index, range)
   await addresses.allocate('dep-10', 0, range)

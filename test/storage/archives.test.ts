@@ -13,7 +13,7 @@ function open(t: TestContext, directory = join(temporaryDirectory(t), 'archives'
   return { directory, archives: openArchives(directory, (id) => id !== 'dep-uncommitted') }
 }
 
-test('a draft is seen by nobody until it is kept, then it is whole', async (t) => {
+test('a draft is invisible until it is committed, then it is complete', async (t) => {
   const { directory, archives } = open(t)
   const draft = archives.create()
   assert.deepEqual(readdirSync(directory), [])
@@ -28,7 +28,7 @@ test('a draft is seen by nobody until it is kept, then it is whole', async (t) =
   assert.deepEqual(readdirSync(directory), ['dep-1.tar.gz'])
 })
 
-test('directory and files are for their owner only, whatever the process masks', async (t) => {
+test('directory and files are accessible only to their owner, under any umask', async (t) => {
   const former = process.umask(0)
   t.after(() => process.umask(former))
   const { directory, archives } = open(t)
@@ -40,7 +40,7 @@ test('directory and files are for their owner only, whatever the process masks',
   assert.deepEqual(modes, ['700', '600'])
 })
 
-test('an abandoned draft is gone, a kept one stays, and one that never began is none', async (t) => {
+test('an abandoned draft is deleted, a committed one stays, an unstarted one does not exist', async (t) => {
   const { directory, archives } = open(t)
   const [abandoned, kept, unused] = [archives.create(), archives.create(), archives.create()]
   for (const draft of [abandoned, kept]) await draft.write(bytes('x'))
@@ -51,7 +51,7 @@ test('an abandoned draft is gone, a kept one stays, and one that never began is 
   assert.deepEqual(readdirSync(directory), ['dep-1.tar.gz'])
 })
 
-test('a removed archive is gone, and removing it again changes nothing', async (t) => {
+test('removing an archive twice has no further effect', async (t) => {
   const { archives } = open(t)
   const draft = archives.create()
   await draft.write(bytes('x'))
@@ -63,7 +63,7 @@ test('a removed archive is gone, and removing it again changes nothing', async (
   assert.deepEqual([await archives.ids(), archives.has('dep-1')], [[], false])
 })
 
-test('what a crash left of uploads is removed when the directory is opened', async (t) => {
+test('leftovers of uploads after a crash are removed when the directory is opened', async (t) => {
   const { directory } = open(t)
   for (const name of ['0123.part', 'dep-uncommitted.tar.gz', 'dep-1.tar.gz'])
     writeFileSync(join(directory, name), 'x')
@@ -73,7 +73,7 @@ test('what a crash left of uploads is removed when the directory is opened', asy
   assert.deepEqual(readdirSync(directory), ['dep-1.tar.gz'])
 })
 
-test('a disk that is full refuses the draft, which leaves nothing', async (t) => {
+test('a full disk rejects the draft, which leaves nothing behind', async (t) => {
   const directory = join(smallDisk(t, 1), 'archives')
   mkdirSync(directory)
   const { archives } = open(t, directory)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryStorage } from '../support/supervision.ts'
 
-test('a service keeps what its cache mounts are called until it is renewed or removed', async (t) => {
+test('a service keeps the names of its cache mounts until they are renewed or removed', async (t) => {
   const { buildCaches, commit } = await temporaryStorage(t)
 
   const first = await buildCaches.prefixOf('svc-1')

@@ -18,7 +18,7 @@ async function pemFor(host: string, lastsDays = 90): Promise<string> {
 
 const account = { directoryUrl: 'https://ca.example.com/dir', email: 'ada@example.com' }
 
-test('what is put is found again by its host, also by the next start', async (t) => {
+test('a certificate is found by its host, also after a restart', async (t) => {
   const directory = join(temporaryDirectory(t), 'certificates')
   const certificates = openCertificates(directory)
   const pems = new Map([
@@ -39,7 +39,7 @@ test('what is put is found again by its host, also by the next start', async (t)
   }
 })
 
-test('nobody but the owner may read any of it', async (t) => {
+test('all files are readable only by their owner', async (t) => {
   const directory = join(temporaryDirectory(t), 'certificates')
   const certificates = openCertificates(directory)
 
@@ -51,7 +51,7 @@ test('nobody but the owner may read any of it', async (t) => {
   deepEqual([statSync(directory).mode & 0o777, modes], [0o700, [0o600, 0o600, 0o600]])
 })
 
-test('a renewed certificate has another fingerprint, and a removed one is gone with its order', async (t) => {
+test('a renewed certificate has another fingerprint; removing it removes its order', async (t) => {
   const directory = join(temporaryDirectory(t), 'certificates')
   const certificates = openCertificates(directory)
   const first = certificates.put('shop.example.com', await pemFor('shop.example.com'))
@@ -69,7 +69,7 @@ test('a renewed certificate has another fingerprint, and a removed one is gone w
   )
 })
 
-test('an expired one is known and not served', async (t) => {
+test('an expired certificate is listed but not served', async (t) => {
   const certificates = openCertificates(temporaryDirectory(t))
   const { notAfter } = certificates.put('shop.example.com', await pemFor('shop.example.com', 3))
   const endMs = Date.parse(notAfter)
@@ -88,7 +88,7 @@ test('an expired one is known and not served', async (t) => {
   )
 })
 
-test('a host that would leave the folder is none', async (t) => {
+test('a host that would leave the directory is rejected', async (t) => {
   const directory = temporaryDirectory(t)
   const certificates = openCertificates(join(directory, 'certificates'))
   const pem = await pemFor('shop.example.com')
@@ -111,7 +111,7 @@ test('a host that would leave the folder is none', async (t) => {
   deepEqual(readdirSync(directory), [])
 })
 
-test('the longest host that there is has a place, too', async (t) => {
+test('a host of maximum length is stored', async (t) => {
   const directory = temporaryDirectory(t)
   const host = `${`${'a'.repeat(60)}.`.repeat(4)}example.com`.slice(-253)
 
@@ -120,7 +120,7 @@ test('the longest host that there is has a place, too', async (t) => {
   equal(openCertificates(directory).find(host)?.host, host)
 })
 
-test('files that are cut off or strange hide no sound one', async (t) => {
+test('truncated or foreign files hide no intact certificate', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openCertificates(directory)
   first.put('shop.example.com', await pemFor('shop.example.com'))
@@ -139,7 +139,7 @@ test('files that are cut off or strange hide no sound one', async (t) => {
   equal(again.order('shop.example.com'), null)
 })
 
-test('the key of an account is that of one CA and one e-mail', (t) => {
+test('an account key belongs to one CA and one e-mail address', (t) => {
   const directory = join(temporaryDirectory(t), 'certificates')
   mkdirSync(directory, { recursive: true })
   openCertificates(directory).saveAccountKey(account, { kty: 'EC', x: '1' })

@@ -11,7 +11,7 @@ import { temporaryStorage } from '../support/supervision.ts'
 const id = 'svc-01hnzxd07m5cen5xa66emzsrzw'
 const ada = { username: 'ada', password: 'canary-pässword-93c1', origin: 'https://example.com' }
 
-test('credentials come back for their own service alone, also after a restart', async (t) => {
+test('credentials are returned only for their own service, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.services.create(serviceRow({ id }), { also: () => first.credentials.put(id, ada) })
@@ -22,7 +22,7 @@ test('credentials come back for their own service alone, also after a restart', 
   deepEqual([credentials.get(id), credentials.get('svc-2')], [ada, null])
 })
 
-test('null removes them', async (t) => {
+test('null removes the credentials', async (t) => {
   const { credentials, services } = await temporaryStorage(t)
   await services.create(serviceRow(), { also: () => credentials.put('svc-1', ada) })
 
@@ -31,7 +31,7 @@ test('null removes them', async (t) => {
   equal(credentials.get('svc-1'), null)
 })
 
-test('sealed for one service they do not open for another', async (t) => {
+test('credentials sealed for one service do not open for another', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openTestStore(t, directory)
   const credentials = openCredentials(store, openSealer(directory, { create: true }))
@@ -45,7 +45,7 @@ test('sealed for one service they do not open for another', async (t) => {
   equal(rows.get('svc-2'), null)
 })
 
-test('nothing in the data directory shows the password', async (t) => {
+test('no file in the data directory contains the password', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   await storage.services.create(serviceRow(), { also: () => storage.credentials.put('svc-1', ada) })

@@ -33,7 +33,7 @@ async function damagedStorage(
 
 const refused = { code: 'row_damaged' }
 
-test('damage is told once for each row, in words that name it', async (t) => {
+test('damage is reported once per row, with the name of the row', async (t) => {
   const fill = async ({ env }: Storage) => {
     for (const id of ['svc-1', 'svc-2', 'svc-3']) await env.change(id, () => [{ key: 'A', value: id }])
   }
@@ -49,7 +49,7 @@ test('damage is told once for each row, in words that name it', async (t) => {
   deepEqual(storage.env.get('svc-3'), [{ key: 'A', value: 'svc-3' }])
 })
 
-test('damaged variables are told from none, and are right again when all are set anew', async (t) => {
+test('damaged variables differ from missing ones, and are repaired by setting all of them', async (t) => {
   const fill = ({ env }: Storage) => env.change('svc-1', () => [{ key: 'B', value: '1' }])
   const { storage } = await damagedStorage(t, fill, [['env', 'svc-1']])
   deepEqual([storage.env.getOrNull('svc-1'), storage.env.getOrNull('svc-2')], [null, []])
@@ -66,7 +66,7 @@ test('damaged variables are told from none, and are right again when all are set
   deepEqual([storage.env.get('svc-1'), storage.env.getOrNull('svc-1')], [vars, vars])
 })
 
-test('a damaged record is made again from the snapshot, and a parked actor is still failed', async (t) => {
+test('a damaged record is rebuilt from the snapshot, and a parked actor is still failed', async (t) => {
   const fill = async ({ actors }: Storage) => {
     for (const id of ['dep-1', 'dep-2', 'dep-3']) await actors.create(transitionOf({ id }))
     await actors.park('dep-2', 'it kept failing', instant)
@@ -83,7 +83,7 @@ test('a damaged record is made again from the snapshot, and a parked actor is st
   equal(storage.actors.record('dep-9'), null)
 })
 
-test('a history misses only what is damaged of it', async (t) => {
+test('a history omits only its damaged entries', async (t) => {
   const fill = async ({ actors }: Storage) => {
     await actors.create(transitionOf({ id: 'dep-1' }))
     for (const revision of [2, 3]) await actors.advance(transitionOf({ id: 'dep-1', revision }))
@@ -98,7 +98,7 @@ for (const [where, table, stray] of [
   ['the service of an active actor', 'active', ['deploy', 'svc-x', 'dep-1']],
   ['the id of a listed actor', 'actor_lists', ['deploy', 'svc-1', 'dep-x']],
 ] as const) {
-  test(`an index with a bit flipped in ${where} is made again from the rows`, async (t) => {
+  test(`an index with a bit flipped in ${where} is rebuilt from the rows`, async (t) => {
     const directory = temporaryDirectory(t)
     const first = await openStorage(directory, { onPanic: t.assert.fail })
     await first.actors.create(transitionOf({ id: 'dep-1' }))
@@ -135,7 +135,7 @@ test('an actor can be parked although the row of its service is damaged', async 
   equal(storage.actors.get('dep-1')?.parked, 'its service is damaged')
 })
 
-test('a damaged service hides no other, and one whose name is damaged is found by its own row', async (t) => {
+test("a damaged service hides no other; a damaged name is read from the service's row", async (t) => {
   const fill = async ({ services }: Storage) => {
     for (const name of ['shop', 'api', 'web']) await services.create(serviceRow({ id: `svc-${name}`, name }))
   }
@@ -156,7 +156,7 @@ test('a damaged service hides no other, and one whose name is damaged is found b
   }
 })
 
-test('an address is known from either of its two rows, and given back all the same', async (t) => {
+test('an address is recovered from either of its two rows, and can be released', async (t) => {
   const fill = async ({ addresses }: Storage) => {
     for (const index of [0, 1, 2]) await addresses.allocate('dep-1', index, range)
   }
@@ -181,7 +181,7 @@ test('an address is known from either of its two rows, and given back all the sa
 })
 
 for (const key of ['schema', 'schema_copy']) {
-  test(`one damaged row of two does not keep a directory from being opened: ${key}`, async (t) => {
+  test(`a directory opens with one of two rows damaged: ${key}`, async (t) => {
     const rows: [string, Key][] = [
       ['meta', key],
       ['server', key === 'schema' ? 'id' : 'id_copy'],
@@ -205,7 +205,7 @@ test('a directory whose schema is damaged in both rows is refused', async (t) =>
   await rejects(openStorage(directory, { onPanic: t.assert.fail }), refused)
 })
 
-test('readers of a change feed whose number is damaged are told to begin anew', async (t) => {
+test('readers of a change feed with a damaged counter have to start over', async (t) => {
   const fill = ({ services }: Storage) => services.create(serviceRow())
   const { storage } = await damagedStorage(t, fill, [['meta', 'commit']])
 

@@ -15,7 +15,7 @@ async function open(t: Parameters<typeof temporaryStorage>[0], directory?: strin
   return { storage, datastores: storage.datastores, insert }
 }
 
-test('one is found by its id and by its name, also after a restart', async (t) => {
+test('a datastore is found by its id and by its name, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await open(t, directory)
   await first.insert('dst-1', 'shop-db')
@@ -43,7 +43,7 @@ test('services and datastores share one namespace, in both directions', async (t
   equal(storage.services.get('both'), null)
 })
 
-test('of many that want a name at once one has it', async (t) => {
+test('of many concurrent claims to a name one succeeds', async (t) => {
   const { insert, datastores } = await open(t)
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, (_, index) => insert(`dst-${index}`, 'wanted')),
@@ -52,7 +52,7 @@ test('of many that want a name at once one has it', async (t) => {
   equal(datastores.list().length, 1)
 })
 
-test('a password is nowhere on the disk as it is, and gone with its datastore', async (t) => {
+test('no file contains a password in plain text, and deletion removes it', async (t) => {
   const directory = temporaryDirectory(t)
   const { storage, insert, datastores } = await open(t, directory)
   await insert('dst-1', 'shop-db')
@@ -67,7 +67,7 @@ test('a password is nowhere on the disk as it is, and gone with its datastore', 
   await storage.close()
 })
 
-test('a port is one datastore’s alone, kept until it moves or goes', async (t) => {
+test('a port belongs to one datastore until it is changed or released', async (t) => {
   const { insert, datastores } = await open(t)
   await insert('dst-1', 'one')
   await insert('dst-2', 'two')
@@ -86,7 +86,7 @@ test('a port is one datastore’s alone, kept until it moves or goes', async (t)
   await rejects(datastores.movePort('dst-1', [25_003]), { code: 'not_found' })
 })
 
-test('a name whose row is damaged is known from who has it', async (t) => {
+test('a damaged name row is recovered from its datastore', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await open(t, directory)
   await first.insert('dst-1', 'shop-db')
@@ -102,7 +102,7 @@ test('a name whose row is damaged is known from who has it', async (t) => {
   await rejects(insert('dst-2', 'web'), { code: 'name_taken' })
 })
 
-test('one that is restored from the trash is as open to other services as before', async (t) => {
+test('a datastore restored from the trash keeps its access from other services', async (t) => {
   const { storage, datastores, insert } = await open(t)
   await insert('dst-1', 'closed-db')
   await storage.commit(() => datastores.insert('dst-2', 'open-db', password, true))

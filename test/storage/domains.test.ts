@@ -9,7 +9,7 @@ const domain = 'shop.example.com'
 const named = (index: number, custom_domains: string[] = []) =>
   serviceRow({ id: `svc-${index}`, name: `shop-${index}`, custom_domains })
 
-test('of fifty services that want one domain at once, one gets it', async (t) => {
+test('of fifty services that claim one domain at once, one gets it', async (t) => {
   const { services } = await temporaryStorage(t)
   for (let index = 0; index < 25; index++) await services.create(named(index))
   const claim = { custom_domains: [domain] }
@@ -32,7 +32,7 @@ test('of fifty services that want one domain at once, one gets it', async (t) =>
   equal(services.get('shop-49')?.id ?? null, holders[0]?.id === 'svc-49' ? 'svc-49' : null)
 })
 
-test('a domain that its service gives up, or that goes with it, is free at once', async (t) => {
+test('a domain released by its service, or deleted with it, is free immediately', async (t) => {
   const { services } = await temporaryStorage(t)
   await services.create(named(1, [domain, 'www.example.com']))
   await services.create(named(2))
@@ -52,7 +52,7 @@ test('a domain that its service gives up, or that goes with it, is free at once'
   )
 })
 
-test('a refused claim leaves both services, and the index, as they were', async (t) => {
+test('a refused claim leaves both services and the index unchanged', async (t) => {
   const { services } = await temporaryStorage(t)
   await services.create(named(1, [domain]))
   await services.create(named(2, ['former.example.com']))

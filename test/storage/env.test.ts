@@ -18,7 +18,7 @@ const vars = fc.uniqueArray(fc.record({ key, value }, { noNullPrototype: true })
 
 const byKey = (a: EnvVar, b: EnvVar) => (a.key < b.key ? -1 : 1)
 
-test('values of any UTF-8 without NUL come out byte for byte, ordered by key', async (t) => {
+test('any UTF-8 value without NUL is stored byte for byte, ordered by key', async (t) => {
   const { env } = await temporaryStorage(t)
 
   await fc.assert(
@@ -30,7 +30,7 @@ test('values of any UTF-8 without NUL come out byte for byte, ordered by key', a
   )
 })
 
-test('values that look like other things are only text', async (t) => {
+test('values that look like other syntax are plain text', async (t) => {
   const directory = temporaryDirectory(t)
   const awkward = ['', ' ', '\r\n', '\u2028', '"\\', '${{service.a.port}}', 'x'.repeat(64 * 1024), '\ufeff🐎']
   const given = awkward.map((text, index) => ({ key: `V${index}`, value: text }))
@@ -50,7 +50,7 @@ test('parallel changes of different keys all survive', async (t) => {
   deepEqual(env.get('svc-1'), added)
 })
 
-test('a change that throws leaves the variables as they were', async (t) => {
+test('a change that throws leaves the variables unchanged', async (t) => {
   const { env } = await temporaryStorage(t)
   const before = [{ key: 'A', value: '1' }]
   await env.change('svc-1', () => before)
@@ -63,7 +63,7 @@ test('a change that throws leaves the variables as they were', async (t) => {
   deepEqual([env.get('svc-1'), env.get('svc-2')], [before, []])
 })
 
-test('sealed for one service they do not open for another, and removed they are gone', async (t) => {
+test('values sealed for one service do not open for another, and are gone once removed', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openTestStore(t, directory)
   const env = openEnv(store, openSealer(directory, { create: true }))
@@ -77,7 +77,7 @@ test('sealed for one service they do not open for another, and removed they are 
   deepEqual(env.get('svc-2'), [])
 })
 
-test('no file shows a value, in plain, base64 or hex, also of one long gone', async (t) => {
+test('no file shows a value, in plain, base64 or hex, even a deleted one', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const secret = 'canary-4f1d9c27-only-here'
@@ -90,7 +90,7 @@ test('no file shows a value, in plain, base64 or hex, also of one long gone', as
   deepEqual(filesWith(directory, secret), [])
 })
 
-test('the search for a secret would find it, however it was written', async (t) => {
+test('the search for a secret finds it in any encoding', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const secret = 'canary-4f1d9c27-only-here'

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervision.ts'
 
-test('the event of a transition is kept in its commit, with the answer of that time', async (t) => {
+test("a transition's event is stored in its commit, with the response", async (t) => {
   const storage = await temporaryStorage(t)
   const seen: unknown[] = []
   storage.changes.subscribe(() => seen.push(storage.events.get('key-1')))
@@ -18,7 +18,7 @@ test('the event of a transition is kept in its commit, with the answer of that t
   deepEqual(seen, [answer, answer])
 })
 
-test('the event of a commit that was refused is not kept', async (t) => {
+test('the event of a refused commit is not stored', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow())
   const event = { id: 'key-1', answer: {} }
@@ -35,7 +35,7 @@ test('the event of a commit that was refused is not kept', async (t) => {
   equal(storage.events.get('key-1'), null)
 })
 
-test('an answer can be kept on its own, for a request that changed nothing', async (t) => {
+test('a response can be stored alone, for a request that changed nothing', async (t) => {
   const { events } = await temporaryStorage(t)
 
   await events.record('key-1', instant, { id: 'dep-1' })
@@ -43,7 +43,7 @@ test('an answer can be kept on its own, for a request that changed nothing', asy
   deepEqual(events.get('key-1'), { at: instant, body: { id: 'dep-1' } })
 })
 
-test('what was asked is kept with the answer, which its key alone finds', async (t) => {
+test('the request is stored with the response and found only by its key', async (t) => {
   const { events } = await temporaryStorage(t)
 
   await events.record('key-1#this', instant, { id: 'dep-1' })
@@ -52,7 +52,7 @@ test('what was asked is kept with the answer, which its key alone finds', async 
   deepEqual(['key-1', 'key-1#this', 'key-1#that'].map(events.get), [answer, answer, answer])
 })
 
-test('what was applied before an instant is forgotten, however much it is, and the rest stays', async (t) => {
+test('all events before an instant are deleted, and later ones stay', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const apply = (id: string, at: string) => storage.events.record(id, at, id)

@@ -30,7 +30,7 @@ async function createActor(storage: Storage, { minutes, final, of }: Made): Prom
 
 const cutoff = timeMs + 10 * 60_000
 
-test('those that are final and old enough are gone, with record and history', async (t) => {
+test('final actors of sufficient age are deleted, with record and history', async (t) => {
   const storage = await temporaryStorage(t)
   const { actors } = storage
   const old = await createActor(storage, { minutes: 1, final: true })
@@ -43,7 +43,7 @@ test('those that are final and old enough are gone, with record and history', as
   equal(actors.history(young).length, 1)
 })
 
-test('one that is not over stays however old it is, and so does one that is parked', async (t) => {
+test('unfinished and parked actors stay at any age', async (t) => {
   const storage = await temporaryStorage(t)
   const open = await createActor(storage, { minutes: 1, final: false })
   const parked = await createActor(storage, { minutes: 2, final: false })
@@ -55,7 +55,7 @@ test('one that is not over stays however old it is, and so does one that is park
   deepEqual([...storage.actors.active(kind)], [{ id: open, kind, service_id: null }])
 })
 
-test('actors of other kinds and of services are left alone', async (t) => {
+test('actors of other kinds and of services are not deleted', async (t) => {
   const storage = await temporaryStorage(t)
   const deploy = { kind: 'deploy', service_id: 'svc-1', prefix: 'dep' } as const
   const kept = await createActor(storage, { minutes: 1, final: true, of: deploy })
@@ -66,7 +66,7 @@ test('actors of other kinds and of services are left alone', async (t) => {
   deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[kept], [stray]])
 })
 
-test('nothing of them is left on the disk', async (t) => {
+test('deletion leaves nothing on disk', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const old = await createActor(storage, { minutes: 1, final: true })

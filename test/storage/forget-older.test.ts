@@ -14,7 +14,7 @@ async function createActor(storage: Storage, { final = true, service_id = 'svc-1
   return id
 }
 
-test('the newest stay, the others are gone with record, index and history, and are told', async (t) => {
+test('the newest stay; the others are deleted with record, index and history, and returned', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const made: string[] = []
@@ -38,7 +38,7 @@ test('the newest stay, the others are gone with record, index and history, and a
   )
 })
 
-test('one that is not over stays however old it is, and so do those of other services', async (t) => {
+test('unfinished actors and those of other services stay at any age', async (t) => {
   const storage = await temporaryStorage(t)
   const elsewhere = await createActor(storage, { service_id: 'svc-0' })
   const later = await createActor(storage, { service_id: 'svc-2' })

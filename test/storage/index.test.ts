@@ -26,7 +26,7 @@ const onPanic = (reason: string) => {
 }
 
 for (const mask of [0o000, 0o022]) {
-  test(`all of it is its owner's alone under umask ${mask.toString(8).padStart(3, '0')}`, async (t) => {
+  test(`everything is private to its owner, under umask ${mask.toString(8).padStart(3, '0')}`, async (t) => {
     const directory = join(temporaryDirectory(t), 'data')
     const before = process.umask(mask)
     t.after(() => process.umask(before))
@@ -45,7 +45,7 @@ for (const mask of [0o000, 0o022]) {
   })
 }
 
-test('a directory that others could read is closed to them', async (t) => {
+test('a directory readable by others is restricted to its owner', async (t) => {
   const directory = join(temporaryDirectory(t), 'data')
   mkdirSync(directory)
   chmodSync(directory, 0o777)
@@ -55,7 +55,7 @@ test('a directory that others could read is closed to them', async (t) => {
   equal(statSync(directory).mode & 0o7777, 0o700)
 })
 
-test('a directory that is open is refused, and can be opened when it was closed', async (t) => {
+test('a directory that is already open is refused until it is closed', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
 
@@ -65,7 +65,7 @@ test('a directory that is open is refused, and can be opened when it was closed'
   equal((await temporaryStorage(t, directory)).serverId, first.serverId)
 })
 
-test('a directory without its key is refused, gets no new one, and opens when it is back', async (t) => {
+test('a directory without its key is refused, gets no new key, and opens once the key is back', async (t) => {
   const directory = await directoryWithSecret(t)
   const key = join(directory, 'secret_key')
   renameSync(key, `${key}.away`)
@@ -95,7 +95,7 @@ test('a directory of a newer version is refused', async (t) => {
   await rejects(openStorage(directory, { onPanic }), { code: 'store_too_new' })
 })
 
-test('a directory that was refused is let go: no file of it stays open', async (t) => {
+test('a refused directory is released: none of its files stays open', async (t) => {
   const directory = await directoryWithSecret(t)
   rmSync(join(directory, 'secret_key'))
 
@@ -104,7 +104,7 @@ test('a directory that was refused is let go: no file of it stays open', async (
   deepEqual(openFilesBelow(directory), [])
 })
 
-test('the id of the server stays, and another directory has another one', async (t) => {
+test('the server id persists, and another directory has another id', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.close()
@@ -117,7 +117,7 @@ test('the id of the server stays, and another directory has another one', async 
 })
 
 for (const newest of ['dep', 'svc'] as const) {
-  test(`ids go on after the newest stored one (${newest}) when the clock was set back`, async (t) => {
+  test(`new ids sort after the newest stored one (${newest}) when the clock was set back`, async (t) => {
     const directory = temporaryDirectory(t)
     const future = createIds(() => Date.UTC(2200, 0))
     const stored = future.newId(newest)
@@ -132,7 +132,7 @@ for (const newest of ['dep', 'svc'] as const) {
   })
 }
 
-test('all that was written is there after it was closed and opened', async (t) => {
+test('all writes survive closing and reopening', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   const [serviceId, deployId] = [first.ids.newId('svc'), first.ids.newId('dep')]

@@ -35,12 +35,12 @@ function superviseAll(t: TestContext, storage: Storage): Supervisor {
   return supervisor
 }
 
-test('there are data of version 0.1', () => {
+test('a fixture with data of version 0.1 exists', () => {
   deepEqual(versions.includes('0.1'), true)
 })
 
 for (const version of versions) {
-  test(`a data directory of version ${version} keeps all that was in it`, async (t) => {
+  test(`a data directory of version ${version} keeps all of its data`, async (t) => {
     const { storage, written } = await openData(t, version)
 
     const view = await viewOf(storage, idsOf(written))
@@ -48,7 +48,7 @@ for (const version of versions) {
     deepEqual(pickKnownFields(view, written), written)
   })
 
-  test(`the actors of version ${version} go on where they were`, async (t) => {
+  test(`the actors of version ${version} continue from their last state`, async (t) => {
     const { storage, written } = await openData(t, version)
 
     const { restored, parked } = await superviseAll(t, storage).restore()

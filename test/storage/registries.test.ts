@@ -11,7 +11,7 @@ import { instant, temporaryStorage } from '../support/supervision.ts'
 const ada = { username: 'ada', password: 'canary-pässword-77b0' }
 const later = '2026-01-02T00:00:00.000Z'
 
-test('credentials come back for their own host alone, also after a restart', async (t) => {
+test('credentials are returned only for their own host, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   const put = await first.registries.put('ghcr.io', ada, instant)
@@ -23,7 +23,7 @@ test('credentials come back for their own host alone, also after a restart', asy
   deepEqual([put, registries.get('ghcr.io'), registries.get('ghcr.io:443')], [stored, stored, null])
 })
 
-test('new credentials replace the old ones and keep their beginning', async (t) => {
+test('new credentials replace the old ones and keep their creation time', async (t) => {
   const { registries } = await temporaryStorage(t)
   await registries.put('ghcr.io', ada, instant)
 
@@ -34,7 +34,7 @@ test('new credentials replace the old ones and keep their beginning', async (t) 
   ])
 })
 
-test('what is removed is gone, and removing it again says that nothing was there', async (t) => {
+test('removed credentials are gone, and a second removal reports that none existed', async (t) => {
   const { registries } = await temporaryStorage(t)
   for (const host of ['b.test', 'a.test:5000']) await registries.put(host, ada, instant)
 
@@ -46,7 +46,7 @@ test('what is removed is gone, and removing it again says that nothing was there
   )
 })
 
-test('nothing in the data directory shows the password', async (t) => {
+test('no file in the data directory contains the password', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   await storage.registries.put('ghcr.io', ada, instant)
@@ -55,7 +55,7 @@ test('nothing in the data directory shows the password', async (t) => {
   deepEqual(filesWith(directory, ada.password), [])
 })
 
-test('credentials that were copied to another host do not open there', async (t) => {
+test('credentials copied to another host do not open there', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openTestStore(t, directory)
   const registries = openRegistries(store, openSealer(directory, { create: true }))

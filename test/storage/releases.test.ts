@@ -13,7 +13,7 @@ function releaseWith(value: string): Release {
   return { settings, env: [{ key: 'A', value }], resolved: null }
 }
 
-test('a deploy that takes its turn again freezes what is saved then, nothing of before', async (t) => {
+test('a deploy that is retried freezes the settings saved at that time', async (t) => {
   const { releases } = await temporaryStorage(t)
   equal(releases.has('dep-1'), false)
   await releases.freeze('dep-1', () => releaseWith('first'))
@@ -22,7 +22,7 @@ test('a deploy that takes its turn again freezes what is saved then, nothing of 
   deepEqual([releases.get('dep-1'), releases.has('dep-1')], [releaseWith('second'), true])
 })
 
-test('its environment is resolved once, and never for a release that is gone', async (t) => {
+test('the environment is resolved once, and never for a removed release', async (t) => {
   const { releases } = await temporaryStorage(t)
   const resolved = [{ key: 'A', value: 'resolved' }]
   await releases.freeze('dep-1', () => releaseWith('raw'))
@@ -35,7 +35,7 @@ test('its environment is resolved once, and never for a release that is gone', a
   equal(releases.get('dep-2'), null)
 })
 
-test('what is frozen survives a restart, and goes when it is removed', async (t) => {
+test('frozen settings survive a restart and are deleted with the release', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   for (const id of ['dep-2', 'dep-1', 'dep-3']) await first.releases.freeze(id, () => releaseWith(id))
@@ -48,7 +48,7 @@ test('what is frozen survives a restart, and goes when it is removed', async (t)
   deepEqual([releases.get('dep-1'), releases.get('dep-3')], [releaseWith('dep-1'), null])
 })
 
-test('nothing in the data directory shows a frozen value', async (t) => {
+test('no file in the data directory contains a frozen value', async (t) => {
   const directory = temporaryDirectory(t)
   const { releases, close } = await temporaryStorage(t, directory)
   const secret = 'canary-release-51d0a7'
@@ -59,7 +59,7 @@ test('nothing in the data directory shows a frozen value', async (t) => {
   deepEqual(filesWith(directory, secret), [])
 })
 
-test('a release frozen before a setting came reads as if that were off, a later one as it is', async (t) => {
+test('a release older than a setting reads it as off; later releases read the frozen value', async (t) => {
   const { releases } = await temporaryStorage(t)
   const { settings, ...rest } = releaseWith('old')
   const { spa_fallback, pre_deploy_command, build_env, hsts, ...known } = settings

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { openSealer } from '../../storage/secrets.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
-test('what was sealed opens again after a restart, byte for byte', (t) => {
+test('a sealed value opens after a restart, byte for byte', (t) => {
   const directory = temporaryDirectory(t)
   const texts = ['', 'hunter2', 'line\nbreak\r\n', 'žluťoučký 🐎', 'x'.repeat(512 * 1024)]
   const sealed = texts.map((text) => openSealer(directory, { create: true }).seal(text, 'svc-1'))
@@ -15,7 +15,7 @@ test('what was sealed opens again after a restart, byte for byte', (t) => {
   deepEqual(opened, texts)
 })
 
-test('sealing the same text twice gives two values, and none shows the text', (t) => {
+test('sealing the same text twice gives two values, and neither shows the text', (t) => {
   const sealer = openSealer(temporaryDirectory(t), { create: true })
 
   const [one, two] = [sealer.seal('canary', 'svc-1'), sealer.seal('canary', 'svc-1')]
@@ -25,7 +25,7 @@ test('sealing the same text twice gives two values, and none shows the text', (t
   equal(Buffer.from(one, 'base64').includes('canary'), false)
 })
 
-test('a sealed value that was moved to another row is refused, and the message does not show it', (t) => {
+test('a sealed value moved to another row is refused, and the message does not show it', (t) => {
   const sealer = openSealer(temporaryDirectory(t), { create: true })
   const sealed = sealer.seal('canary', 'svc-1')
 
@@ -34,7 +34,7 @@ test('a sealed value that was moved to another row is refused, and the message d
   throws(() => sealer.open(sealed, 'svc-2'), expected)
 })
 
-test('a sealed value with any byte changed, cut off or put in front is refused', (t) => {
+test('a sealed value with a byte changed, removed or prepended is refused', (t) => {
   const sealer = openSealer(temporaryDirectory(t), { create: true })
   const sealed = Buffer.from(sealer.seal('canary', 'svc-1').slice(3), 'base64')
   const flipped = Array.from(sealed, (byte, at) =>
@@ -50,7 +50,7 @@ test('a sealed value with any byte changed, cut off or put in front is refused',
 })
 
 for (const mask of [0o000, 0o022, 0o077, 0o777]) {
-  test(`the key file is for its owner alone under umask ${mask.toString(8).padStart(3, '0')}`, (t) => {
+  test(`the key file is private to its owner, under umask ${mask.toString(8).padStart(3, '0')}`, (t) => {
     const directory = temporaryDirectory(t)
     withUmask(t, mask)
 
@@ -61,7 +61,7 @@ for (const mask of [0o000, 0o022, 0o077, 0o777]) {
   })
 }
 
-test('a directory that is not new is refused without its key, and gets no new one', (t) => {
+test('an existing directory is refused without its key, and gets no new one', (t) => {
   const directory = temporaryDirectory(t)
 
   const path = join(directory, 'secret_key')
@@ -71,7 +71,7 @@ test('a directory that is not new is refused without its key, and gets no new on
   deepEqual(readdirSync(directory), [])
 })
 
-test('a key that is there is kept when the making of the directory is repeated after a crash', (t) => {
+test('an existing key is reused when creating the directory is repeated after a crash', (t) => {
   const directory = temporaryDirectory(t)
   writeFileSync(join(directory, 'secret_key.new'), 'half a k')
   const sealed = openSealer(directory, { create: true }).seal('hunter2', 'svc-1')
@@ -81,7 +81,7 @@ test('a key that is there is kept when the making of the directory is repeated a
   equal(text, 'hunter2')
 })
 
-test('a key file that holds no key is refused', (t) => {
+test('a key file without a key is refused', (t) => {
   const directory = temporaryDirectory(t)
 
   for (const content of ['', 'dG9vIHNob3J0', 'x'.repeat(1000)]) {
@@ -94,7 +94,7 @@ test('a key file that holds no key is refused', (t) => {
   throws(() => openSealer(directory, { create: false }), { code: 'EISDIR' })
 })
 
-test('the check value tells the right key from another one', (t) => {
+test('the check value distinguishes the right key from another', (t) => {
   const directory = temporaryDirectory(t)
   const stored = openSealer(directory, { create: true }).check(null)
 

@@ -20,7 +20,7 @@ async function openService(t: TestContext) {
   }
 }
 
-test('a sound archive takes the place of the one before it', async (t) => {
+test('a valid archive replaces the previous one', async (t) => {
   const { upload, settle, archives } = await openService(t)
   await upload('dep-1')
   deepEqual(archives(), ['dep-1', null])
@@ -33,7 +33,7 @@ test('a sound archive takes the place of the one before it', async (t) => {
   deepEqual(archives(), ['dep-2', null])
 })
 
-test('a broken archive gives the place back, and the only one leaves none', async (t) => {
+test('after a broken archive the previous one is used again, or none if there was no other', async (t) => {
   const { upload, settle, archives } = await openService(t)
   await upload('dep-1')
   await settle('dep-1', false)
@@ -47,7 +47,7 @@ test('a broken archive gives the place back, and the only one leaves none', asyn
   deepEqual(archives(), ['dep-2', null])
 })
 
-test('of several that nobody unpacked, the sound one before them is the one to go back to', async (t) => {
+test('of several archives not yet unpacked, the fallback is the last valid one before them', async (t) => {
   const { upload, settle, archives } = await openService(t)
   await upload('dep-1')
   await settle('dep-1', true)
@@ -62,7 +62,7 @@ test('of several that nobody unpacked, the sound one before them is the one to g
   deepEqual(archives(), ['dep-1', null])
 })
 
-test('an archive that proves sound while a newer one waits is the one to go back to', async (t) => {
+test('an archive found valid while a newer one waits becomes the fallback', async (t) => {
   const { upload, settle, archives } = await openService(t)
   for (const id of ['dep-1', 'dep-2']) await upload(id)
   await settle('dep-1', true)
@@ -71,7 +71,7 @@ test('an archive that proves sound while a newer one waits is the one to go back
   deepEqual(archives(), ['dep-2', null], 'nobody goes back to a broken one')
 })
 
-test('saying it again is no change, and a service that is gone stays gone', async (t) => {
+test('repeating a report changes nothing, and a deleted service stays deleted', async (t) => {
   const { services, upload, settle } = await openService(t)
   await upload('dep-1')
   await settle('dep-1', true)

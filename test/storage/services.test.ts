@@ -15,7 +15,7 @@ test('a service is found by its id and by its name, and the list is ordered by n
   deepEqual(services.list(), [api, shop])
 })
 
-test('an exact id wins over a name that reads the same', async (t) => {
+test('an exact id takes precedence over an equal name', async (t) => {
   const { services } = await temporaryStorage(t)
   await services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
   await services.create(serviceRow({ id: 'svc-2', name: 'svc-1' }))
@@ -23,7 +23,7 @@ test('an exact id wins over a name that reads the same', async (t) => {
   equal(services.get('svc-1')?.name, 'shop')
 })
 
-test('of many that want one name at once, one gets it', async (t) => {
+test('of many concurrent claims to a name, one succeeds', async (t) => {
   const { services } = await temporaryStorage(t)
   const wishes = Array.from({ length: 10 }, (_, index) => services.create(serviceRow({ id: `svc-${index}` })))
 
@@ -37,7 +37,7 @@ test('of many that want one name at once, one gets it', async (t) => {
   )
 })
 
-test('a name is free again when its service is removed, and removing it twice changes nothing', async (t) => {
+test('a name is free again when its service is removed, and a second removal changes nothing', async (t) => {
   const { services, changes } = await temporaryStorage(t)
   await services.create(serviceRow())
   let also = 0
@@ -57,7 +57,7 @@ test('a name is free again when its service is removed, and removing it twice ch
   )
 })
 
-test('twenty changes of different fields at once all survive', async (t) => {
+test('twenty concurrent changes of different fields all survive', async (t) => {
   const { services } = await temporaryStorage(t)
   await services.create(serviceRow())
   const changes = Array.from({ length: 20 }, (_, index) => ({
@@ -72,7 +72,7 @@ test('twenty changes of different fields at once all survive', async (t) => {
   deepEqual(services.get('svc-1'), { ...serviceRow(), ...expected, revision: 21 })
 })
 
-test('a service that is not there is not updated', async (t) => {
+test('a missing service is not updated', async (t) => {
   const { services } = await temporaryStorage(t)
 
   await rejects(
@@ -81,7 +81,7 @@ test('a service that is not there is not updated', async (t) => {
   )
 })
 
-test('a report of a deploy that is not the live one any more changes nothing', async (t) => {
+test('a report of a deploy that is no longer live changes nothing', async (t) => {
   const { services, actors, changes } = await temporaryStorage(t)
   await services.create(serviceRow({ live_deploy_id: 'dep-2' }))
   await actors.create(transitionOf({ id: 'dep-1' }))
@@ -100,7 +100,7 @@ test('a report of a deploy that is not the live one any more changes nothing', a
   })
 })
 
-test('a patch that says what is so already is no change', async (t) => {
+test('a patch that repeats the current values is not a change', async (t) => {
   const { services, actors, changes } = await temporaryStorage(t)
   await services.create(serviceRow({ live_deploy_id: 'dep-1' }))
   await actors.create(transitionOf({ id: 'dep-1' }))
@@ -115,7 +115,7 @@ test('a patch that says what is so already is no change', async (t) => {
   )
 })
 
-test('a service that is gone does not come back by a late transition of its deploy', async (t) => {
+test('a late transition of its deploy does not restore a deleted service', async (t) => {
   const { services, actors } = await temporaryStorage(t)
   await services.create(serviceRow())
   await services.remove('svc-1')
@@ -125,7 +125,7 @@ test('a service that is gone does not come back by a late transition of its depl
   deepEqual([services.get('svc-1'), services.list()], [null, []])
 })
 
-test('writes that belong to a change are there with it, or not at all', async (t) => {
+test('the additional writes of a change are committed with it or not at all', async (t) => {
   const { services, env } = await temporaryStorage(t)
   const vars = [{ key: 'A', value: '1' }]
   await services.create(serviceRow(), { also: () => env.put('svc-1', vars) })
@@ -145,7 +145,7 @@ test('writes that belong to a change are there with it, or not at all', async (t
   deepEqual([env.get('svc-1'), env.get('svc-2')], [vars, []])
 })
 
-test('a deploy that is parked is wanted no longer; the live one makes its service degraded', async (t) => {
+test('a parked deploy is no longer wanted; a parked live deploy makes its service degraded', async (t) => {
   const { services, actors } = await temporaryStorage(t)
   await services.create(serviceRow({ live_deploy_id: 'dep-1', desired_deploy_id: 'dep-2' }))
   for (const id of ['dep-1', 'dep-2', 'dep-3']) await actors.create(transitionOf({ id }))
@@ -160,7 +160,7 @@ test('a deploy that is parked is wanted no longer; the live one makes its servic
 
 const wantedOf = (row: ServiceRow) => [row.live_deploy_id, row.desired_deploy_id, row.degraded]
 
-test('nothing new begins for a service that is being deleted, but its removal', async (t) => {
+test('only the removal starts for a service that is being deleted', async (t) => {
   const { services, actors } = await temporaryStorage(t)
   await services.create(serviceRow({ deleting: true }))
 

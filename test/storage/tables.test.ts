@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervision.ts'
 
-test('what is stored has the names and keys that it always had', async (t) => {
+test('stored tables keep their names and keys', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   await fillServices(storage)

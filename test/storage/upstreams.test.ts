@@ -11,7 +11,7 @@ const instance = (deploy_id: string, index: number, changed: Partial<UpstreamRow
 })
 const slotsOf = (rows: UpstreamRow[]) => rows.map(({ slot, deploy_id, index }) => [slot, deploy_id, index])
 
-test('each service has the lowest free pool, the same one however often it is asked for', async (t) => {
+test('each service gets the lowest free pool, and the same one on every request', async (t) => {
   const { upstreams } = await temporaryStorage(t)
   const asked = await Promise.all(
     ['svc-a', 'svc-b', 'svc-a', 'svc-c', 'svc-b'].map((id) => upstreams.allocatePool(id)),
@@ -26,7 +26,7 @@ test('each service has the lowest free pool, the same one however often it is as
   )
 })
 
-test('an instance keeps its slot, a new one gets the lowest that is free', async (t) => {
+test('an instance keeps its slot, and a new one gets the lowest free slot', async (t) => {
   const { upstreams } = await temporaryStorage(t)
   for (const index of [0, 1, 2]) await upstreams.put('svc-a', instance('dep-1', index))
   await upstreams.put('svc-a', instance('dep-1', 1, { address: '10.201.0.9' }))
@@ -47,7 +47,7 @@ test('an instance keeps its slot, a new one gets the lowest that is free', async
   deepEqual(upstreams.list('svc-b'), [])
 })
 
-test('states change only where they differ, and say whether they did', async (t) => {
+test('states change only where they differ, and the result says whether they did', async (t) => {
   const { upstreams } = await temporaryStorage(t)
   await upstreams.put('svc-a', instance('dep-1', 0))
   await upstreams.put('svc-a', instance('dep-2', 0, { state: 'verifying' }))
@@ -61,7 +61,7 @@ test('states change only where they differ, and say whether they did', async (t)
   equal(await upstreams.remove('svc-a', ({ deploy_id }) => deploy_id === 'dep-3'), false)
 })
 
-test('what a service has here survives a restart, and goes with it', async (t) => {
+test('the pool of a service survives a restart and is deleted with the service', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.upstreams.allocatePool('svc-a')

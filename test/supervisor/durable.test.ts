@@ -40,12 +40,12 @@ function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = for
   return { actor, told, commit: () => acts.shift()!() }
 }
 
-test('an actor that was made but not started has done nothing', () => {
+test('an actor that is created but not started has no effects', () => {
   const { actor, told } = openSample()
   assert.deepEqual([actor.getSnapshot().value, told], ['working', []])
 })
 
-test('what a transition leaves is aborted before the commit, what it enters starts after it', () => {
+test('effects of the left state abort before the commit; those of the new state start after it', () => {
   const { actor, told, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
@@ -55,7 +55,7 @@ test('what a transition leaves is aborted before the commit, what it enters star
   assert.deepEqual(told.slice(before.length), ['cleanup began'])
 })
 
-test('a commit that never comes starts nothing', async () => {
+test('a commit that never completes starts nothing', async () => {
   const { actor, told } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
@@ -70,7 +70,7 @@ test('the result of an effect is a transition like any other', async () => {
   assert.deepEqual(told, ['work began', 'working -> done by xstate.done.actor.work'])
 })
 
-test('an aborted effect cannot reach the state that follows, before the commit or after', async () => {
+test('an aborted effect cannot reach the next state, before or after the commit', async () => {
   let reject: (error: unknown) => void = () => undefined
   const { actor, told, commit } = openSample(() => new Promise((_, fail) => (reject = fail)))
   actor.start()
@@ -83,7 +83,7 @@ test('an aborted effect cannot reach the state that follows, before the commit o
   assert.deepEqual(told.slice(-2), ['working -> cleaning by cancel', 'cleanup began'])
 })
 
-test('an event that the chart does not handle is ignored, and the snapshot is the very same', () => {
+test('an event that the chart does not handle is ignored, and the snapshot is the same object', () => {
   const { actor, told } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
@@ -93,7 +93,7 @@ test('an event that the chart does not handle is ignored, and the snapshot is th
   assert.equal(told.at(-1), 'ignored note')
 })
 
-test('a throw inside the chart rejects the event, and its effects go on', () => {
+test('an exception inside the chart rejects the event, and the effects keep running', () => {
   const { actor, told } = openSample()
   actor.start()
   const before = actor.getSnapshot()
@@ -103,21 +103,21 @@ test('a throw inside the chart rejects the event, and its effects go on', () => 
   assert.ok(!told.includes('work aborted'))
 })
 
-test('a failure that the chart has no answer to is told, and is no transition', async () => {
+test('a failure that the chart does not handle is reported and is not a transition', async () => {
   const { actor, told } = openSample(() => Promise.reject({ code: 'bug', message: 'odd', at }))
   actor.start()
   await eventually('the failure', () => actor.getSnapshot().status === 'error')
   assert.deepEqual(told, ['work began', `failed: {"code":"bug","message":"odd","at":"${at}"}`])
 })
 
-test('stopping aborts what runs and is never journaled', () => {
+test('stopping aborts running effects and is never journaled', () => {
   const { actor, told } = openSample()
   actor.start()
   actor.stop()
   assert.deepEqual(told, ['work began', 'work aborted'])
 })
 
-test('a commit that comes after the stop starts nothing any more', () => {
+test('a commit that completes after the stop starts nothing', () => {
   const { actor, told, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })

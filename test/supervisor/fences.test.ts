@@ -22,7 +22,7 @@ function recordSettled(order: string[], name: string, promise: Promise<unknown>)
   return promise.then(() => void order.push(name))
 }
 
-test('nothing listens to the signal of an effect that has ended', async () => {
+test('no listener remains on the signal of an ended effect', async () => {
   const fences = createFences()
   const { signal } = new AbortController()
   void fences.guard('dep-1', signal, Promise.resolve())
@@ -31,14 +31,14 @@ test('nothing listens to the signal of an effect that has ended', async () => {
   assert.deepEqual(getEventListeners(signal, 'abort'), [])
 })
 
-test('an effect that was not aborted is in nobody’s way', async () => {
+test('an effect that was not aborted does not block the fence', async () => {
   const fences = createFences()
   const effect = guarded(fences, 'dep-1')
   assert.deepEqual(await fences.pass('dep-1'), { late: null })
   effect.end()
 })
 
-test('the fence opens when every aborted effect of that actor has ended, however it ended', async () => {
+test('the fence opens when every aborted effect of the actor has ended, successfully or not', async () => {
   const fences = createFences()
   const [one, two] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-1')]
   const order: string[] = []
@@ -57,7 +57,7 @@ test('the fence opens when every aborted effect of that actor has ended, however
   assert.deepEqual(order, ['one ended', 'two ended', 'passed'])
 })
 
-test('the end of one effect does not let pass what another of the same actor still holds up', async () => {
+test('the end of one effect does not open the fence while another is still running', async () => {
   const fences = createFences(5)
   const [ended, aborted] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-1')]
   aborted.abort()
@@ -66,14 +66,14 @@ test('the end of one effect does not let pass what another of the same actor sti
   assert.ok((await fences.pass('dep-1')).late)
 })
 
-test('an effect that began with an aborted signal counts as aborted', async () => {
+test('an effect that started with an aborted signal counts as aborted', async () => {
   const fences = createFences(5)
   const never = new Promise<void>(() => undefined)
   void fences.guard('dep-1', AbortSignal.abort(), never)
   assert.ok((await fences.pass('dep-1')).late)
 })
 
-test('the aborted effects of another actor hold nobody up', async () => {
+test('aborted effects of another actor do not block the fence', async () => {
   const fences = createFences()
   const effect = guarded(fences, 'dep-1')
   effect.abort()
@@ -81,7 +81,7 @@ test('the aborted effects of another actor hold nobody up', async () => {
   effect.end()
 })
 
-test('after its bound the fence opens all the same, and says when the late effect ends', async () => {
+test('the fence opens after its time limit, and reports when the late effect ends', async () => {
   const fences = createFences(5)
   const effect = guarded(fences, 'dep-1')
   effect.abort()
@@ -95,7 +95,7 @@ test('after its bound the fence opens all the same, and says when the late effec
   assert.deepEqual(order, ['passed', 'late ended'])
 })
 
-test('what ended is forgotten: the fence is open again', async () => {
+test('ended effects are removed, and the fence is open again', async () => {
   const fences = createFences()
   const effect = guarded(fences, 'dep-1')
   effect.abort()
@@ -104,7 +104,7 @@ test('what ended is forgotten: the fence is open again', async () => {
   assert.deepEqual(await fences.pass('dep-1'), { late: null })
 })
 
-test('guarding hands the result of the work through', async () => {
+test('a guard returns the result of the work', async () => {
   const fences = createFences()
   const signal = new AbortController().signal
   assert.equal(await fences.guard('dep-1', signal, Promise.resolve(7)), 7)
@@ -125,7 +125,7 @@ test('settled waits for every effect of every actor, aborted or not', async () =
   assert.deepEqual(order, ['one ended', 'two ended', 'settled'])
 })
 
-test('settled gives up on an effect that does not end', async () => {
+test('settled stops waiting for an effect that does not end', async () => {
   const fences = createFences()
   guarded(fences, 'dep-1').abort()
   await fences.settled(5)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { tryStories } from '../model/story.ts'
 import { temporaryStorage } from '../support/supervision.ts'
 
-test('whatever happens to a deploy, it has one end, no gap, and no effect too early or twice', async (t) => {
+test('for any event sequence a deploy ends once, and no effect is early or repeated', async (t) => {
   const seed = Date.now() % 2 ** 31
   t.diagnostic(`seed ${seed}`)
   await tryStories(await temporaryStorage(t), { sequences: 200, seed })

@@ -32,7 +32,7 @@ async function stored(t: TestContext, { transition }: RestingActor): Promise<Sto
 
 const parkedIn = (storage: Storage) => [...storage.actors.parked()].map(({ id, code }) => [id, code])
 
-test('there is an actor of every kind in every state', () => {
+test('the fixture has an actor of every kind in every state', () => {
   assert.deepEqual([...new Set(resting.map(({ kind }) => kind))], kinds)
   const states = resting.filter(({ kind }) => kind === 'edge').map(({ state }) => state)
   const all = ['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'lingering', 'off']
@@ -40,7 +40,7 @@ test('there is an actor of every kind in every state', () => {
 })
 
 for (const kind of kinds) {
-  test(`a parked ${kind} goes on from each state, once, and over a restart`, async (t) => {
+  test(`a recovered ${kind} continues from each state, once, and across a restart`, async (t) => {
     for (const one of resting.filter((actor) => actor.kind === kind)) {
       const storage = await stored(t, one)
       const { id, state, record } = one
@@ -64,7 +64,7 @@ for (const kind of kinds) {
     }
   })
 
-  test(`a ${kind} that the chart does not know any more is made anew or discarded`, async (t) => {
+  test(`a ${kind} in a state that the chart no longer has is recreated or discarded`, async (t) => {
     for (const one of resting.filter((actor) => actor.kind === kind)) {
       const storage = await stored(t, one)
       const { id, state, transition } = one
@@ -83,7 +83,7 @@ for (const kind of kinds) {
   })
 }
 
-test('a snapshot that fails its checksum parks its actor at each start, and it is recovered', async (t) => {
+test('a snapshot with a wrong checksum parks its actor at each start, and it is recovered', async (t) => {
   const directory = temporaryDirectory(t)
   const chosen = kinds.map((kind) => resting.find((one) => one.kind === kind)!)
   const before = await temporaryStorage(t, directory)
@@ -106,7 +106,7 @@ test('a snapshot that fails its checksum parks its actor at each start, and it i
   assert.deepEqual([after.parked, parkedIn(storage)], [0, []])
 })
 
-test('actors that an earlier version parked are found, with their reasons', async (t) => {
+test('actors parked by an earlier version are found, with their reasons', async (t) => {
   const storage = await temporaryStorage(t)
   const { row, ...rest } = transitionOf({ id: 'dep-1', service_id: null })
   await storage.actors.create({ ...rest, row: { ...row, parked: 'an old bug' } })
@@ -119,7 +119,7 @@ test('actors that an earlier version parked are found, with their reasons', asyn
   assert.deepEqual([found?.id, found?.reason, others], ['dep-1', 'an old bug', []])
 })
 
-test('one that was discarded is made anew for whoever asks for its id', async (t) => {
+test('a discarded actor is recreated on the next request for its id', async (t) => {
   const one = resting.find(({ kind }) => kind === 'cron-schedule')!
   const storage = await stored(t, one)
   await storage.actors.park(one.id, 'a bug', at)

@@ -5,7 +5,7 @@ import { createReceipts } from '../../src/supervisor/receipts.ts'
 
 const receipt = (status: string) => ({ applied: true, record: { id: 'dep-1', status } })
 
-test('two events that look the same have two receipts', async () => {
+test('two equal events have two receipts', async () => {
   const receipts = createReceipts()
   const [one, two] = [{ type: 'cancel' }, { type: 'cancel' }]
   const answers = Promise.all([receipts.expect(one, 'key-1'), receipts.expect(two, null)])
@@ -15,7 +15,7 @@ test('two events that look the same have two receipts', async () => {
   assert.deepEqual(await answers, [receipt('first'), receipt('second')])
 })
 
-test('only the first answer to an event counts', async () => {
+test('only the first response to an event counts', async () => {
   const receipts = createReceipts()
   const event = { type: 'cancel' }
   const answer = receipts.expect(event, null)
@@ -25,7 +25,7 @@ test('only the first answer to an event counts', async () => {
   assert.deepEqual(await answer, receipt('first'))
 })
 
-test('an event that nobody waits for is answered without harm', () => {
+test('responding to an event without a waiter does no harm', () => {
   const receipts = createReceipts()
   const event = { type: 'xstate.done.actor.work' }
   receipts.settle(event, receipt('live'))
@@ -33,7 +33,7 @@ test('an event that nobody waits for is answered without harm', () => {
   assert.equal(receipts.eventIdOf(event), null)
 })
 
-test('at the end everybody who still waits is told, and nobody twice', async () => {
+test('at the end every waiter is answered once', async () => {
   const receipts = createReceipts()
   const [answered, open] = [{ type: 'note' }, { type: 'note' }]
   const answers = [receipts.expect(answered, null), receipts.expect(open, null)]

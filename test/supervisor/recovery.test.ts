@@ -31,7 +31,7 @@ function failing(error: Error, times: number) {
 
 const bug = () => Object.assign(new Error('no answer in the chart'), { code: 'bug' })
 
-test('an actor that was restarted five times is parked at the next bug, and says why', async (t) => {
+test('an actor that was restarted five times is parked at the next bug, with the reason', async (t) => {
   const storage = await temporaryStorage(t)
   const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
@@ -48,7 +48,7 @@ test('an actor that was restarted five times is parked at the next bug, and says
   assert.equal(run.attempts, 1)
 })
 
-test('a bug that was counted is on record, and the actor goes on', async (t) => {
+test('a counted bug is on record, and the actor continues', async (t) => {
   const storage = await temporaryStorage(t)
   const { work } = failing(bug(), 2)
   const supervisor = superviseSamples(t, { storage, effects: { work } })
@@ -60,7 +60,7 @@ test('a bug that was counted is on record, and the actor goes on', async (t) => 
   assert.deepEqual([receipt.applied, storage.actors.get('err-1')?.restarts], [true, 2])
 })
 
-test('an effect that failed because the store cannot write is no fault of the actor', async (t) => {
+test('an effect that fails because the store cannot write does not count against the actor', async (t) => {
   const storage = await temporaryStorage(t)
   const hold = heldEffect()
   const first = superviseSamples(t, { storage, effects: { work: hold.effect, clean: hold.effect } })
@@ -78,7 +78,7 @@ test('an effect that failed because the store cannot write is no fault of the ac
   assert.deepEqual([parked, restarts], [null, 5])
 })
 
-test('a restart that cannot be counted, because the store cannot write, happens all the same', async (t) => {
+test('an actor restarts even if the restart cannot be counted because the store cannot write', async (t) => {
   const storage = await temporaryStorage(t)
   let refusals = 0
   const countRestart = () => {
@@ -98,7 +98,7 @@ test('a restart that cannot be counted, because the store cannot write, happens 
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
 })
 
-test('a record that cannot be made refuses the event, and the actor goes on from disk', async (t) => {
+test('if creating the record fails, the event is refused and the actor continues from disk', async (t) => {
   const storage = await temporaryStorage(t)
   const brokenAtTwo: typeof toRecord = (snapshot) => {
     if (snapshot.context.notes === 2) throw new Error('two notes have no words')
@@ -120,7 +120,7 @@ test('a record that cannot be made refuses the event, and the actor goes on from
   assert.deepEqual(events.slice(0, 3), ['created', 'note', 'cancel'])
 })
 
-test('a commit under way at the stop is told to its sender, and starts nothing any more', async (t) => {
+test('a pending commit at the stop is reported to its sender, and starts nothing', async (t) => {
   const storage = await temporaryStorage(t)
   let cleanups = 0
   let letThrough = () => {}
@@ -161,7 +161,7 @@ test('after the stop nothing is applied, started or restarted', async (t) => {
   assert.deepEqual([run.attempts, storage.actors.record('err-2')?.status], [1, 'working'])
 })
 
-test('an event that waits for an actor to come back is answered at the stop', async (t) => {
+test('an event that waits for an actor to restart is answered at the stop', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = failing(bug(), 1)
   const supervisor = superviseSamples(t, { storage, effects: { work } })
@@ -174,7 +174,7 @@ test('an event that waits for an actor to come back is answered at the stop', as
   assert.equal((await sent).applied, false)
 })
 
-test('a deadline that passed while the daemon was away leaves some time, a new one does not', async (t) => {
+test('a deadline that passed while the daemon was down gets a minimum; a new one does not', async (t) => {
   const storage = await temporaryStorage(t)
   const [leftMs, backMs] = [Date.parse(at), Date.parse(at) + 60_000]
   const effects = { work: heldEffect().effect }
@@ -190,7 +190,7 @@ test('a deadline that passed while the daemon was away leaves some time, a new o
   assert.equal(storage.actors.record('err-1')?.status, 'working')
 })
 
-test('every internal error is in the log, with the actor that it is about', async (t) => {
+test('every internal error is in the log, with its actor', async (t) => {
   const storage = await temporaryStorage(t)
   const { errors, logger } = recordErrors()
   const odd = new TypeError('x is not a function')

@@ -14,7 +14,7 @@ import {
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')
 
-test('an actor that does not exist gets no event, and that is said', async (t) => {
+test('an event to an unknown actor is refused', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, { storage })
   await assert.rejects(supervisor.send('err-9', { type: 'note', at }), {
@@ -33,14 +33,14 @@ test('a preview is the record that a spawn commits, and commits nothing', async 
   assert.deepEqual(preview, { ...record, by })
 })
 
-test('the request that made an actor is kept with what it was answered', async (t) => {
+test('the request that created an actor is stored with its response', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   const { record } = await supervisor.spawn('err-1', {}, { eventId: 'key-1' })
   assert.deepEqual(storage.events.get('key-1')?.body, record)
 })
 
-test('an actor that could not be stored can be asked for again', async (t) => {
+test('an actor that could not be stored can be requested again', async (t) => {
   const storage = await temporaryStorage(t)
   let refusals = 0
   const create: typeof storage.actors.create = (transition) => {
@@ -53,7 +53,7 @@ test('an actor that could not be stored can be asked for again', async (t) => {
   assert.equal((await supervisor.spawn('err-1')).duplicate, false)
 })
 
-test('an actor whose chart refuses its input is not made', async (t) => {
+test('an actor whose chart refuses its input is not created', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, { storage })
   await assert.rejects(supervisor.spawn('err-1', { isOdd: true }), {
@@ -63,7 +63,7 @@ test('an actor whose chart refuses its input is not made', async (t) => {
   assert.equal(storage.actors.record('err-1'), null)
 })
 
-test('an event that comes while the end is being written is not applied', async (t) => {
+test('an event that arrives while the end is being written is not applied', async (t) => {
   const storage = await temporaryStorage(t)
   let letThrough = () => {}
   const gate = new Promise<void>((resolve) => (letThrough = resolve))
@@ -83,7 +83,7 @@ test('an event that comes while the end is being written is not applied', async 
   assert.deepEqual([late.applied, (await finished).applied], [false, true])
 })
 
-test('a refused request takes those behind it with it, and the actor is back once', async (t) => {
+test('a refused request also rejects the requests behind it, and the actor restarts once', async (t) => {
   const storage = await temporaryStorage(t)
   const offered: number[] = []
   const advance: typeof storage.actors.advance = (transition) => {
@@ -109,7 +109,7 @@ test('a refused request takes those behind it with it, and the actor is back onc
   assert.deepEqual([offered, begun], [[2, 2], 2])
 })
 
-test('an end that is on disk although its commit was refused is the end', async (t) => {
+test('an end on disk counts although its commit was refused', async (t) => {
   const storage = await temporaryStorage(t)
   const advance: typeof storage.actors.advance = async (transition) => {
     await storage.actors.advance(transition)

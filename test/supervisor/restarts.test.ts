@@ -11,18 +11,18 @@ function policyAt(startMs: number) {
   return { clock, restarts: createRestartPolicy(() => clock.ms) }
 }
 
-test('the pause doubles from one restart to the next, up to half a minute', () => {
+test('the backoff doubles with each restart, up to half a minute', () => {
   const { restarts } = policyAt(0)
   const pauses = [1, 2, 3, 4, 5, 8, 9, 30].map(restarts.delayMs)
   assert.deepEqual(pauses, [200, 400, 800, 1600, 3200, 25_600, 30_000, 30_000])
 })
 
-test('five restarts are allowed, the sixth is one too many', () => {
+test('five restarts are allowed, and the sixth is not', () => {
   const { restarts } = policyAt(0)
   assert.deepEqual([1, 5, 6, 7].map(restarts.isTooMany), [false, false, true, true])
 })
 
-test('restarts in a row count up from the number on record', () => {
+test('consecutive restarts count up from the number on record', () => {
   const { clock, restarts } = policyAt(0)
   const counts = [0, 1, 2].map((recorded) => {
     clock.ms += 10 * minuteMs
@@ -31,7 +31,7 @@ test('restarts in a row count up from the number on record', () => {
   assert.deepEqual(counts, [1, 2, 3])
 })
 
-test('what is on no record counts up by itself', () => {
+test('restarts that could not be recorded are still counted', () => {
   const { restarts } = policyAt(0)
   assert.deepEqual(
     [restarts.next('store of dep-1'), restarts.next('store of dep-1'), restarts.next('other')],
@@ -39,7 +39,7 @@ test('what is on no record counts up by itself', () => {
   )
 })
 
-test('after more than ten quiet minutes the count begins anew, for that actor alone', () => {
+test('after more than ten quiet minutes the count starts over, for that actor only', () => {
   const { clock, restarts } = policyAt(0)
   restarts.next('dep-1', 3)
   clock.ms += 5 * minuteMs
@@ -48,13 +48,13 @@ test('after more than ten quiet minutes the count begins anew, for that actor al
   assert.deepEqual([restarts.next('dep-1', 4), restarts.next('dep-2', 4)], [1, 5])
 })
 
-test('a failure right after the start of the daemon counts on: it may be what made it start', () => {
+test('a failure right after the daemon starts counts: it may have caused the start', () => {
   const { clock, restarts } = policyAt(1_000_000)
   clock.ms += minuteMs
   assert.equal(restarts.next('dep-1', 4), 5)
 })
 
-test('an actor that was quiet since the daemon started, for more than ten minutes, begins anew', () => {
+test('an actor that was quiet for ten minutes since the daemon started starts over', () => {
   const { clock, restarts } = policyAt(1_000_000)
   clock.ms += 10 * minuteMs + 1
   assert.equal(restarts.next('dep-1', 5), 1)

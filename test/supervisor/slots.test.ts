@@ -39,7 +39,7 @@ async function failureOf(actor: AnyActorRef): Promise<unknown> {
   )
 }
 
-test('a slot that has no effect is found when the daemon starts, and named', () => {
+test('a slot without an effect is reported by name when the daemon starts', () => {
   const options = { fences: createFences(), now: Date.now, onBug: assert.fail }
   assert.throws(
     () => fillSlots(machine, { work: forever }, options),
@@ -47,12 +47,12 @@ test('a slot that has no effect is found when the daemon starts, and named', () 
   )
 })
 
-test('an effect gets its input and its result goes to the chart as it is', async (t) => {
+test('an effect receives its input, and its result goes to the chart unchanged', async (t) => {
   const { start } = fillWork(t, async (input) => ({ at, got: input }))
   assert.deepEqual(await toPromise(start({ id: 'err-7' })), { at, got: { id: 'err-7' } })
 })
 
-test('a failure that was foreseen keeps its code and words, on one line, and is no bug', async (t) => {
+test('an expected failure keeps its code and message, on one line, and is not a bug', async (t) => {
   const { start, bugs } = fillWork(t, async () => {
     throw new Failure('build_failed', 'npm ci failed\n  because of this\n')
   })
@@ -61,7 +61,7 @@ test('a failure that was foreseen keeps its code and words, on one line, and is 
   assert.deepEqual(bugs, [])
 })
 
-test('a failure that nobody foresaw says that it is ours, and is reported with its stack', async (t) => {
+test('an unexpected failure is an internal error and is reported with its stack', async (t) => {
   const bug = new TypeError('x is not a function\nat all')
   const { start, bugs } = fillWork(t, () => Promise.reject(bug))
   const expected = { code: 'internal_error', message: 'internal: x is not a function at all', at }
@@ -69,7 +69,7 @@ test('a failure that nobody foresaw says that it is ours, and is reported with i
   assert.deepEqual(bugs, [['work', 'err-1', bug]])
 })
 
-test('an effect that throws at once, or throws what is no error, fails in the same form', async (t) => {
+test('an effect that throws synchronously or throws a non-error fails in the same form', async (t) => {
   const throwing: Effect = () => {
     throw new Failure('not_found', 'gone')
   }
@@ -79,7 +79,7 @@ test('an effect that throws at once, or throws what is no error, fails in the sa
   assert.deepEqual(await failureOf(odd.start()), expected)
 })
 
-test('what an effect does after its abort is no bug, whatever it throws', async (t) => {
+test('whatever an effect throws after its abort is not a bug', async (t) => {
   let ended = false
   const work: Effect = (_, signal) =>
     forever(signal).catch(() => {
@@ -102,7 +102,7 @@ test('at its deadline an effect is aborted with the code timeout, which names th
   assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs - day })), expected)
 })
 
-test('an effect may say better what the deadline cut short', async (t) => {
+test('an effect can describe what the deadline interrupted', async (t) => {
   const unhealthy = new Failure('health_check_failed', 'no answer on port 3000')
   const lookOnceMore = () => new Promise((_, reject) => setTimeout(reject, 20, unhealthy))
   const { start } = fillWork(t, (_, signal) => forever(signal).catch(lookOnceMore))
@@ -110,7 +110,7 @@ test('an effect may say better what the deadline cut short', async (t) => {
   assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs })), expected)
 })
 
-test('an effect that does not end after its deadline is given up, and stays behind the fence', async (t) => {
+test('an effect that does not end after its deadline is abandoned, and stays behind the fence', async (t) => {
   const fences = createFences(5)
   const deaf = new Promise<void>(() => undefined)
   const { start } = fillWork(t, () => deaf, { fences, graceMs: 5 })
@@ -119,14 +119,14 @@ test('an effect that does not end after its deadline is given up, and stays behi
   assert.ok((await fences.pass('err-1')).late)
 })
 
-test('a deadline more than 24 days away is no deadline at once', async (t) => {
+test('a deadline more than 24 days away does not fire immediately', async (t) => {
   const { start } = fillWork(t, (_, signal) =>
     Promise.race([forever(signal), new Promise((resolve) => setTimeout(resolve, 20, { at }))]),
   )
   assert.deepEqual(await toPromise(start({ id: 'err-1', deadlineAt: nowMs + 30 * day })), { at })
 })
 
-test('an effect that comes back with the daemon has half a minute, or more if it had more', async (t) => {
+test('an effect restored with the daemon has at least half a minute', async (t) => {
   const { start } = fillWork(t, async (input) => ({ at, got: input.deadlineAt }), { isRestoring: () => true })
   const left = [nowMs - day, nowMs + 29_999, nowMs + 60_000]
   const got = await Promise.all(left.map((deadlineAt) => toPromise(start({ id: 'err-1', deadlineAt }))))
@@ -138,7 +138,7 @@ test('an effect that comes back with the daemon has half a minute, or more if it
   assert.deepEqual(await toPromise(untimed.start()), { at, got: { id: 'err-1' } })
 })
 
-test('an effect begins when the aborted one of its actor has ended', async (t) => {
+test('an effect starts when the aborted one of its actor has ended', async (t) => {
   const order: string[] = []
   let endFirst = () => {}
   const work: Effect = (_, signal) => {
@@ -162,7 +162,7 @@ test('an effect begins when the aborted one of its actor has ended', async (t) =
   assert.deepEqual(order, ['began', 'first ended', 'began'])
 })
 
-test('an effect that was aborted while it waited at the fence never begins', async (t) => {
+test('an effect that was aborted while it waited at the fence never starts', async (t) => {
   let begun = 0
   let end: (value: unknown) => void = () => undefined
   const { start } = fillWork(t, () => {
@@ -178,7 +178,7 @@ test('an effect that was aborted while it waited at the fence never begins', asy
   assert.equal(begun, 1)
 })
 
-test('what began past a late effect is done once more when that one ends, and is waited for', async (t) => {
+test('an effect that started before a late one ended is repeated after it, and awaited', async (t) => {
   let begun = 0
   let endLate = () => {}
   let endRepetition = () => {}
@@ -207,7 +207,7 @@ test('what began past a late effect is done once more when that one ends, and is
   assert.equal(await settled, 'settled')
 })
 
-test('a failure that the chart has no answer to is an error again, with its code and its own words', () => {
+test('a failure that the chart does not handle is an error with its code and message', () => {
   const foreseen = toError({ code: 'commit_failed', message: 'no space left', at }) as Failure
   const bug = toError({ code: 'internal_error', message: 'internal: x is not a function', at }) as Failure
   assert.deepEqual(

@@ -33,14 +33,14 @@ async function storedSample(t: TestContext, change: (snapshot: Stored) => object
   return storage
 }
 
-test('a stored state that the chart does not know parks its actor', async (t) => {
+test('a stored state that is missing from the chart parks its actor', async (t) => {
   const storage = await storedSample(t, () => ({ value: 'resting' }))
   const outcome = await superviseSamples(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 0, parked: 1 })
   assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit: .*resting/)
 })
 
-test('asked for again, an actor that still does not fit is refused each time and stays parked', async (t) => {
+test('a request for an actor whose state is still unknown is refused, and it stays parked', async (t) => {
   const storage = await storedSample(t, () => ({ value: 'resting' }))
   const supervisor = superviseSamples(t, { storage })
   await supervisor.restore()
@@ -50,7 +50,7 @@ test('asked for again, an actor that still does not fit is refused each time and
   }
 })
 
-test('an effect that was under way and that the chart does not have any more parks its actor', async (t) => {
+test('a running effect that the chart no longer has parks its actor', async (t) => {
   const storage = await storedSample(t, ({ children }) => ({
     children: { ...children, fetch: { ...children.work, src: 'fetch' } },
   }))
@@ -58,7 +58,7 @@ test('an effect that was under way and that the chart does not have any more par
   assert.equal(storage.actors.get('err-1')?.parked, 'its effect fetch no longer exists')
 })
 
-test('an actor of a kind that nobody knows is parked, and the others go on', async (t) => {
+test('an actor of an unknown kind is parked, and the others continue', async (t) => {
   const storage = await storedSample(t, () => ({}))
   await storage.actors.create(transitionOf({ id: 'old-1', kind: 'sample-of-old' }))
   const outcome = await superviseSamples(t, { storage }).restore()
@@ -66,7 +66,7 @@ test('an actor of a kind that nobody knows is parked, and the others go on', asy
   assert.equal(storage.actors.get('old-1')?.parked, 'unknown actor kind sample-of-old')
 })
 
-test('an actor whose row is damaged when it is to come back is parked for that', async (t) => {
+test('an actor whose row is damaged when it is restored is parked', async (t) => {
   const storage = await temporaryStorage(t)
   const get = () => {
     throw new Error('the row err-1 fails its checksum')
@@ -94,7 +94,7 @@ test('an actor that cannot be marked as parked is marked as soon as the store ca
   assert.deepEqual(errors, [['an actor is parked', { actor: 'err-1', reason }], refused, refused])
 })
 
-test('a parked actor that is asked for again goes on once, however many ask', async (t) => {
+test('concurrent requests for a parked actor resume it once', async (t) => {
   const storage = await storedSample(t, () => ({}))
   await storage.actors.park('err-1', 'it kept failing', at)
   let begun = 0
@@ -112,7 +112,7 @@ test('a parked actor that is asked for again goes on once, however many ask', as
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
 })
 
-test('an actor that is not parked is only found when it is asked for again', async (t) => {
+test('a request for an actor that is not parked returns it', async (t) => {
   const storage = await temporaryStorage(t)
   let begun = 0
   const work: SampleEffect = (input, signal) => {

@@ -22,7 +22,7 @@ function refusedEffect(times: number) {
   return { run, work }
 }
 
-test('an effect that the store has failed begins again until it succeeds', async (t) => {
+test('an effect that failed because of the store is repeated until it succeeds', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = refusedEffect(2)
   const supervisor = superviseSamples(t, { storage, effects: { work } })

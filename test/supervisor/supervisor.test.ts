@@ -13,7 +13,7 @@ import {
 
 const at = instant
 
-test('an effect starts only when the transition that asked for it is on disk', async (t) => {
+test('an effect starts only when the transition that requested it is on disk', async (t) => {
   const storage = await temporaryStorage(t)
   const seen: unknown[] = []
   const look: SampleEffect = async ({ id }) => {
@@ -28,7 +28,7 @@ test('an effect starts only when the transition that asked for it is on disk', a
   assert.deepEqual(seen, ['cleaning'])
 })
 
-test('a send resolves after its commit, with the record it made', async (t) => {
+test('a send resolves after its commit, with the new record', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
@@ -39,7 +39,7 @@ test('a send resolves after its commit, with the record it made', async (t) => {
   assert.deepEqual(storage.actors.record('err-1'), expected)
 })
 
-test('an event that the chart does not handle now is reported as not applied', async (t) => {
+test('an event that the chart does not handle in its state is reported as not applied', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, {
     storage,
@@ -50,7 +50,7 @@ test('an event that the chart does not handle now is reported as not applied', a
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, false)
 })
 
-test('the same event id is applied once, also to a supervisor of a later life', async (t) => {
+test('the same event id is applied once, also by a supervisor after a restart', async (t) => {
   const storage = await temporaryStorage(t)
   const effects = { work: heldEffect().effect }
   const first = superviseSamples(t, { storage, effects })
@@ -65,7 +65,7 @@ test('the same event id is applied once, also to a supervisor of a later life', 
   assert.equal(storage.actors.record('err-1')?.notes, 1)
 })
 
-test('spawning one id many times at once makes one actor', async (t) => {
+test('concurrent spawns of one id create one actor', async (t) => {
   const storage = await temporaryStorage(t)
   let started = 0
   const work: SampleEffect = (input, signal) => {
@@ -80,7 +80,7 @@ test('spawning one id many times at once makes one actor', async (t) => {
   assert.equal(started, 1)
 })
 
-test('an actor whose daemon died goes on from where it was', async (t) => {
+test('after a crash of the daemon an actor continues from its last state', async (t) => {
   const storage = await temporaryStorage(t)
   const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
@@ -97,7 +97,7 @@ test('an actor whose daemon died goes on from where it was', async (t) => {
   assert.deepEqual([...storage.actors.active()], [])
 })
 
-test('a cleanup waits until the aborted effect has really ended', async (t) => {
+test('a cleanup waits until the aborted effect has ended', async (t) => {
   const storage = await temporaryStorage(t)
   const order: string[] = []
   let isUnderWay = false
@@ -135,7 +135,7 @@ test('an effect that passes its deadline is aborted and fails with the code time
   assert.equal(record.error, 'timeout')
 })
 
-test('a throw inside the chart rejects the event and leaves the actor as it was', async (t) => {
+test('an exception inside the chart rejects the event and leaves the actor unchanged', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
@@ -144,7 +144,7 @@ test('a throw inside the chart rejects the event and leaves the actor as it was'
   assert.deepEqual([receipt.applied, receipt.record.notes], [true, 1])
 })
 
-test('an actor that keeps failing for internal reasons is parked, and the others go on', async (t) => {
+test('an actor that keeps failing internally is parked, and the others continue', async (t) => {
   const storage = await temporaryStorage(t)
   let attempts = 0
   const work: SampleEffect = async ({ id }, signal) => {
@@ -164,7 +164,7 @@ test('an actor that keeps failing for internal reasons is parked, and the others
   assert.equal((await supervisor.send('err-bad', { type: 'note', at })).applied, false)
 })
 
-test('a commit that fails drops its effects, tells who waits, and the actor goes on from disk', async (t) => {
+test('a failed commit drops its effects and rejects waiters; the actor continues from disk', async (t) => {
   const storage = await temporaryStorage(t)
   let isFull = false
   const advance: typeof storage.actors.advance = async (transition) => {
@@ -200,7 +200,7 @@ test('a commit that fails drops its effects, tells who waits, and the actor goes
   )
 })
 
-test('a snapshot of an unknown version parks its actor; with a migration it goes on', async (t) => {
+test('a snapshot of an unknown version parks its actor; with a migration it continues', async (t) => {
   const storage = await temporaryStorage(t)
   const old = superviseSamples(t, { storage, version: 1, effects: { work: heldEffect().effect } })
   await Promise.all([old.spawn('err-1'), old.spawn('err-2')])
@@ -220,7 +220,7 @@ test('a snapshot of an unknown version parks its actor; with a migration it goes
   assert.match(String(storage.actors.record('err-2')?.error), /^internal: its snapshot has version 1/)
 })
 
-test('history holds every transition, and what happened is said in words', async (t) => {
+test('the history contains every transition, with a description of what happened', async (t) => {
   const storage = await temporaryStorage(t)
   const now = () => Date.parse(at) - 1
   const supervisor = superviseSamples(t, { storage, now })

@@ -29,7 +29,7 @@ function transitionOf(before: AnyMachineSnapshot, event: EventObject, eventId: s
   return toTransition(deploy as Kind, deploy.machine, move)
 }
 
-test('a phase is named in the history with the effect that led to it, and its own instant', () => {
+test('a phase is named in the history with the effect that led to it and its time', () => {
   const event = done('awaitTurn', { ...grantedTurn, at: later })
   const { entry } = transitionOf(queued, event)
   const state = 'running.fetching'
@@ -37,7 +37,7 @@ test('a phase is named in the history with the effect that led to it, and its ow
   assert.deepEqual(entry, { at: later, event: 'awaitTurn.done', ...seen })
 })
 
-test('a failure and a command are named too', () => {
+test('failures and commands are named too', () => {
   const failed = { type: 'xstate.error.actor.awaitTurn', error: { ...failure, at: later } } as EventObject
   const ada = { kind: 'token', id: 'tok-1', name: 'Ada' }
   const cancel = { type: 'cancel', at: later, by: 'token Ada', asker: ada } as EventObject
@@ -50,7 +50,7 @@ test('a failure and a command are named too', () => {
   )
 })
 
-test('what makes an actor is called created, and an event without an instant gets the one of now', () => {
+test('the creating event is called created, and an event without a time gets the current one', () => {
   const move = { row, before: null, next: queued, event: { type: 'xstate.init' }, eventId: null, at: instant }
   const { entry, service } = toTransition(deploy as Kind, deploy.machine, move)
   assert.deepEqual(entry, {
@@ -64,7 +64,7 @@ test('what makes an actor is called created, and an event without an instant get
   assert.equal(service, null)
 })
 
-test('the row holds the snapshot as JSON can, the chart’s version and whose it is', () => {
+test('the row contains the snapshot as JSON, the chart version and the owner', () => {
   const cancel = { type: 'cancel', at: later, by: 'Ada' } as EventObject
   const { row: written, record, event } = transitionOf(queued, cancel, 'key-1')
   const { snapshot, ...rest } = written
@@ -80,7 +80,7 @@ test('the last state is final', () => {
   assert.deepEqual([written.final, entry.state, entry.event], [true, 'canceled', 'removeTraces.done'])
 })
 
-test('what a transition means for its service comes from both snapshots', () => {
+test('the effect of a transition on its service is derived from both snapshots', () => {
   const path = ['awaitTurn', 'fetchSource', 'buildImage', 'startInstances', 'probeInstances', 'switchTraffic']
   const told: unknown[] = []
   let before = queued
@@ -93,7 +93,7 @@ test('what a transition means for its service comes from both snapshots', () => 
   assert.deepEqual(told, [null, null, null, null, { desired_deploy_id: 'dep-1' }, live])
 })
 
-test('a chart of regions is named by all of them', () => {
+test('the state of a parallel chart names all of its regions', () => {
   const regions = {
     limits: { initial: 'kept', states: { kept: {} } },
     life: { initial: 'on', states: { on: {} } },

@@ -13,7 +13,7 @@ import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
-test('an engine that builds passes, and keeps no image of this probe or of one that was cut', async () => {
+test('a working builder passes, and no image of a probe remains, even of an interrupted one', async () => {
   const address = await ensureEngine()
   const recipe = `FROM scratch\nLABEL ${probeLabel}=cut-${process.pid}\n`
   const body = { type: 'application/x-tar', bytes: await tarOf([{ name: 'Dockerfile', content: recipe }]) }
@@ -29,7 +29,7 @@ test('an engine that builds passes, and keeps no image of this probe or of one t
 /** An engine on which every build starts and none ends, with or without a response. */
 for (const answers of [true, false]) {
   const how = answers ? 'goes on without an end' : 'is never answered'
-  test(`a build that ${how} is told in one line, with what to do`, async (t) => {
+  test(`a build that ${how} is reported in one line, with what to do`, async (t) => {
     const path = join(temporaryDirectory(t), 'docker.sock')
     const server = createServer((request, response) => {
       request.resume()

@@ -6,19 +6,19 @@ import { ensureEngine, pingEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
 import { baseImages } from './images.ts'
 
-test('the engine that is promised answers', async () => {
+test('the configured engine responds', async () => {
   const address = await ensureEngine()
 
   assert.equal(await pingEngine(address), null)
 })
 
-test('an address where nothing listens is told by its reason', async (t) => {
+test('an address where nothing listens is reported with the reason', async (t) => {
   const directory = temporaryDirectory(t)
 
   assert.equal(await pingEngine(`unix://${directory}/none.sock`), 'ENOENT')
 })
 
-test('the base images are on the engine and carry none of the product’s labels', async () => {
+test('the base images are on the engine and have no labels of the product', async () => {
   const engine = await ensureEngine()
   const images = Object.values(await baseImages())
 

@@ -9,7 +9,7 @@ import type { Cli } from '../../../src/cli/client/session.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-test('a log that breaks off is resumed behind its last line, without gap or repetition', async (t) => {
+test('a log that breaks off is resumed after its last line, without gap or repetition', async (t) => {
   const asked: (string | undefined)[] = []
   const { lines, said } = await follow(t, (request, response) => {
     const after = Number(request.headers['last-event-id'] ?? 0)
@@ -34,7 +34,7 @@ test('a log that breaks off is resumed behind its last line, without gap or repe
   ])
 })
 
-test('a followed stream that closes without its end is lost, and asked for again', async (t) => {
+test('a followed stream that closes without an end event is lost, and reopened', async (t) => {
   let asked = 0
   const { lines } = await follow(t, (_, response) => {
     asked += 1
@@ -46,7 +46,7 @@ test('a followed stream that closes without its end is lost, and asked for again
   assert.deepEqual(lines, ['one', 'two'])
 })
 
-test('what there is now ends where the stream closes', async (t) => {
+test('a stream of existing data ends where the connection closes', async (t) => {
   let asked = 0
   const answer: Answer = (_, response) => {
     asked += 1
@@ -57,7 +57,7 @@ test('what there is now ends where the stream closes', async (t) => {
   assert.deepEqual([lines, said, asked], [['one'], [], 1])
 })
 
-test('a server that answers with trouble for a while is asked again, and said to be away once', async (t) => {
+test('a server that fails for a while is retried, and reported as unavailable once', async (t) => {
   let asked = 0
   const { lines, said } = await follow(t, (_, response) => {
     asked += 1
@@ -76,7 +76,7 @@ for (const [status, exitCode] of [
   [403, 4],
   [404, 3],
 ] as const) {
-  test(`a stream answered ${status} after a loss is given up with exit code ${exitCode}`, async (t) => {
+  test(`a stream that gets ${status} after a loss is abandoned with exit code ${exitCode}`, async (t) => {
     let asked = 0
     const following = follow(t, (_, response) => {
       asked += 1
@@ -89,14 +89,14 @@ for (const [status, exitCode] of [
   })
 }
 
-test('a server that was never reached is not asked twice', async (t) => {
+test('a server that was never reached is not retried', async (t) => {
   const cli = openCli(t, 'http://127.0.0.1:9')
 
   await assert.rejects(collect(followEvents(cli, '/lines')), { name: 'CliFailure', exitCode: 5 })
   assert.deepEqual(cli.said, [])
 })
 
-test('a signal ends the following without a word', async (t) => {
+test('a signal ends following silently', async (t) => {
   const leaving = new AbortController()
   const { lines, said } = await follow(
     t,

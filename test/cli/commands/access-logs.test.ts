@@ -22,7 +22,7 @@ async function startService(t: TestContext) {
   return { ask, written, options: { env: { BERTH_SERVER: api.url, BERTH_TOKEN: token } } }
 }
 
-test('requests are told a line each, and followed as they come', async (t) => {
+test('requests are printed one per line, and followed live', async (t) => {
   const { ask, options } = await startService(t)
   ask('/one')
   const following = startBerth(t, ['logs', 'web', '--access', '-f'], options)
@@ -38,7 +38,7 @@ test('requests are told a line each, and followed as they come', async (t) => {
   ])
 })
 
-test('with --json a request is a value with all there is to know', async (t) => {
+test('with --json a request is one value with all details', async (t) => {
   const { ask, written, options } = await startService(t)
   ask('/one')
   await written()
@@ -52,7 +52,7 @@ test('with --json a request is a value with all there is to know', async (t) => 
   )
 })
 
-test('on a terminal the colour tells how it was answered, and clients have no say in it', async (t) => {
+test('at a terminal the colour shows the status, and clients cannot inject control characters', async (t) => {
   const { ask, written, options } = await startService(t)
   for (const [path, status] of [
     ['/a', 200],
@@ -83,7 +83,7 @@ test('on a terminal the colour tells how it was answered, and clients have no sa
   }
 })
 
-test('a service without requests says so, and --access goes with no deploy', async (t) => {
+test('a service without requests prints a note, and --access excludes a deploy', async (t) => {
   const { options } = await startService(t)
 
   const none = await runBerth(t, ['logs', 'web', '--access'], options)
@@ -93,7 +93,7 @@ test('a service without requests says so, and --access goes with no deploy', asy
   assert.deepEqual([wrong.code, /--access is for the logs of a service/.test(wrong.stderr)], [2, true])
 })
 
-test('status tells the traffic of the last five minutes', async (t) => {
+test('status shows the traffic of the last five minutes', async (t) => {
   const { ask, options } = await startService(t)
   const before = await runBerth(t, ['status', 'web'], options)
   for (let count = 0; count < 1200; count++)

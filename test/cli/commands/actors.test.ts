@@ -23,7 +23,7 @@ async function start(t: TestContext, acted: FakeResponse = { body: { ...edge, le
   return { berth: (...args: string[]) => runBerth(t, args, { env }), asked: server.requests }
 }
 
-test('actors shows what is parked first, since when and why', async (t) => {
+test('actors lists parked actors first, with time and reason', async (t) => {
   const { berth } = await start(t)
   const { code, stdout } = await berth('actors')
   assert.equal(code, 0)
@@ -37,14 +37,14 @@ test('the columns SINCE and REASON are missing when no actor is parked', async (
   assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
 })
 
-test('actors --json gives what the API said, and --parked asks for that alone', async (t) => {
+test('actors --json prints the API response, and --parked lists only parked actors', async (t) => {
   const { berth, asked } = await start(t)
   const { stdout } = await berth('actors', '--parked', '--json')
   assert.ok(JSON.parse(stdout).length > 0)
   assert.match(JSON.stringify(asked.at(-1)), /parked/)
 })
 
-test('retry says that it goes on; one that is not parked is refused with its reason', async (t) => {
+test('retry confirms the restart; an actor that is not parked is refused with the reason', async (t) => {
   const { berth, asked } = await start(t, { status: 202, body: { ...edge, status: 'starting' } })
   const { code, stderr } = await berth('retry', 'edge')
   assert.deepEqual([code, asked.at(-1)?.path], [0, '/api/v1/actors/edge/retry'])
@@ -55,7 +55,7 @@ test('retry says that it goes on; one that is not parked is refused with its rea
   assert.match(refused.stderr, /edge is not parked/)
 })
 
-test('discard asks first, and lists what is left behind', async (t) => {
+test('discard asks for confirmation first, and lists what is left behind', async (t) => {
   const { berth, asked } = await start(t)
   const unasked = await berth('discard', 'edge')
   assert.notEqual(unasked.code, 0)

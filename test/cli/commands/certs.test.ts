@@ -61,7 +61,7 @@ async function start(
   return { berth, asked: server.requests }
 }
 
-test('certs shows each host, until when it is good, what is next and why not more', async (t) => {
+test('certs shows each host, its expiry, the next step and any problem', async (t) => {
   const { berth } = await start(t)
 
   const { code, stdout, stderr } = await berth('certs')
@@ -80,7 +80,7 @@ test('certs shows each host, until when it is good, what is next and why not mor
   assert.equal(stderr, `   ${hint}\n`)
 })
 
-test('certs shows what is left of the weekly limit, and when the next new host can be ordered', async (t) => {
+test('certs shows the rest of the weekly limit, and when the next new host can be ordered', async (t) => {
   const usage = { issued: 12, remaining: 38, next_order_at: null, reason: null }
   const reason = '50 new certificates of example.org in 7 days: the limit is 50 a week'
   const body = {
@@ -111,13 +111,13 @@ test('certs shows what is left of the weekly limit, and when the next new host c
   )
 })
 
-test('certs --json gives what the API said', async (t) => {
+test('certs --json prints the API response', async (t) => {
   const { berth } = await start(t)
   const { stdout, stderr } = await berth('certs', '--json')
   assert.deepEqual([JSON.parse(stdout), stderr], [certificates, ''])
 })
 
-test('without a certificate it says how to get some', async (t) => {
+test('without a certificate it prints how to get one', async (t) => {
   const server = await startFakeServer(t, () => ({ body: [] }))
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const { code, stdout, stderr } = await runBerth(t, ['certs'], { env })
@@ -125,7 +125,7 @@ test('without a certificate it says how to get some', async (t) => {
   assert.match(stderr, /^no certificates: .*--acme-email/)
 })
 
-test('certs retry asks for the one of that host, however it is written', async (t) => {
+test('certs retry requests a certificate for that host, in any spelling', async (t) => {
   const { berth, asked } = await start(t)
 
   const { code, stderr } = await berth('certs', 'retry', 'Blog.Example.com')
@@ -138,7 +138,7 @@ test('certs retry asks for the one of that host, however it is written', async (
   )
 })
 
-test('certs retry of an unknown host, or against the CA’s pause, says why not', async (t) => {
+test('certs retry for an unknown host, or during the CA’s pause, prints the reason', async (t) => {
   const detail = 'CA asks for a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
   const { berth } = await start(t, problem(409, 'conflict', detail))
 

@@ -6,7 +6,7 @@ import { daemonSuite } from '../../support/suite.ts'
 
 const suite = daemonSuite()
 
-test('create refuses an answer that will not do right after its question', async (t) => {
+test('create rejects an invalid answer right after its question', async (t) => {
   const taken = 'quite-taken'
   await suite.api.post('/services', { name: taken, type: 'web_service' })
   const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })

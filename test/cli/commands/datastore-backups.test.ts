@@ -103,7 +103,7 @@ async function redirected(
   return { code: child.exitCode, stderr }
 }
 
-test('a backup into a file is the bytes of it, and the server keeps none unless it is told to', async (t) => {
+test('a backup into a file is a download, and the server keeps it only on request', async (t) => {
   for (const keep of [[], ['--keep']]) {
     const { env, asked } = await start(t)
     const output = join(temporaryDirectory(t), 'shop-db.dump')
@@ -146,7 +146,7 @@ for (const [what, send] of Object.entries(broken)) {
   })
 }
 
-test('a disk that is full is told as such, and the server keeps its copy', async (t) => {
+test('a full disk is reported, and the server keeps its copy', async (t) => {
   const { env, asked } = await start(t)
 
   const { code, stderr } = await redirected(t, env, ['db', 'backup', 'shop-db'], { output: '/dev/full' })
@@ -156,7 +156,7 @@ test('a disk that is full is told as such, and the server keeps its copy', async
   assert.ok(!asked.includes('DELETE /backups/bak-1'))
 })
 
-test('one that failed says why, and prints nothing', async (t) => {
+test('a failed backup prints the reason and nothing on stdout', async (t) => {
   const backup: Backup = { ...good, status: 'failed', error: 'no space left' }
   const { berth } = await start(t, { backup })
 
@@ -166,7 +166,7 @@ test('one that failed says why, and prints nothing', async (t) => {
   assert.match(stderr, /✘ shop-db: no space left/)
 })
 
-test('backups lists, shows as JSON, prints and deletes', async (t) => {
+test('backups are listed, shown as JSON, downloaded and deleted', async (t) => {
   const { berth, asked, env } = await start(t)
   const output = join(temporaryDirectory(t), 'shop-db.dump')
 
@@ -183,14 +183,14 @@ test('backups lists, shows as JSON, prints and deletes', async (t) => {
   assert.deepEqual(asked, ['GET /backups?datastore=shop-db', 'GET /backups', ...gets])
 })
 
-test('backup --json is the backup, which stays on the server', async (t) => {
+test('backup --json prints the backup, which stays on the server', async (t) => {
   const { berth, asked } = await start(t)
   const { code, stdout } = await berth('db', 'backup', 'shop-db', '--json')
   assert.deepEqual([code, JSON.parse(stdout)], [0, good])
   assert.deepEqual(asked, ['POST /datastores/shop-db/backups', 'GET /backups/bak-1'])
 })
 
-test('restore sends a file with its length and a pipe as it comes, both to the last byte', async (t) => {
+test('restore sends a file with its length and a pipe as a stream, both to the last byte', async (t) => {
   const { env, sent } = await start(t)
   const folder = temporaryDirectory(t)
   const [input, output] = [join(folder, 'in'), join(folder, 'out')]
@@ -210,7 +210,7 @@ test('restore sends a file with its length and a pipe as it comes, both to the l
   assert.equal(String(sent[1]!.body), 'PGDMP and more')
 })
 
-test('restore from a backup asks first, and what failed has changed nothing', async (t) => {
+test('restore from a backup asks first, and a failure changes nothing', async (t) => {
   const restore: Restore = { ...done, backup_id: 'bak-1', status: 'failed', error: 'it is incomplete' }
   const { berth, sent } = await start(t, { restore })
 
@@ -224,7 +224,7 @@ test('restore from a backup asks first, and what failed has changed nothing', as
   assert.deepEqual(JSON.parse(String(sent[0]!.body)), { backup_id: 'bak-1' })
 })
 
-test('what is not there ends with 3', async (t) => {
+test('a missing datastore, backup or file ends with 3', async (t) => {
   const { berth } = await start(t)
   const ends = [
     await berth('db', 'backup', 'none'),
@@ -238,7 +238,7 @@ test('what is not there ends with 3', async (t) => {
   )
 })
 
-test('at a terminal neither data are read nor printed', async (t) => {
+test('at a terminal data is neither read nor printed', async (t) => {
   const { env, asked } = await start(t)
   const restore = openTerminal(t, ['db', 'restore', 'shop-db'], { env })
   const get = openTerminal(t, ['db', 'backups', '--get', 'bak-1'], { env })

@@ -14,7 +14,7 @@ import {
 import { problem, type ReceivedRequest } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
 
-test('db create asks for what its flags say, and waits until it serves', async (t) => {
+test('db create sends its flags, and waits until the datastore is available', async (t) => {
   const looks = [datastore('new', { status: 'creating', phase: 'probing' }), datastore('new')]
   const { berth, asked } = await startFakeDatastores(t, ({ method }) => ({
     status: method === 'POST' ? 201 : 200,
@@ -47,14 +47,14 @@ test('db create asks for what its flags say, and waits until it serves', async (
   assert.ok(!(stdout + stderr).includes(password))
 })
 
-test('db create asks for nothing that was not said', async (t) => {
+test('db create sends only what was specified', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, () => ({ status: 201, body: cache }))
   const { code, stdout, stderr } = await berth('db', 'create', 'cache', '-k', 'redis', '--json')
   assert.deepEqual([code, JSON.parse(stdout), stderr], [0, cache, ''])
   assert.deepEqual(asked(), [['POST', '/datastores', { name: 'cache', kind: 'redis' }]])
 })
 
-test('one that fails ends the command with the reason, and with what happens next', async (t) => {
+test('a failed creation ends the command with the reason and the next step', async (t) => {
   const { berth } = await startFakeDatastores(t, () => ({ status: 201, body: lost }))
   const hint = '   it will be retried automatically; to retry now: berth db restart lost\n'
   const told = ` ✘ lost failed: there is no image postgres:99\n${hint}`
@@ -64,7 +64,7 @@ test('one that fails ends the command with the reason, and with what happens nex
   assert.deepEqual([json.code, JSON.parse(json.stdout), json.stderr], [1, lost, told])
 })
 
-test('db restart waits until it serves again', async (t) => {
+test('db restart waits until the datastore is available again', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, ({ method }) =>
     method === 'POST'
       ? { status: 202, body: { ...shop, status: 'restarting', phase: 'stopping' } }
@@ -79,7 +79,7 @@ test('db restart waits until it serves again', async (t) => {
   ])
 })
 
-test('db update changes what is named, and says what it has now', async (t) => {
+test('db update changes only what is specified, and prints the new values', async (t) => {
   const single = { ...starting, cpu_limit: 1 }
   const { berth, asked } = await startFakeDatastores(t, ({ path }) =>
     path.endsWith('starting') ? { body: single } : respond({ path } as ReceivedRequest),
@@ -103,7 +103,7 @@ test('db update changes what is named, and says what it has now', async (t) => {
   ])
 })
 
-test('limits that are saved and not applied fail the command with both', async (t) => {
+test('limits that are saved but not applied fail the command with both facts', async (t) => {
   const detail = "limits of 'cache' saved, but applying them failed: no"
   const { berth } = await startFakeDatastores(t, () => problem(502, 'docker_error', detail))
   const { code, stderr } = await berth('db', 'update', 'cache', '--memory', '16')
@@ -111,7 +111,7 @@ test('limits that are saved and not applied fail the command with both', async (
   assert.match(stderr, /^ ✘ limits of 'cache' saved, but applying them failed: no /)
 })
 
-test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) => {
+test('db rm requires the name typed at a terminal, and --yes elsewhere', async (t) => {
   const { berth, asked, env } = await startFakeDatastores(t)
 
   const silent = await berth('db', 'rm', 'shop-db')
@@ -132,7 +132,7 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
   await right.shows('undo: berth trash restore dst-shop-db')
 })
 
-test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
+test('db rm --yes does not prompt, and --force goes with the request', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
   const lines = [' ✔ cache is being deleted\n', '   its data was deleted: it is not in the trash\n']
@@ -140,7 +140,7 @@ test('db rm --yes asks nobody, and --force goes with the request', async (t) => 
   assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-cache?force=true', undefined])
 })
 
-test('db rm --purge says that all data go, and asks nothing of the trash', async (t) => {
+test('db rm --purge warns that all data is deleted, and skips the trash', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   const { stderr: question } = await berth('db', 'rm', 'shop-db', '--purge')
   assert.match(question, /This deletes the postgres shop-db with all its data\. Type/)
@@ -149,7 +149,7 @@ test('db rm --purge says that all data go, and asks nothing of the trash', async
   assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db?purge=true', undefined])
 })
 
-test('one that services refer to is not deleted: who does is said, and how to do it anyway', async (t) => {
+test('a datastore in use is not deleted: its users are listed, and how to force it', async (t) => {
   const errors = [{ path: 'web.DATABASE_URL', code: 'reference', message: 'refers to shop-db' }]
   const hint = 'berth db rm shop-db --force deletes it anyway'
   const { berth } = await startFakeDatastores(t, (asked) =>
@@ -165,7 +165,7 @@ test('one that services refer to is not deleted: who does is said, and how to do
   )
 })
 
-test('an unknown name ends with 3, and what is written wrongly with 2, before any request', async (t) => {
+test('an unknown name ends with 3, and wrong usage with 2 before any request', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   for (const command of ['show', 'url', 'restart', 'rm']) {
     const { code, stdout, stderr } = await berth(

@@ -24,7 +24,7 @@ async function endedBy(t: TestContext, options: Parameters<typeof startShellServ
   return { ...ended, ...server }
 }
 
-test('bytes are passed on as they are, in their order, and so is the exit code', async (t) => {
+test('bytes pass unchanged and in order, and the exit code is passed on', async (t) => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
   const { code, stdout, stderr, received, upgrades } = await endedBy(
     t,
@@ -52,7 +52,7 @@ test('bytes are passed on as they are, in their order, and so is the exit code',
   )
 })
 
-test('a server with a certificate of an authority of one’s own is trusted as by every command', async (t) => {
+test('a server with a certificate of a custom authority is trusted as by every command', async (t) => {
   const { authorityPem, chainPem, keyPem } = await issueTestCertificate(['localhost'])
   const server = await startShellServer(t, {
     tls: { key: keyPem, cert: chainPem },
@@ -65,14 +65,14 @@ test('a server with a certificate of an authority of one’s own is trusted as b
   assert.deepEqual([stranger.code, known.code], [5, 0])
 })
 
-test('a server that is too old is said to be, with another way', async (t) => {
+test('a server that is too old is reported, with an alternative', async (t) => {
   const refusal = problem(404, 'not_found', 'there is nothing at /api/v1/datastores/dst-1/client')
   const { code, stderr, url } = await endedBy(t, { refusal })
   const why = `the server at ${url} is older than this berth and cannot open a datastore shell`
   assert.deepEqual([code, stderr], [1, ` ✘ ${why}\n   on the server's host: psql "$(berth db url shop)"\n`])
 })
 
-test('what the server refuses is told in its words', async (t) => {
+test('a refusal by the server is printed', async (t) => {
   const hint = 'berth db show shop'
   const busy = await endedBy(t, { refusal: problem(409, 'conflict', 'shop is restarting', { hint }) })
   assert.deepEqual([busy.code, busy.stderr], [1, ` ✘ shop is restarting [req-1]\n   ${hint}\n`])
@@ -89,7 +89,7 @@ test('what the server refuses is told in its words', async (t) => {
   assert.deepEqual([late.code, late.stderr], [1, ' ✘ Docker does not respond\n   wait\n'])
 })
 
-test('a connection that breaks off ends with 5 and says so', async (t) => {
+test('a connection that breaks ends with 5 and a message', async (t) => {
   const lost = (url: string, why: string) =>
     ` ✘ the connection to ${url} was lost: ${why}\n` +
     '   the client in the datastore was stopped, and uncommitted changes were rolled back\n'
@@ -101,7 +101,7 @@ test('a connection that breaks off ends with 5 and says so', async (t) => {
   assert.deepEqual([stopped.code, stopped.stderr], [5, lost(stopped.url, why)])
 })
 
-test('no more is sent than the server has taken, but for half a MiB', async (t) => {
+test('at most half a MiB is sent beyond what the server has accepted', async (t) => {
   const input = 'x'.repeat(1_000_000)
   const server = await startShellServer(t, {})
   const running = startBerth(t, words, { env: envOf(server), input })
@@ -125,7 +125,7 @@ test('no more is sent than the server has taken, but for half a MiB', async (t) 
   assert.deepEqual(taking.received.messages.at(-1), { type: 'eof' })
 })
 
-test('Ctrl-C ends what goes through pipes', async (t) => {
+test('Ctrl-C ends a transfer through pipes', async (t) => {
   const server = await startShellServer(t, {})
   const running = startBerth(t, words, { env: envOf(server) })
   await until('the start', async () => server.received.messages.length > 0)
@@ -142,7 +142,7 @@ const ends: Record<string, (socket: { terminate(): void; send(text: string): voi
 }
 
 for (const [what, end] of Object.entries(ends)) {
-  test(`the terminal is put back when ${what}`, async (t) => {
+  test(`the terminal is restored when ${what}`, async (t) => {
     const server = await startShellServer(t, { answer: end })
     const terminal = openTerminal(t, words, { env: envOf(server), afterwards: 'stty -a' })
     await terminal.ended()
@@ -150,7 +150,7 @@ for (const [what, end] of Object.entries(ends)) {
   })
 }
 
-test('at a terminal every key goes to the client, Ctrl-C too', async (t) => {
+test('at a terminal every key goes to the client, including Ctrl-C', async (t) => {
   const server = await startShellServer(t, {})
   const terminal = openTerminal(t, words, { env: envOf(server), columns: 91 })
   await until('the start', async () => server.received.messages.length > 0)
@@ -163,7 +163,7 @@ test('at a terminal every key goes to the client, Ctrl-C too', async (t) => {
 })
 
 for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
-  test(`the terminal is put back by ${signal}`, async (t) => {
+  test(`the terminal is restored by ${signal}`, async (t) => {
     const server = await startShellServer(t, {})
     const args = ['--server', server.url, ...words]
     const terminal = openTerminal(t, args, { env: envOf(server), afterwards: 'stty -a' })
@@ -175,7 +175,7 @@ for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
   })
 }
 
-test('a server that is silent for a minute counts as gone, unless the socket is paused', (t) => {
+test('a server that is silent for a minute counts as lost, unless the socket is paused', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const socket = Object.assign(new EventEmitter(), {
     pings: 0,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { all, cache, password, shop, startFakeDatastores } from '../../support/fake-datastores.ts'
 
-test('db lists each with its kind, its port and what is wrong, and no password', async (t) => {
+test('db lists each datastore with kind, port and problems, and no password', async (t) => {
   const { berth } = await startFakeDatastores(t)
 
   const [bare, listed] = [await berth('db'), await berth('db', 'ls')]
@@ -23,7 +23,7 @@ test('db lists each with its kind, its port and what is wrong, and no password',
   assert.ok(!bare.stdout.includes(password))
 })
 
-test('without a datastore it says how to make one', async (t) => {
+test('without a datastore it prints how to create one', async (t) => {
   const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
   assert.deepEqual(await berth('db'), {
     code: 0,
@@ -32,14 +32,14 @@ test('without a datastore it says how to make one', async (t) => {
   })
 })
 
-test('db --json and db show --json give what the API said', async (t) => {
+test('db --json and db show --json print the API response', async (t) => {
   const { berth } = await startFakeDatastores(t)
   const [list, one] = [await berth('db', '--json'), await berth('db', 'show', 'cache', '--json')]
   assert.deepEqual([JSON.parse(list.stdout), list.stderr], [all, ''])
   assert.deepEqual([JSON.parse(one.stdout), one.stderr], [cache, ''])
 })
 
-test('db show tells how services reach it, and the command for the password instead of it', async (t) => {
+test('db show prints how services reach it, and the command for the password instead of it', async (t) => {
   const { berth } = await startFakeDatastores(t)
 
   const { code, stdout, stderr } = await berth('db', 'show', 'shop-db')
@@ -66,7 +66,7 @@ test('db show tells how services reach it, and the command for the password inst
   )
 })
 
-test('db show tells why one does not serve, and when it is tried again', async (t) => {
+test('db show prints why a datastore is unavailable, and when it is retried', async (t) => {
   const { berth } = await startFakeDatastores(t)
   const failed = (await berth('db', 'show', 'lost')).stdout
   assert.match(failed, /^status +failed\nerror +there is no image postgres:99\nnext attempt +in 2m( \d+s)?$/m)
@@ -75,7 +75,7 @@ test('db show tells why one does not serve, and when it is tried again', async (
   assert.match((await berth('db', 'show', 'cache')).stdout, /^note +the host has 2 CPUs.*\n(?!database)user/m)
 })
 
-test('db url prints the address alone, for the host or for services', async (t) => {
+test('db url prints only the address, for the host or for services', async (t) => {
   const { berth } = await startFakeDatastores(t)
   const said = [await berth('db', 'url', 'shop-db'), await berth('db', 'url', 'shop-db', '--internal')]
   assert.deepEqual(
@@ -92,7 +92,7 @@ test('db url prints the address alone, for the host or for services', async (t) 
   })
 })
 
-test('Tab completes the commands of db, and the names of datastores, not those of services', async (t) => {
+test('Tab completes the commands of db and the names of datastores, not of services', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, ({ path }) => ({
     body: path.endsWith('/datastores') ? all : [{ name: 'web' }],
   }))

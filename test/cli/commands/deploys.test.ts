@@ -17,7 +17,7 @@ function slowStep(seconds: number): string {
   return `RUN for i in ${numbers}; do echo tick $i; sleep 1; done; true ${process.pid} ${++builds}`
 }
 
-test('a deploy that goes live ends with the address on stdout, its undo and exit code 0', async (t) => {
+test('a deploy that goes live prints the address on stdout and its undo, with exit code 0', async (t) => {
   const { name, first } = await createService(t, suite.api, null)
 
   const { code, stdout, stderr } = await runBerth(t, ['deploy', name], suite)
@@ -32,7 +32,7 @@ test('a deploy that goes live ends with the address on stdout, its undo and exit
   assert.deepEqual(told, phases)
 })
 
-test('through pipes there are no control characters, and the log stands below its phases', async (t) => {
+test('through pipes there are no control characters, and the log follows its phases', async (t) => {
   const files = await pageApp('one', `RUN printf 'gone\\r\\033[31mred\\033[0m\\033[2Jend\\n'`)
   const { name } = await createService(t, suite.api, files, { deploy: false })
 
@@ -43,7 +43,7 @@ test('through pipes there are no control characters, and the log stands below it
   assert.match(building, /\n {3}│ #\d+ \d+\.\d+ redend\n/)
 })
 
-test('a build that fails ends with exit code 1, the phase, the reason and what to do', async (t) => {
+test('a failed build ends with exit code 1, the phase, the reason and the next step', async (t) => {
   const { name, first } = await createService(t, suite.api, {
     Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
   })
@@ -59,7 +59,7 @@ test('a build that fails ends with exit code 1, the phase, the reason and what t
   assert.match(why!, /^ {3}why: berth why dep-\w{26}$/)
 })
 
-test('why names the failed step with its last lines, and how long each phase took', async (t) => {
+test('why names the failed step with its last lines, and the duration of each phase', async (t) => {
   const { name, first } = await createService(t, suite.api, {
     Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
   })
@@ -84,7 +84,7 @@ test('why names the failed step with its last lines, and how long each phase too
   assert.equal(told.deploy.id, first.id)
 })
 
-test('why shows what the instance wrote last when it did not pass its check', async (t) => {
+test('why shows the last output of an instance that failed its check', async (t) => {
   const { name } = await createService(
     t,
     suite.api,
@@ -98,7 +98,7 @@ test('why shows what the instance wrote last when it did not pass its check', as
   assert.match(stdout, / {3}│ cannot read config\n\n the instance exited with code 4\n/)
 })
 
-test('why shows the line that names the error, although a long trace follows it', async (t) => {
+test('why shows the line that names the error, even before a long trace', async (t) => {
   const trace = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "    at frame $i"; done'
   const script = `echo throw err; echo "Error: Cannot find module 'expres'"; ${trace}; exit 1`
   const { name, first } = await createService(
@@ -115,7 +115,7 @@ test('why shows the line that names the error, although a long trace follows it'
   assert.equal(JSON.parse(json.stdout).error_line, "Error: Cannot find module 'expres'")
 })
 
-test('a deploy that somebody cancels ends with exit code 1 and says so', async (t) => {
+test('a deploy that is canceled by someone else ends with exit code 1 and a message', async (t) => {
   const files = { Dockerfile: await dockerfile(slowStep(60)) }
   const { name } = await createService(t, suite.api, files, { deploy: false })
   const following = startBerth(t, ['deploy', name], suite)
@@ -133,7 +133,7 @@ test('a deploy that somebody cancels ends with exit code 1 and says so', async (
   assert.match(again.stderr, /no deploy of .* is queued or running/)
 })
 
-test('Ctrl-C leaves the deploy running, says how to come back, and ends with exit code 130', async (t) => {
+test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with exit code 130', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('one', slowStep(3)), { deploy: false })
   const terminal = openTerminal(t, ['deploy', name], suite)
   await terminal.shows('tick 1')
@@ -147,7 +147,7 @@ test('Ctrl-C leaves the deploy running, says how to come back, and ends with exi
 })
 
 for (const columns of [80, 120]) {
-  test(`a terminal of ${columns} columns shows a line for each state, and lines fit into it`, async (t) => {
+  test(`at ${columns} columns each state has one line, and lines fit`, async (t) => {
     const files = await pageApp('one', slowStep(5))
     const { name } = await createService(t, suite.api, files, { deploy: false })
     const terminal = openTerminal(t, ['deploy', name], { ...suite, columns })
@@ -168,7 +168,7 @@ for (const columns of [80, 120]) {
   })
 }
 
-test('who waits for another deploy of the service sees for which', async (t) => {
+test('a deploy that waits for another one of the service names it', async (t) => {
   const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(60)), {
     deploy: false,
   })
@@ -184,7 +184,7 @@ test('who waits for another deploy of the service sees for which', async (t) => 
   assert.equal(await terminal.ended(), 1)
 })
 
-test('with --json every line of the log is a value, and the last value is the deploy', async (t) => {
+test('with --json every log line is a value, and the last value is the deploy', async (t) => {
   const { name } = await createService(t, suite.api, null, { deploy: false })
 
   const { code, stdout, stderr } = await runBerth(t, ['deploy', name, '--json'], suite)
@@ -200,7 +200,7 @@ test('with --json every line of the log is a value, and the last value is the de
   assert.equal(values.at(-1).line, 'live')
 })
 
-test('--no-follow prints the id and leaves; deploys and history tell the rest', async (t) => {
+test('--no-follow prints the id and exits; deploys and history show the rest', async (t) => {
   const { name } = await createService(t, suite.api, null, { deploy: false })
 
   const { code, stdout } = await runBerth(t, ['deploy', name, '--no-follow'], suite)

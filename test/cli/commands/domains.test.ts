@@ -16,7 +16,7 @@ async function start(t: TestContext) {
   return { ...api, env, berth }
 }
 
-test('domains adds, lists and takes away, and says how to undo each', async (t) => {
+test('domains adds, lists and removes, and prints how to undo each', async (t) => {
   const { berth, create, get } = await start(t)
   await create({ name: 'shop' })
 
@@ -52,7 +52,7 @@ test('domains adds, lists and takes away, and says how to undo each', async (t) 
   assert.deepEqual((await get('shop')).custom_domains, ['shop.example.com'])
 })
 
-test('domains gives the API’s JSON on stdout when asked to', async (t) => {
+test('domains --json prints the API response on stdout', async (t) => {
   const { berth, create, call } = await start(t)
   await create({ name: 'shop' })
 
@@ -64,7 +64,7 @@ test('domains gives the API’s JSON on stdout when asked to', async (t) => {
   assert.deepEqual(JSON.parse(listed.stdout), domains)
 })
 
-test('what cannot be done ends with its reason, the next step and the right exit code', async (t) => {
+test('a failure prints its reason, the next step and the right exit code', async (t) => {
   const { berth, create } = await start(t)
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
   await create({ name: 'api' })
@@ -83,7 +83,7 @@ test('what cannot be done ends with its reason, the next step and the right exit
   assert.deepEqual(codes, [1, 1, 3, 1, 3])
 })
 
-test('a certificate is shown with its end, or with what it waits for', async (t) => {
+test('a certificate is shown with its expiry, or with what it waits for', async (t) => {
   const domain = { service_id: 'svc-1', kind: 'custom', url: 'http://a.example', https: false }
   const certificates = [
     { status: 'valid', error: null, not_after: '2027-01-02T03:04:05.000Z' },
@@ -100,7 +100,7 @@ test('a certificate is shown with its end, or with what it waits for', async (t)
   assert.match(stdout, /^a\.example .* waiting: its DNS points elsewhere$/m)
 })
 
-test('off a screen open prints the address, and says why there is none', async (t) => {
+test('without a graphical display open prints the address, or why there is none', async (t) => {
   const { berth, create, context } = await start(t)
   await create({ name: 'shop' })
   await create({ name: 'db', type: 'private_service', port: 5432 })
@@ -118,7 +118,7 @@ test('off a screen open prints the address, and says why there is none', async (
   assert.match(without.stderr, /runs without an edge\n.*--edge/)
 })
 
-test('at a terminal without a screen open prints the address too', async (t) => {
+test('at a terminal without a graphical display open prints the address too', async (t) => {
   const { env, create } = await start(t)
   await create({ name: 'shop' })
 
@@ -128,7 +128,7 @@ test('at a terminal without a screen open prints the address too', async (t) => 
   assert.match(terminal.screen().join('\n'), /^http:\/\/shop\.localhost$/m)
 })
 
-test('an address that is no web page’s is not opened and not shown', async (t) => {
+test('an address that is not a web page is neither opened nor shown', async (t) => {
   for (const url of ['file:///etc/passwd', '--version', 'http://a.example/$(id)', 'javascript:alert(1)']) {
     const server = await startFakeServer(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
     const ended = await runBerth(t, ['open', 'shop'], { env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' } })
@@ -136,7 +136,7 @@ test('an address that is no web page’s is not opened and not shown', async (t)
   }
 })
 
-test('the list and the facts of a service show its address and what the edge does for it', async (t) => {
+test('the list and the details of a service show its address and edge settings', async (t) => {
   const { berth, create } = await start(t)
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
 

@@ -26,7 +26,7 @@ async function start(t: TestContext, after: Partial<Edge>) {
   return (...args: string[]) => runBerth(t, args, { env })
 }
 
-test('edge shows what runs, what is available, and the next step', async (t) => {
+test('edge shows the running version, the available one, and the next step', async (t) => {
   const berth = await start(t, {})
   const { code, stdout, stderr } = await berth('edge')
   assert.equal(code, 0)
@@ -34,14 +34,14 @@ test('edge shows what runs, what is available, and the next step', async (t) => 
   assert.match(stderr, /berth edge upgrade/)
 })
 
-test('edge upgrade says what runs now', async (t) => {
+test('edge upgrade prints the running version', async (t) => {
   const berth = await start(t, { version: '3.2.24', image: 'new', available: null, upgraded_at: at })
   const { code, stderr } = await berth('edge', 'upgrade')
   assert.equal(code, 0)
   assert.match(stderr, /the edge now runs HAProxy 3\.2\.24 \(new\)/)
 })
 
-test('edge upgrade that failed says why, and that the former edge goes on', async (t) => {
+test('a failed edge upgrade prints the reason, and that the previous edge continues', async (t) => {
   const berth = await start(t, { upgrade_error: 'the new edge does not start: no haproxy' })
   const { code, stderr } = await berth('edge', 'upgrade')
   assert.equal(code, 1)

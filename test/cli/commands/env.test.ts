@@ -36,7 +36,7 @@ describe('berth env', { concurrency: 4 }, () => {
   const berth = (t: TestContext, args: string[], input = '') =>
     runBerth(t, args, { daemon: suite.daemon, input })
 
-  test('masks values, and shows them as a file that reads back the same', async (t) => {
+  test('masks values, and prints them as a file that reads back the same', async (t) => {
     const env = { PLAIN: 'a b', QUOTED: 'it\'s "so"', LINES: 'one\ntwo', HASH: 'a # b', EMPTY: '' }
     const name = await serviceWith(env)
     const masked = await berth(t, ['env', name])
@@ -50,14 +50,14 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.deepEqual(await envOf(other), env)
   })
 
-  test('does not bend a value that no line of a file can hold', async (t) => {
+  test('does not alter a value that does not fit on a line of a file', async (t) => {
     const name = await serviceWith({ ALL: unwritable })
     const shown = await berth(t, ['env', name, '--show'])
     assert.equal(shown.code, 1)
     assert.match(shown.stderr, /ALL cannot be written.*\n.*--json/)
   })
 
-  test('set takes a secret from a pipe, whatever is in it', async (t) => {
+  test('set reads a secret from a pipe, whatever it contains', async (t) => {
     const name = await serviceWith({ OLD: '1' })
     const set = await berth(t, ['env', 'set', name, 'PLAIN=a=b', 'SECRET=-'], '  two\nlines=x \n')
     const again = await berth(t, ['env', 'set', name, 'OLD=2'])
@@ -79,13 +79,13 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.ok(!bare.stderr.includes('hunter2'), bare.stderr)
   })
 
-  test('set reads no secret from a terminal, where it would be seen', async (t) => {
+  test('set does not read a secret from a terminal, where it would be visible', async (t) => {
     const name = await serviceWith({})
     const terminal = openTerminal(t, ['env', 'set', name, 'A=-'], { daemon: suite.daemon })
     assert.equal(await terminal.ended(), 2)
   })
 
-  test('unset removes what is there and says what is not', async (t) => {
+  test('unset removes existing variables and reports missing ones', async (t) => {
     const name = await serviceWith({ A: '1', B: '2' })
     const unset = await berth(t, ['env', 'unset', name, 'A'])
     const again = await berth(t, ['env', 'unset', name, 'A', 'B'])
@@ -95,7 +95,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.deepEqual(await envOf(name), { B: '2' })
   })
 
-  test('import shows what would change with values masked, and saves what is agreed to', async (t) => {
+  test('import shows changes with values masked, and saves what is confirmed', async (t) => {
     const name = await serviceWith({ SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
     const file = fileWith(t, 'SAME=same\nCHANGED=new-secret\nADDED="added-secret"\n')
     const asked = await berth(t, ['env', 'import', name, file])
@@ -119,7 +119,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.ok(!('GONE' in (await envOf(name))))
   })
 
-  test('import warns of references to nothing, and refuses early what the server would refuse', async (t) => {
+  test('import warns of broken references, and rejects early what the server would reject', async (t) => {
     const name = await serviceWith({})
     const file = fileWith(t, 'HOST=${{service.nowhere.host}}\n')
     const warned = await berth(t, ['env', 'import', name, file, '--yes'])
@@ -130,7 +130,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.doesNotMatch(refused.stderr, /xxx/)
   })
 
-  test('edit saves the difference that the editor made, and leaves no file behind', async (t) => {
+  test('edit saves the changes made in the editor, and leaves no file behind', async (t) => {
     const name = await serviceWith({ A: 'one', B: 'two', ODD: unwritable })
     const folder = temporaryDirectory(t)
     const env = { EDITOR: 'sed -i s/^A=one/A=three/;s/^B=/C=/', XDG_RUNTIME_DIR: folder }
@@ -145,7 +145,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.deepEqual(readdirSync(folder), [])
   })
 
-  test('edit saves nothing that was not agreed to, that an editor spoiled, or off a terminal', async (t) => {
+  test('edit saves nothing without confirmation, after a broken edit, or without a terminal', async (t) => {
     const name = await serviceWith({ A: 'one' })
     const edit = (EDITOR: string) =>
       openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env: { EDITOR, VISUAL: '' } })

@@ -14,7 +14,7 @@ function berth(t: TestContext, ...args: string[]): Promise<Ended> {
   return runBerth(t, args, { daemon: suite.daemon })
 }
 
-test('scale, suspend and resume wait until the instances are as asked', async (t) => {
+test('scale, suspend and resume wait until the instances have changed', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('page'))
   const running = async () => {
     const { instances } = (await suite.api.get(`/services/${name}/status`)) as unknown as ServiceStatus
@@ -39,7 +39,7 @@ test('scale, suspend and resume wait until the instances are as asked', async (t
   assert.match(hasty.stderr, /is suspended: its instances are stopping\n/)
 })
 
-test('a private service that is deployed is named by the address that other services use', async (t) => {
+test('a deployed private service is shown with the address that other services use', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('page'), {
     type: 'private_service',
     port: 3000,

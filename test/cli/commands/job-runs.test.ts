@@ -34,7 +34,7 @@ function berth(t: TestContext, ...args: string[]) {
   return runBerth(t, args, suite)
 }
 
-test('a program gets exactly the words of the command line, and its code is ours', async (t) => {
+test('a program gets exactly the given arguments, and its exit code is passed on', async (t) => {
   const script = `printf '<%s>\\n' "$@"; echo late >&2; exit 5`
   const words = ['sh', '-c', script, 'sh', 'a  b', "it's", '$HOME', '*', '', '-x']
 
@@ -45,7 +45,7 @@ test('a program gets exactly the words of the command line, and its code is ours
   assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
 })
 
-test('no text that has hurt a shell is more than a word of the command', async (t) => {
+test('no shell metacharacter is more than part of an argument', async (t) => {
   const isArgument = (text: string) => !text.includes('\0') && Buffer.from(text).toString() === text
   const all = hostileTexts({ directory: '/tmp', port: 9 }).filter(
     (text) => isArgument(text) && text.length < 500,
@@ -76,7 +76,7 @@ test('no text that has hurt a shell is more than a word of the command', async (
   )
 })
 
-test('a run is followed to its end although the connection is cut and the daemon is killed', async (t) => {
+test('a run is followed to its end across a cut connection and a killed daemon', async (t) => {
   const door = await openTcpGate(t, () => suite.api.url)
   const options = { ...suite, env: { BERTH_SERVER: door.url } }
   const following = startBerth(t, ['run', await idleWorker(), '--', beating], options)
@@ -92,7 +92,7 @@ test('a run is followed to its end although the connection is cut and the daemon
   assert.equal(stdout, Array.from({ length: 20 }, (_, index) => `beat ${index + 1}\n`).join(''))
 })
 
-test('Ctrl-C leaves a run alone, and says how to come back and how to end it', async (t) => {
+test('Ctrl-C leaves a run running, and prints how to follow it and how to end it', async (t) => {
   const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo begun; sleep 600'], suite)
   await terminal.shows('begun')
 
@@ -113,7 +113,7 @@ test('Ctrl-C leaves a run alone, and says how to come back and how to end it', a
   assert.equal((await berth(t, 'cancel', id)).code, 0)
 })
 
-test('a run that somebody cancels ends with 1 and says so; a second cancel is refused', async (t) => {
+test('a run canceled by someone else ends with 1 and a message; a second cancel is refused', async (t) => {
   const following = startBerth(
     t,
     ['run', await idleWorker(), '--', 'trap "exit 0" TERM; echo begun; sleep 600 & wait'],
@@ -130,7 +130,7 @@ test('a run that somebody cancels ends with 1 and says so; a second cancel is re
   assert.equal((await berth(t, 'cancel', id)).code, 1)
 })
 
-test('a terminal shows what runs, how long already, and takes that away at the end', async (t) => {
+test('a terminal shows the running command and its duration, and clears that at the end', async (t) => {
   const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo one; sleep 2; echo two'], suite)
   await terminal.shows(/one[\s\S]*running {6}job-\S+ +1(\.\d)?s/)
 
@@ -143,7 +143,7 @@ test('a terminal shows what runs, how long already, and takes that away at the e
   assert.equal(shown.length, 4)
 })
 
-test('a cron job is made, shown, run and told of like one', async (t) => {
+test('a cron job is created, shown, run and described as one', async (t) => {
   const { busybox } = await baseImages()
   const flags = ['--image', busybox, '--schedule', '0 3 * * *', '--timezone', 'Europe/Berlin']
   const more = ['--overlap', 'queue', '--job-timeout', '60', '--start-command', 'echo nightly; exit 4']
@@ -173,7 +173,7 @@ test('a cron job is made, shown, run and told of like one', async (t) => {
   assert.deepEqual([idle.stdout, idle.stderr], ['nightly is live\n', '   next: berth schedule nightly\n'])
 })
 
-test('what is changed of a schedule acts at once: no restart is advised', async (t) => {
+test('schedule changes take effect immediately, so no restart is suggested', async (t) => {
   const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
 
   const moved = await berth(t, 'update', name, '--schedule', '@hourly', '--timezone', 'Asia/Tokyo')
@@ -187,7 +187,7 @@ test('what is changed of a schedule acts at once: no restart is advised', async 
   assert.deepEqual([schedule, timezone, overlap, timeout_seconds], ['@hourly', 'Asia/Tokyo', 'replace', 5])
 })
 
-test('create asks for the schedule of a cron job that has none, and elsewhere says the flag', async (t) => {
+test('create asks for a missing schedule, and without a terminal names the flag', async (t) => {
   const silent = await berth(t, 'create', 'asked-not', '--type', 'cron_job')
   const terminal = openTerminal(
     t,
@@ -203,7 +203,7 @@ test('create asks for the schedule of a cron job that has none, and elsewhere sa
   assert.deepEqual([type, schedule], ['cron_job', '15 4 * * 1'])
 })
 
-test('why, open and suspend say of a cron job what it is', async (t) => {
+test('why, open and suspend describe a cron job correctly', async (t) => {
   const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
 
   const [why, open, suspended] = [

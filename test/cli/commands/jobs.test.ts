@@ -19,7 +19,7 @@ import { openTerminal } from '../../support/pty.ts'
 const introducer = '\u001b'
 const oddLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`
 
-test('what a run writes comes as it is on both streams, and the rest is words on stderr', async (t) => {
+test('output of a run goes unchanged to both streams, and messages go to stderr', async (t) => {
   const { berth } = await startFakeJobs(
     t,
     runEndingAs(
@@ -41,7 +41,7 @@ test('what a run writes comes as it is on both streams, and the rest is words on
   assert.match(end!, new RegExp(`^ ✔ succeeded {4}${succeeded.id} {2}\\S+`))
 })
 
-test('at a terminal a run keeps its colours and can do nothing else there', async (t) => {
+test('at a terminal the output of a run can set colours and nothing else', async (t) => {
   const { env } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', oddLine], ['stderr', oddLine]))
 
   const terminal = openTerminal(t, ['run', 'nightly'], { env })
@@ -63,7 +63,7 @@ for (const [what, changes, code] of [
   ['was canceled', { status: 'canceled', exit_code: 143, error: 'canceled by the API' }, 1],
   ['ended with a code that no process has', { status: 'failed', exit_code: 4096, error: 'odd' }, 1],
 ] as const) {
-  test(`a run that ${what} ends with exit code ${code}, and why`, async (t) => {
+  test(`a run that ${what} ends with exit code ${code} and the reason`, async (t) => {
     const { berth } = await startFakeJobs(t, runEndingAs(jobRun('ends', changes)))
 
     const ended = await berth('run', 'nightly')
@@ -73,7 +73,7 @@ for (const [what, changes, code] of [
   })
 }
 
-test('the words after -- are the command: one as it is, several quoted; ours come before', async (t) => {
+test('the words after -- are the command: one word is used as is, several are quoted', async (t) => {
   const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
 
   await berth('run', 'shop', '--', 'echo $HOME | wc -c')
@@ -91,7 +91,7 @@ test('the words after -- are the command: one as it is, several quoted; ours com
   ])
 })
 
-test('without a name the service of the project file is meant', async (t) => {
+test('without a name the service of the project file is used', async (t) => {
   const { asked, env } = await startFakeJobs(t, runEndingAs(succeeded))
   const cwd = temporaryDirectory(t)
   writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ service: 'shop' }))
@@ -101,7 +101,7 @@ test('without a name the service of the project file is meant', async (t) => {
   assert.deepEqual(asked()[0], ['POST', '/services/shop/jobs', { command: 'ls -la' }])
 })
 
-test('a command that is written without -- or is empty begins nothing', async (t) => {
+test('an empty command or one without -- starts nothing', async (t) => {
   const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
   const surplus = await berth('run', 'shop', 'ls', 'a b')
   const option = await berth('run', 'shop', 'ls', '-la')
@@ -118,7 +118,7 @@ test('a command that is written without -- or is empty begins nothing', async (t
   assert.deepEqual(asked(), [])
 })
 
-test('a service that has no command of its own is told what to type', async (t) => {
+test('a service without a command gets a hint what to type', async (t) => {
   const detail = 'command: is required: only a cron job has one of its own'
   const errors = [{ path: 'command', code: 'required', message: 'is required' }]
   const { berth } = await startFakeJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
@@ -128,7 +128,7 @@ test('a service that has no command of its own is told what to type', async (t) 
   assert.deepEqual([code, stderr], [2, ` ✘ ${detail} [req-1]\n   berth run shop -- COMMAND\n`])
 })
 
-test('--no-follow prints the id and what shows the rest; --json prints the record', async (t) => {
+test('--no-follow prints the id and the command that follows it; --json prints the record', async (t) => {
   const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
   const next = `   next: berth logs --job ${succeeded.id} -f\n`
 
@@ -143,7 +143,7 @@ test('--no-follow prints the id and what shows the rest; --json prints the recor
   )
 })
 
-test('with --json every line is a value and the last one is the run, whose code stays', async (t) => {
+test('with --json every line is a value, the last one is the run, and the exit code is kept', async (t) => {
   const run = jobRun('json', { status: 'failed', exit_code: 9, error: 'exited with code 9' })
   const { berth } = await startFakeJobs(t, runEndingAs(run, ['stdout', 'a'], ['system', 'failed: exited']))
 
@@ -164,7 +164,7 @@ test('with --json every line is a value and the last one is the run, whose code 
   assert.deepEqual(values.at(-1), run)
 })
 
-test('cancel takes a job run, and says what time it has when it had begun', async (t) => {
+test('cancel ends a job run, and prints how long a running one may take', async (t) => {
   const { berth, asked } = await startFakeJobs(t, ({ path }) => ({
     body: path.includes('job-begun') ? succeeded : jobRun('wait', { started_at: null }),
   }))
@@ -177,7 +177,7 @@ test('cancel takes a job run, and says what time it has when it had begun', asyn
   assert.deepEqual(asked()[0], ['POST', '/jobs/job-begun/cancel', undefined])
 })
 
-test('logs tells the log of a run, and of a cron job that of its newest one', async (t) => {
+test('logs prints the log of a run, and for a cron job that of its newest run', async (t) => {
   const { berth, asked } = await startFakeJobs(t, ({ path }) => {
     if (path.includes('/logs')) return logStream(['stdout', 'out'], ['stderr', 'err'])
     return {

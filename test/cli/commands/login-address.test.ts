@@ -14,7 +14,7 @@ async function start(t: TestContext) {
   return { server, env, host: new URL(server.url).host, folder: join(XDG_CONFIG_HOME, 'berth') }
 }
 
-test('host and port of this machine are enough to log in and to choose a server', async (t) => {
+test('host and port are enough to log in to this machine and to choose a server', async (t) => {
   const { server, env, host } = await start(t)
 
   const { code, stderr } = await runBerth(t, ['login', host], { env })

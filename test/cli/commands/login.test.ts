@@ -44,7 +44,7 @@ function homeOf(t: TestContext) {
 }
 
 describe('berth login', { concurrency: 4 }, () => {
-  test('shows page and code, waits for the approval, and keeps the token it tried', async (t) => {
+  test('shows the page and the code, waits for approval, and stores the verified token', async (t) => {
     const server = await loginServer(t, { polls: [pending, approved] })
     const { env, config } = homeOf(t)
     const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
@@ -64,7 +64,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.deepEqual(server.requests[0]!.body, { name: `berth on ${hostname()}` })
   })
 
-  test('opens the page in the browser where there is a screen', async (t) => {
+  test('opens the page in the browser on a graphical display', async (t) => {
     const server = await loginServer(t, { polls: [pending, approved] })
     const folder = temporaryDirectory(t)
     const opened = join(folder, 'opened')
@@ -82,7 +82,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(page.trim(), `${server.url}/cli-login?id=cli-1`)
   })
 
-  test('works through pipes, without moving lines', async (t) => {
+  test('works through pipes, without redrawing lines', async (t) => {
     const server = await loginServer(t, { polls: [approved] })
     const { env, config } = homeOf(t)
 
@@ -94,7 +94,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(config().servers.local.token, 'bth_right')
   })
 
-  test('that is denied says so, ends with 4 and keeps nothing', async (t) => {
+  test('reports a denied login, ends with 4 and stores nothing', async (t) => {
     const server = await loginServer(t, { polls: [{ body: { status: 'denied' } }] })
     const { env, config } = homeOf(t)
 
@@ -105,7 +105,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.throws(config, { code: 'ENOENT' })
   })
 
-  test('that nobody approved in time says that it has expired', async (t) => {
+  test('reports a login that expired before approval', async (t) => {
     const server = await loginServer(t, { polls: [pending, problem(404, 'not_found', 'no such login')] })
     const { env } = homeOf(t)
 
@@ -115,7 +115,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /✘ the login has expired.*\n {3}berth login asks again/)
   })
 
-  test('waits out a server that is away, says so once, and goes on when it is back', async (t) => {
+  test('waits for an unavailable server, reports it once, and continues when it is back', async (t) => {
     const starting = problem(503, 'unavailable', 'the server is starting')
     const server = await loginServer(t, { polls: [pending, starting, starting, approved] })
     const { env } = homeOf(t)
@@ -130,7 +130,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(terminal.screen().filter((line) => line.includes('does not respond')).length, 1)
   })
 
-  test('gives up on a server that stays away when the login has expired', async (t) => {
+  test('gives up on an unavailable server when the login has expired', async (t) => {
     const start = { status: 201, body: { ...started, expires_in: 6 } }
     const server = await loginServer(t, { polls: [pending], start })
     const { env } = homeOf(t)
@@ -144,7 +144,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /the login has expired/)
   })
 
-  test('asks less often when the server says so', async (t) => {
+  test('polls less often when the server requests it', async (t) => {
     const slow = { ...problem(429, 'slow_down', 'too fast'), headers: { 'retry-after': '2' } }
     const server = await loginServer(t, { polls: [slow, approved] })
     const { env } = homeOf(t)
@@ -155,7 +155,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(server.requests.filter(({ path }) => path.endsWith('/token')).length, 2)
   })
 
-  test('to a server without an account names the setup link', async (t) => {
+  test('shows the setup link for a server without an account', async (t) => {
     const server = await loginServer(t, { start: problem(409, 'conflict', 'there is no account yet') })
     const { env } = homeOf(t)
 
@@ -165,7 +165,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /there is no account yet.*\n.*setup link that the server printed/)
   })
 
-  test('with a token given tries it and asks nobody', async (t) => {
+  test('verifies a token passed as an option without prompting', async (t) => {
     const server = await loginServer(t, {})
     const { env, config } = homeOf(t)
     const file = join(temporaryDirectory(t), 'token')
@@ -184,7 +184,7 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.ok(server.requests.every(({ path }) => path === '/api/v1/info'))
   })
 
-  test('left by Ctrl-C ends with 130 and gives the cursor back', async (t) => {
+  test('on Ctrl-C ends with 130 and restores the cursor', async (t) => {
     const server = await loginServer(t, { polls: [pending] })
     const { env } = homeOf(t)
     const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
@@ -204,7 +204,7 @@ async function read(url: string, headers: SessionHeaders): Promise<Body> {
 describe('berth login, on a real server', () => {
   const suite = daemonSuite()
 
-  test('is refused before there is an account, then approved by who is signed in', async (t) => {
+  test('is refused before there is an account, then approved by the administrator', async (t) => {
     const { daemon, api } = suite
     const { env, config } = homeOf(t)
     const early = await runBerth(t, ['login', api.url], { env })
@@ -230,7 +230,7 @@ describe('berth login, on a real server', () => {
     )
   })
 
-  test('is denied by who is signed in', async (t) => {
+  test('is denied by the administrator', async (t) => {
     const { env } = homeOf(t)
     const session = await signIn(suite.api.url)
     const terminal = openTerminal(t, ['login', suite.api.url, '--no-browser'], { env })

@@ -13,7 +13,7 @@ const introducer = '\x1b'
 /** No builder has seen it before. */
 const ticking = `RUN for i in $(seq 14); do echo tick $i; sleep 0.5; done; true ${process.pid}`
 
-test('a log whose connection is cut is whole: no line is missing, none comes twice', async (t) => {
+test('a log across a cut connection has every line once', async (t) => {
   const { request } = await createService(t, suite.api, await pageApp('one', ticking), { deploy: false })
   const door = await openTcpGate(t, () => suite.api.url)
   const { id } = await request()
@@ -32,7 +32,7 @@ test('a log whose connection is cut is whole: no line is missing, none comes twi
   assert.deepEqual(stdout.trimEnd().split('\n'), await logLines(suite.api, id))
 })
 
-test('a deploy is followed to its outcome although the daemon dies and comes back', async (t) => {
+test('a deploy is followed to its outcome across a restart of the daemon', async (t) => {
   const files = await pageApp('one', `${ticking} again`)
   const { name } = await createService(t, suite.api, files, { deploy: false })
   const door = await openTcpGate(t, () => suite.api.url)
@@ -54,7 +54,7 @@ test('a deploy is followed to its outcome although the daemon dies and comes bac
   )
 })
 
-test('what instances write keeps its colours at a terminal and can do nothing else there', async (t) => {
+test('at a terminal the output of instances can set colours and nothing else', async (t) => {
   const evil = `printf '\\\\033[31mred\\\\033[0m \\\\033[2J\\\\033[5Aup\\\\rback\\\\n'`
   const { name } = await createService(t, suite.api, {
     Dockerfile: await dockerfile(`CMD ["sh", "-c", "${evil}; httpd -f -p $PORT"]`),
@@ -73,7 +73,7 @@ test('what instances write keeps its colours at a terminal and can do nothing el
   assert.match(timed.stdout, /^\d{4}-\d\d-\d\dT\S+Z red upback\n$/)
 })
 
-test('the logs of a service go on after a loss, without gap or repetition', async (t) => {
+test('the logs of a service continue after a loss, without gap or repetition', async (t) => {
   const { name } = await createService(t, suite.api, {
     Dockerfile: await dockerfile(
       'CMD ["sh", "-c", "httpd -p $PORT; i=0; while true; do i=$((i+1)); echo beat $i; sleep 0.2; done"]',
@@ -98,7 +98,7 @@ test('the logs of a service go on after a loss, without gap or repetition', asyn
   assert.deepEqual([code, stderr.match(/lost/g)?.length], [130, 1])
 })
 
-test('a deploy or a service that is not there ends with exit code 3', async (t) => {
+test('a missing deploy or service ends with exit code 3', async (t) => {
   const deploy = await runBerth(t, ['logs', '--deploy', 'dep-nothing', '-f'], suite)
   const service = await runBerth(t, ['logs', 'nobody', '-f'], suite)
 

@@ -6,7 +6,7 @@ import { Schedule } from '../../../src/api/schedule.ts'
 import { failed, respond, runs, schedule, startFakeJobs } from '../../support/fake-jobs.ts'
 import { openTerminal } from '../../support/pty.ts'
 
-test('what these tests tell is what the API tells', () => {
+test('the fixtures of these tests match the API', () => {
   assert.deepEqual(JobRun.array().parse(runs), runs)
   assert.deepEqual(Schedule.parse(schedule), schedule)
 })
@@ -48,7 +48,7 @@ for (const columns of [80, 120]) {
   })
 }
 
-test('without a run it says how to begin one, or that nothing can', async (t) => {
+test('without runs it prints how to start one, or that none can start', async (t) => {
   const { berth } = await startFakeJobs(t, (asked) =>
     asked.path.includes('/jobs') ? { body: [] } : respond(asked),
   )
@@ -63,14 +63,14 @@ test('without a run it says how to begin one, or that nothing can', async (t) =>
   )
 })
 
-test('--json gives what the API said', async (t) => {
+test('--json prints the API response', async (t) => {
   const { berth } = await startFakeJobs(t)
   const [list, one] = [await berth('jobs', 'nightly', '--json'), await berth('schedule', 'nightly', '--json')]
   assert.deepEqual([JSON.parse(list.stdout), list.stderr], [runs, ''])
   assert.deepEqual([JSON.parse(one.stdout), one.stderr], [schedule, ''])
 })
 
-test('schedule tells the next instants by its clock, the last run, and why one was skipped', async (t) => {
+test('schedule shows the next times, the last run, and the reason for a skipped run', async (t) => {
   const { berth } = await startFakeJobs(t)
 
   const { code, stdout, stderr } = await berth('schedule', 'nightly')
@@ -98,7 +98,7 @@ test('schedule tells the next instants by its clock, the last run, and why one w
   ])
 })
 
-test('a terminal whose clock is that of the schedule is told of no other', async (t) => {
+test('a terminal in the time zone of the schedule shows no second time', async (t) => {
   const { server, env } = await startFakeJobs(t)
   for (const TZ of ['Europe/Berlin', 'Europe/Paris']) {
     const terminal = openTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
@@ -108,7 +108,7 @@ test('a terminal whose clock is that of the schedule is told of no other', async
   assert.equal(server.requests.length, 2)
 })
 
-test('a schedule that begins nothing says why, and what would change that', async (t) => {
+test('a schedule that starts no runs prints the reason and the remedy', async (t) => {
   const resting = { ...schedule, next: [], last_run: null, last_skip: null }
   for (const [status, words] of [
     ['suspended', 'none: it is suspended; to resume it: berth resume nightly'],
@@ -120,7 +120,7 @@ test('a schedule that begins nothing says why, and what would change that', asyn
   }
 })
 
-test('what a server sends that is no schedule of this world moves no cursor and is no bug', async (t) => {
+test('malformed schedules from a server move no cursor and cause no crash', async (t) => {
   const evil = '\u001b[2J\u009bevil'
   const body = {
     ...schedule,
@@ -138,7 +138,7 @@ test('what a server sends that is no schedule of this world moves no cursor and 
   assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
 })
 
-test('Tab completes the commands of jobs and the names of services, but no word of a command', async (t) => {
+test('Tab completes the commands of jobs and the names of services, but not arguments', async (t) => {
   const { berth } = await startFakeJobs(t, () => ({ body: [{ name: 'nightly' }, { name: 'shop' }] }))
   const complete = async (...words: string[]) =>
     (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)

@@ -39,7 +39,7 @@ function homeOf(t: TestContext): Home {
 }
 
 describe('the choice of a server', { concurrency: 4 }, () => {
-  test('a flag goes before the environment, that before the project, that before the default', async (t) => {
+  test('a flag wins over the environment, the project and the default, in this order', async (t) => {
     const [one, two, three, four] = await Promise.all([1, 2, 3, 4].map(() => listServer(t)))
     const servers = {
       one: { url: one!.url, token: 'token-1' },
@@ -72,7 +72,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     )
   })
 
-  test('a token of a flag goes before that of a file, of the environment and of the config', async (t) => {
+  test('a token flag wins over a token file, the environment and the config', async (t) => {
     const server = await listServer(t)
     const { env, write } = homeOf(t)
     write({ default: 'one', servers: { one: { url: server.url, token: 'of-config' } } })
@@ -89,7 +89,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     assert.deepEqual(tokensOf(server), ['of-flag', 'of-file', 'of-stdin', 'of-variable', 'of-config'])
   })
 
-  test('a project cannot have a token sent to a server its reader does not know', async (t) => {
+  test('a project file cannot send a token to a server that the user does not know', async (t) => {
     const server = await listServer(t)
     const cwd = temporaryDirectory(t)
     writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ server: server.url }))
@@ -101,7 +101,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     assert.deepEqual(server.requests, [])
   })
 
-  test('a redirect is told and not followed, so that the token stays where it was meant to go', async (t) => {
+  test('a redirect is reported and not followed, so the token stays with its server', async (t) => {
     const target = await listServer(t)
     const server = await startFakeServer(t, () => ({ status: 302, headers: { location: `${target.url}/x` } }))
 
@@ -114,7 +114,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     assert.deepEqual(target.requests, [])
   })
 
-  test('several servers are kept under their names, in a file nobody else can read', async (t) => {
+  test('several servers are stored by name, in a file that only the owner can read', async (t) => {
     const [one, two] = await Promise.all([listServer(t), listServer(t)])
     const { env, path, read } = homeOf(t)
     const logIn = (url: string, name: string) =>
@@ -137,7 +137,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     assert.deepEqual(read(), { default: 'work', servers: { work: { url: two!.url, token: 'token-work' } } })
   })
 
-  test('a name nobody gave, a damaged config, a token of two words: each is said plainly', async (t) => {
+  test('an unknown name, a damaged config and a token with a space are reported', async (t) => {
     const { env, write, path } = homeOf(t)
     const unknown = await runBerth(t, ['services', '--server', 'nowhere'], { env })
     const odd = await runBerth(t, ['services'], { env: { BERTH_TOKEN: 'two\nwords' } })
@@ -154,7 +154,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
 })
 
 describe('a server that is newer', () => {
-  test('is told of once a day, on a terminal only', async (t) => {
+  test('is reported once a day, only at a terminal', async (t) => {
     const server = await startFakeServer(t, () => ({ body: [], headers: { 'berth-version': '99.1.0' } }))
     const XDG_STATE_HOME = temporaryDirectory(t)
     const env = { BERTH_SERVER: server.url, XDG_STATE_HOME }

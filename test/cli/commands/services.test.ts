@@ -28,7 +28,7 @@ async function emptyService(): Promise<string> {
 }
 
 describe('services without a deploy', { concurrency: 4 }, () => {
-  test('create takes the settings of its flags, and the list shows the service', async (t) => {
+  test('create applies its flags, and the list shows the service', async (t) => {
     const flags = ['--port', '8080', '--health-path', '/healthz', '--memory', '64', '--cpu', '0.5']
     const more = ['--build-env', 'A', '--build-env', 'B', '--env', 'A=1']
     const build = ['--build-target', 'prod', '--build-arg', 'A=1', '--build-arg', 'B=x=y', '--init', 'off']
@@ -45,7 +45,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.match(stdout, /^flags +not deployed +web service +flags:8080 +uploads +never$/m)
   })
 
-  test('create says what to do next, and off a terminal asks nothing', async (t) => {
+  test('create prints the next step, and without a terminal does not prompt', async (t) => {
     const named = await berth(t, 'create', 'plain')
     const nameless = await berth(t, 'create')
 
@@ -54,7 +54,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.match(nameless.stderr, /berth create NAME/)
   })
 
-  test('create asks at a terminal for what is missing', async (t) => {
+  test('create prompts at a terminal for what is missing', async (t) => {
     const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
     await terminal.shows('What is the service called?')
     terminal.type('asked\r')
@@ -67,7 +67,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal((await suite.api.get('/services/asked')).image, 'ghcr.io/ada/web:v1')
   })
 
-  test('show leaves out what is not set; update changes what is given', async (t) => {
+  test('show omits unset settings; update changes what is specified', async (t) => {
     const name = await emptyService()
     const updated = await berth(t, 'update', name, '--start-command', 'serve', '--drain', '5')
     await berth(t, 'update', name, '--shared-network', 'on')
@@ -90,7 +90,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.match(list.stdout, /^digger +not deployed +background worker +uploads +never$/m)
   })
 
-  test('delete wants the name typed at a terminal, and wants --yes elsewhere', async (t) => {
+  test('delete requires the name typed at a terminal, and --yes elsewhere', async (t) => {
     const name = await emptyService()
     const silent = await berth(t, 'delete', name)
     const wrong = openTerminal(t, ['delete', name], { daemon: suite.daemon })
@@ -121,7 +121,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal((await suite.api.get(`/services/${name}`)).name, name)
   })
 
-  test('scale and suspend say how to undo them', async (t) => {
+  test('scale and suspend print how to undo them', async (t) => {
     const name = await emptyService()
     const scaled = await berth(t, 'scale', name, '3')
     const suspended = await berth(t, 'suspend', name)
@@ -132,7 +132,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal(resumed.stderr, ` ✔ ${name} is resumed\n`)
   })
 
-  test('registries takes the password from a pipe or a hidden prompt, and shows it nowhere', async (t) => {
+  test('registries reads the password from a pipe or a hidden prompt, and never shows it', async (t) => {
     const args = ['registries', 'add', 'ghcr.io', '-u', 'ada', '--no-verify']
     const piped = await runBerth(t, args, { daemon: suite.daemon, input: 'pass-1\n' })
     const hidden = ['registries', 'add', 'quay.io', '-u', 'bob', '--no-verify']
@@ -149,7 +149,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.ok(!`${piped.stderr}${terminal.written}${list.stdout}`.includes('pass-'))
   })
 
-  test('api calls anything, with fields, JSON fields and bodies from a pipe', async (t) => {
+  test('api sends any request, with fields, JSON fields and bodies from a pipe', async (t) => {
     const name = await emptyService()
     const patched = await berth(
       t,
@@ -176,7 +176,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal(refused.code, 3)
   })
 
-  test('completion knows commands, flags and services, and asks the server once a minute', async (t) => {
+  test('completion knows commands, flags and services, and queries the server once a minute', async (t) => {
     const name = await emptyService()
     const env = { XDG_CACHE_HOME: temporaryDirectory(t) }
     const complete = async (...words: string[]) => {
@@ -191,7 +191,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.ok(!(await complete('env', 'set', '')).includes(later))
   })
 
-  test('whoami and info tell the server, its version and the end of the token', async (t) => {
+  test('whoami and info show the server, its version and the expiry of the token', async (t) => {
     const who = await berth(t, 'whoami', '--json')
     const info = await berth(t, 'info')
 
@@ -203,7 +203,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
   })
 })
 
-test('restart, status and rollback follow what runs, and the picker offers what ran before', async (t) => {
+test('restart, status and rollback follow the deploy, and the picker lists earlier ones', async (t) => {
   const { name, first, deploy } = await createService(t, suite.api, null)
   const second = await deploy({ 'www/index.html': 'two' })
   assert.deepEqual([first.status, second.status], ['live', 'live'])

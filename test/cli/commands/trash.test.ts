@@ -30,7 +30,7 @@ function answer({ method, path, body }: ReceivedRequest): FakeResponse {
   return { body: { id: 'dst-shop-db', kind: 'datastore', name } }
 }
 
-test('trash lists what was deleted, what it was, how large, and for how long it stays', async (t) => {
+test('trash lists deleted data with its kind, size and remaining time', async (t) => {
   const { berth } = await startFakeDatastores(t, answer)
   const { code, stdout } = await berth('trash')
   assert.equal(code, 0)
@@ -40,13 +40,13 @@ test('trash lists what was deleted, what it was, how large, and for how long it 
   assert.deepEqual(JSON.parse((await berth('trash', 'ls', '--json')).stdout), entries)
 })
 
-test('an empty trash is said to be empty', async (t) => {
+test('an empty trash prints a note', async (t) => {
   const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
   const { code, stdout, stderr } = await berth('trash')
   assert.deepEqual([code, stdout, stderr], [0, '', 'the trash is empty\n'])
 })
 
-test('trash restore waits until the datastore serves, under another name where one is given', async (t) => {
+test('trash restore waits until the datastore is available, under another name if specified', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stdout, stderr } = await berth('trash', 'restore', 'shop-db', '--name', 'old-db')
   assert.equal(code, 0, stderr)
@@ -59,7 +59,7 @@ test('trash restore waits until the datastore serves, under another name where o
   ])
 })
 
-test('a disk is found by the name of its service, and is kept again', async (t) => {
+test('a disk is found by the name of its service, and attached again', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stderr } = await berth('trash', 'restore', 'web')
   assert.equal(code, 0, stderr)
@@ -67,7 +67,7 @@ test('a disk is found by the name of its service, and is kept again', async (t) 
   assert.deepEqual(asked().at(-1), ['POST', '/trash/dsk-1/restore', {}])
 })
 
-test('a name that is not there ends with 3, one that is there twice with 2 and the ids', async (t) => {
+test('a missing name ends with 3, an ambiguous one with 2 and the ids', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   for (const command of ['restore', 'purge']) {
     const none = await berth('trash', command, 'nothing')
@@ -81,7 +81,7 @@ test('a name that is not there ends with 3, one that is there twice with 2 and t
   assert.deepEqual(asked().at(-1), ['DELETE', '/trash/dst-2', undefined])
 })
 
-test('trash purge wants the name typed at a terminal, and --yes elsewhere', async (t) => {
+test('trash purge requires the name typed at a terminal, and --yes elsewhere', async (t) => {
   const { berth, asked, env } = await startFakeDatastores(t, answer)
   const silent = await berth('trash', 'purge', 'shop-db')
   assert.equal(silent.code, 2)
@@ -96,7 +96,7 @@ test('trash purge wants the name typed at a terminal, and --yes elsewhere', asyn
   assert.ok(asked().every(([method]) => method === 'GET'))
 })
 
-test('disks lists them, and disks rm says until when the data stay', async (t) => {
+test('disks lists disks, and disks rm prints until when the data stays', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { stdout } = await berth('disks')
   assert.match(stdout, /^berth-svc-1 +web +kept, its service is deleted$/m)

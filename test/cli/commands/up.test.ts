@@ -15,7 +15,7 @@ import { writeTree } from '../../support/write-tree.ts'
 const suite = daemonSuite()
 let count = 0
 
-test('a folder nobody deployed before becomes a service, which serves all but what is ignored', async (t) => {
+test('a new folder becomes a service, which contains all files that are not ignored', async (t) => {
   const { folder, name } = await createApp(t, {
     'www/private.txt': 'secret',
     'www/debug.log': 'noise',
@@ -39,7 +39,7 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
   )
 })
 
-test('secrets of this machine and installed packages stay here, and what is left out is said', async (t) => {
+test('secrets of this machine and installed packages are not uploaded, and are listed', async (t) => {
   const { folder, name } = await createApp(t, {
     '.env': 'TOKEN=1',
     'web/.env.local': 'TOKEN=2',
@@ -61,7 +61,7 @@ test('secrets of this machine and installed packages stay here, and what is left
   assert.ok(second.stderr.includes(`   ! .env, .env.production ${warning}\n`), second.stderr)
 })
 
-test('the second time it is the next version, which a rollback undoes', async (t) => {
+test('the second upload is the next version, and a rollback undoes it', async (t) => {
   const { folder, name } = await createApp(t)
   await runBerth(t, ['up', name, '.'], { ...suite, cwd: folder })
   writeFileSync(join(folder, 'www/index.html'), 'two')
@@ -74,7 +74,7 @@ test('the second time it is the next version, which a rollback undoes', async (t
   assert.equal(await (await fetch(stdout.trim())).text(), 'two')
 })
 
-test('the name is that of berth.json, else that of the folder, made valid', async (t) => {
+test('the name comes from berth.json, otherwise from the folder, made valid', async (t) => {
   const { folder, name } = await createApp(t)
   const odd = join(folder, `2. Ünser Shop ${name}!`)
   writeTree(odd, await pageApp('one'))
@@ -92,7 +92,7 @@ test('the name is that of berth.json, else that of the folder, made valid', asyn
   assert.equal(await serviceOf(JSON.parse(byFolder.stdout).service_id), `unser-shop-${name}`)
 })
 
-test('at a terminal a service is created only when somebody says yes', async (t) => {
+test('at a terminal a service is created only after confirmation', async (t) => {
   const { folder, name } = await createApp(t)
   const refused = openTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
   await refused.shows(`Create ${name}, a web service, built by its Dockerfile?`)
@@ -108,7 +108,7 @@ test('at a terminal a service is created only when somebody says yes', async (t)
   assert.equal((await suite.api.get(`/services/${name}`)).type, 'web_service')
 })
 
-test('a folder of pages is a static site, and the folder they are in is its publish_dir', async (t) => {
+test('a folder of pages becomes a static site with that folder as its publish_dir', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'public/index.html': 'hello' })
   const name = newName()
@@ -121,7 +121,7 @@ test('a folder of pages is a static site, and the folder they are in is its publ
   assert.deepEqual([type, publish_dir], ['static_site', 'public'])
 })
 
-test('a folder without a Dockerfile whose pages are ignored creates nothing and says why', async (t) => {
+test('a folder without a Dockerfile whose pages are ignored creates nothing, with the reason', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'main.py': '', 'dist/index.html': '', '.gitignore': 'dist\n' })
   const name = newName()
@@ -133,7 +133,7 @@ test('a folder without a Dockerfile whose pages are ignored creates nothing and 
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
 })
 
-test('a folder without a Dockerfile is shown one, and nothing is written unasked', async (t) => {
+test('for a folder without a Dockerfile one is suggested, and nothing is written unprompted', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
 
@@ -145,7 +145,7 @@ test('a folder without a Dockerfile is shown one, and nothing is written unasked
   assert.equal(existsSync(join(folder, 'Dockerfile')), false)
 })
 
-test('at a terminal the suggested Dockerfile is written when that is wanted', async (t) => {
+test('at a terminal the suggested Dockerfile is written after confirmation', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'start.sh': '#!/bin/sh\n' })
   const name = newName()
@@ -160,7 +160,7 @@ test('at a terminal the suggested Dockerfile is written when that is wanted', as
   assert.equal(written, 'FROM debian:stable-slim\nWORKDIR /app\nCOPY . .\nCMD ["./start.sh"]\n')
 })
 
-test('what the server would refuse is refused before a service is created', async (t) => {
+test('what the server would reject is rejected before a service is created', async (t) => {
   const { folder, name } = await createApp(t)
   symlinkSync('/etc/passwd', join(folder, 'passwd'))
 
@@ -171,7 +171,7 @@ test('what the server would refuse is refused before a service is created', asyn
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
 })
 
-test('a service with a repository takes no upload, and is told how it is deployed', async (t) => {
+test('a service with a repository accepts no upload, and prints how to deploy it', async (t) => {
   const { name } = await createService(t, suite.api, null, { deploy: false })
   const { folder } = await createApp(t)
 
@@ -181,7 +181,7 @@ test('a service with a repository takes no upload, and is told how it is deploye
   assert.match(stderr, new RegExp(`deployed from its repository.*\\n.*berth deploy ${name} deploys that`))
 })
 
-test('what the server says against an upload is what is shown, however much was to be sent', async (t) => {
+test("the server's reason for rejecting an upload is shown, even for a large upload", async (t) => {
   const { folder, name } = await createApp(t, { big: randomBytes(8_000_000).toString('base64') })
   await suite.api.post('/services', { name })
   await suite.api.post(`/services/${name}/suspend`)
@@ -192,7 +192,7 @@ test('what the server says against an upload is what is shown, however much was 
   assert.match(stderr, /✘ .*is suspended/)
 })
 
-test('a connection that is lost during an upload deploys nothing, and says what to do', async (t) => {
+test('a connection that is lost during an upload deploys nothing, and prints what to do', async (t) => {
   const { folder, name } = await createApp(t, { big: randomBytes(8_000_000).toString('base64') })
   await suite.api.post('/services', { name })
   const door = await openTcpGate(t, () => suite.api.url, { limitBytes: 1_000_000 })

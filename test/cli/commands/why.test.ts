@@ -34,14 +34,14 @@ async function why(t: TestContext, info: FakeResponse, ...more: string[]) {
 
 const { builds } = someInfo
 
-test('a builder that hangs is said of a deploy that is under way', async (t) => {
+test('a hanging builder is mentioned for a running deploy', async (t) => {
   const body = { ...someInfo, builds: { ...builds, hangs_since: at } }
 
   assert.match((await why(t, { body })).stdout, /BuildKit has been hanging since 2026-01-01T00:00:00.000Z/)
   assert.equal(JSON.parse((await why(t, { body }, '--json')).stdout).builder_hangs_since, at)
 })
 
-test('a token of some services, and an older server, show a deploy all the same', async (t) => {
+test('with a limited token or an older server a deploy is still shown', async (t) => {
   for (const info of [
     problem(403, 'insufficient_role', 'this token is of some services'),
     { body: { ...someInfo, builds: { builder: 'buildkit' } } },
@@ -53,7 +53,7 @@ test('a token of some services, and an older server, show a deploy all the same'
   }
 })
 
-test('a job run, by its id, is shown with its reason, its last lines and what to do', async (t) => {
+test('a job run is shown by its id with its reason, its last lines and the next step', async (t) => {
   const run = 'job-01k5yq0v3nhx8m2r7c9d4f6gbt'
   const failed = {
     ...building,

@@ -13,7 +13,7 @@ function tallyOf(steps: Step[]) {
 
 const started = (number: number, name: string): Step => ({ number, state: 'started', name })
 
-test('steps of the Dockerfile are counted, and those that were cached; what BuildKit adds is neither', () => {
+test('Dockerfile steps and cached steps are counted; steps that BuildKit adds are not', () => {
   const tally = tallyOf([
     started(1, '[internal] load build definition from Dockerfile'),
     { number: 1, state: 'done' },
@@ -31,7 +31,7 @@ test('steps of the Dockerfile are counted, and those that were cached; what Buil
   assert.equal(tally.current(), '[stage-1 3/3] COPY --from=build /app /app')
 })
 
-test('without a step there is nothing to say', () => {
+test('without steps the summary is empty', () => {
   const tally = tallyOf([undefined, { number: 1, state: 'cached' }])
 
   assert.deepEqual([tally.summary(), tally.current()], [null, null])

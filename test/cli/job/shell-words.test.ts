@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toShellCommand } from '../../../src/cli/job/shell-words.ts'
 
-test('one word is a command already, and none is none', () => {
+test('one word is used as the command, and no words are no command', () => {
   assert.equal(toShellCommand(['echo $HOME | wc -c']), 'echo $HOME | wc -c')
   assert.equal(toShellCommand([]), '')
 })
 
-test('of several words the plain ones stay readable, the others are quoted', () => {
+test('of several words the plain ones stay readable, and the others are quoted', () => {
   assert.equal(toShellCommand(['npm', 'run', 'db:migrate', '--all']), 'npm run db:migrate --all')
   assert.equal(toShellCommand(['A=1', "it's", '', 'a b']), `'A=1' 'it'\\''s' '' 'a b'`)
   assert.equal(toShellCommand(['ls', '~', '*', '#', 'ü']), "ls '~' '*' '#' 'ü'")

@@ -35,14 +35,14 @@ const nested = {
   'a file with blanks ': '',
 }
 
-test('nested .gitignore files leave out what git leaves out', async (t) => {
+test('nested .gitignore files exclude what git excludes', async (t) => {
   const { directory, git } = createRepository(t)
   writeTree(directory, nested)
 
   assert.deepEqual(await pathsOf(directory), seenByGit(git))
 })
 
-test('in a folder of a repository the .gitignore files above it hold as well', async (t) => {
+test('in a folder of a repository the .gitignore files above it apply too', async (t) => {
   const { directory, git } = createRepository(t)
   writeTree(directory, nested)
 
@@ -55,14 +55,14 @@ test('in a folder of a repository the .gitignore files above it hold as well', a
   )
 })
 
-test('a folder that is itself ignored is uploaded when it is named', async (t) => {
+test('an ignored folder is uploaded when it is passed explicitly', async (t) => {
   const { directory } = createRepository(t)
   writeTree(directory, { '.gitignore': 'dist\n*.map\n', 'dist/index.html': '', 'dist/app.js.map': '' })
 
   assert.deepEqual(await pathsOf(join(directory, 'dist')), ['index.html'])
 })
 
-test('a folder that the nearer file brings back keeps the other rules above it', async (t) => {
+test('a folder re-included by the nearer file keeps the other rules above it', async (t) => {
   const { directory, git } = createRepository(t)
   writeTree(directory, {
     '.gitignore': 'out\n*.log\n',
@@ -76,14 +76,14 @@ test('a folder that the nearer file brings back keeps the other rules above it',
   assert.deepEqual(await pathsOf(directory), seenByGit(git))
 })
 
-test('outside of a repository the .gitignore files above the folder mean nothing', async (t) => {
+test('outside of a repository the .gitignore files above the folder are ignored', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { '.gitignore': '*', 'app/.gitignore': 'b', 'app/a': '', 'app/b': '' })
 
   assert.deepEqual(await pathsOf(join(directory, 'app')), ['.gitignore', 'a'])
 })
 
-test('.berthignore has the last word, for and against what .gitignore says', async (t) => {
+test('.berthignore overrides .gitignore in both directions', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, {
     '.gitignore': 'dist\n*.log\n',
@@ -103,7 +103,7 @@ test('.berthignore has the last word, for and against what .gitignore says', asy
   assert.deepEqual(paths, [...dots, 'README.md', 'dist/app.js', 'web/.gitignore', 'web/dist/site.js'])
 })
 
-test('without a rule .env and node_modules are left out everywhere; a rule brings them back', async (t) => {
+test('by default .env and node_modules are excluded everywhere; a rule re-includes them', async (t) => {
   const folder = temporaryDirectory(t)
   const kept = ['.env.example', '.env.production', 'web/.environment', 'web/env']
   const left = [
@@ -122,14 +122,14 @@ test('without a rule .env and node_modules are left out everywhere; a rule bring
   assert.deepEqual(await pathsOf(folder), [...kept, ...back].toSorted())
 })
 
-test('.git is left out at every depth, be it a folder or a file', async (t) => {
+test('.git is excluded at every depth, as a folder or a file', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { '.git/HEAD': '', 'sub/.git': 'gitdir: ../.git', 'sub/a': '', '.github/x': '' })
 
   assert.deepEqual(await pathsOf(directory), ['.github/x', 'sub/a'])
 })
 
-test('a link is an entry of its own, and nothing behind it is looked at', async (t) => {
+test('a link is an entry, and its target is not read', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { 'real/a': '', '.gitignore': '/ignored\n' })
   symlinkSync('real', join(directory, 'link'))

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/directory.ts'
 import { refusalOf } from '../../support/unpack.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
-test('a folder’s name becomes one that the server takes', () => {
+test('a folder’s name is converted to a valid service name', () => {
   const names = ['shop', 'My Shop', 'Café_2', '2. site', '--x--', `a${'b'.repeat(39)}-c`, 'x.y.z']
 
   assert.deepEqual(names.map(toServiceName), [
@@ -26,7 +26,7 @@ test('a folder’s name becomes one that the server takes', () => {
   for (const name of ['2024', '漢字', '']) assert.throws(() => toServiceName(name), { exitCode: 2 })
 })
 
-test('a Dockerfile makes a web service, pages without one a static site, from their folder', async (t) => {
+test('a Dockerfile makes a web service; pages without one make a static site of their folder', async (t) => {
   const guesses = [
     await guess(t, { Dockerfile: '', 'index.html': '' }),
     await guess(t, { 'index.html': '', 'public/index.html': '' }),
@@ -40,7 +40,7 @@ test('a Dockerfile makes a web service, pages without one a static site, from th
   ])
 })
 
-test('the type that is asked for wins', async (t) => {
+test('an explicit type wins', async (t) => {
   assert.deepEqual(await guess(t, { Dockerfile: '' }, 'background_worker'), ['background_worker', null])
   assert.deepEqual(await guess(t, { Dockerfile: '', 'public/index.html': '' }, 'static_site'), [
     'static_site',
@@ -50,7 +50,7 @@ test('the type that is asked for wins', async (t) => {
   await assert.rejects(guess(t, { 'main.go': '' }), { message: /neither a Dockerfile nor an index\.html/ })
 })
 
-test('a link out of the only folder is refused, unless the settings name that folder', async (t) => {
+test('a link out of the single folder is rejected, unless the settings name that folder', async (t) => {
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'app/Dockerfile': '' })
   symlinkSync('../app', join(folder, 'app/up'))

@@ -23,7 +23,7 @@ import { writeTree } from '../../support/write-tree.ts'
 
 const { signal } = new AbortController()
 
-test('the server unpacks what was packed: contents, modes, links, long and odd names', async (t) => {
+test('the server unpacks what was packed: contents, modes, links, long and unusual names', async (t) => {
   const long = `${'deep/'.repeat(40)}${'n'.repeat(200)}`
   const directory = temporaryDirectory(t)
   writeTree(directory, {
@@ -48,7 +48,7 @@ test('the server unpacks what was packed: contents, modes, links, long and odd n
   assert.deepEqual(readdirSync(join(out, 'empty')), ['.keep'])
 })
 
-test('the same source gives the same bytes, whenever it was written', async (t) => {
+test('the same source produces the same bytes at any time', async (t) => {
   const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
   writeTree(one, { b: '2', a: '1', 'c/d': '3' })
   writeTree(other, { 'c/d': '3', a: '1', b: '2' })
@@ -57,7 +57,7 @@ test('the same source gives the same bytes, whenever it was written', async (t) 
   assert.ok((await pack(one)).equals(await pack(other)))
 })
 
-test('nothing of a packed source is left in the temporary folder', async (t) => {
+test('packing leaves nothing in the temporary folder', async (t) => {
   const [directory, temporary] = [temporaryDirectory(t), temporaryDirectory(t)]
   writeTree(directory, { a: '1' })
   const { TMPDIR } = process.env
@@ -72,7 +72,7 @@ test('nothing of a packed source is left in the temporary folder', async (t) => 
   assert.deepEqual(readdirSync(temporary), [])
 })
 
-test('a link that the server would refuse is refused before anything is packed, with its name', async (t) => {
+test('a link that the server would reject is rejected by name before packing', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { 'a/b': '' })
   symlinkSync('/etc/passwd', join(directory, 'absolute'))
@@ -90,7 +90,7 @@ test('a link that the server would refuse is refused before anything is packed, 
   })
 })
 
-test('links are judged here as they are by the server', async (t) => {
+test('the command line and the server judge links alike', async (t) => {
   const targets = ['x', './x', '../x', 'a/../x', '..', '../..', '../../x', '/x', 'x/', '.', '../a/..', 'x/..']
   for (const target of targets) {
     const archive = await packEntries([
@@ -104,7 +104,7 @@ test('links are judged here as they are by the server', async (t) => {
   }
 })
 
-test('an ignored link is nobody’s trouble', async (t) => {
+test('an ignored link is not checked', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { a: '', '.berthignore': 'absolute\n' })
   symlinkSync('/etc/passwd', join(directory, 'absolute'))
@@ -112,7 +112,7 @@ test('an ignored link is nobody’s trouble', async (t) => {
   assert.deepEqual((await list(directory)).entries.length, 2)
 })
 
-test('pipes are left out and named; a source without files is refused', async (t) => {
+test('pipes are skipped and listed; a source without files is rejected', async (t) => {
   const directory = temporaryDirectory(t)
   spawnSync('mkfifo', [join(directory, 'pipe')])
 
@@ -121,14 +121,14 @@ test('pipes are left out and named; a source without files is refused', async (t
   assert.deepEqual((await list(directory)).specialFiles, ['pipe'])
 })
 
-test('a name that is not UTF-8 is refused', async (t) => {
+test('a file name that is not UTF-8 is rejected', async (t) => {
   const directory = temporaryDirectory(t)
   writeFileSync(Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0x66, 0xff])]), '')
 
   await assert.rejects(list(directory), { message: /has a name that is not UTF-8/ })
 })
 
-test('more than the server unpacks is refused with the largest folders, before it is read', async (t) => {
+test("a source over the server's limit is rejected unread, with its largest folders", async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { 'models/big': '', 'data/small': '', a: '' })
   truncateSync(join(directory, 'models/big'), archiveLimits.unpackedBytes)
@@ -140,7 +140,7 @@ test('more than the server unpacks is refused with the largest folders, before i
   })
 })
 
-test('a file that is cut short while it is packed is a failure that says so', async (t) => {
+test('a file that shrinks while it is packed is a failure with that reason', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { a: '', b: '' })
   truncateSync(join(directory, 'b'), 64_000_000)

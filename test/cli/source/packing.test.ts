@@ -25,7 +25,7 @@ function warn(
   return said.join('\n')
 }
 
-test('excluded packages inside the published folder cause a warning, those outside do not', () => {
+test('excluded packages inside the published folder cause a warning; those outside do not', () => {
   const ignored = ['node_modules/', 'public/lib/node_modules/', 'publications/node_modules/']
   const way = 'if its pages need it, write !node_modules into .berthignore'
   assert.equal(

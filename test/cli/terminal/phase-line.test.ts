@@ -14,7 +14,7 @@ const screen = (isLive: boolean, columns = 60) => ({
 
 const building = { mark: '✔', name: 'building', durationMs: 8400 }
 
-test('at a terminal the clock stands at the right edge, and what does not fit is cut', () => {
+test('at a terminal the clock is aligned right, and text that does not fit is cut', () => {
   const short = phaseLine(screen(true), { ...building, detail: '14 steps' })
   const long = phaseLine(screen(true), { ...building, detail: '漢字'.repeat(40) })
 
@@ -23,29 +23,29 @@ test('at a terminal the clock stands at the right edge, and what does not fit is
   assert.deepEqual([stringWidth(short), stringWidth(long)], [59, 59])
 })
 
-test('off a terminal nothing is cut or moved', () => {
+test('without a terminal nothing is cut or aligned', () => {
   const detail = 'x'.repeat(200)
 
   assert.equal(phaseLine(screen(false), { ...building, detail }), ` ✔ building     ${detail}  8.4s`)
   assert.equal(windowLine(screen(false), detail), `   │ ${detail}`)
 })
 
-test('what a log writes cannot move the cursor', () => {
+test('log output cannot move the cursor', () => {
   const line = windowLine(screen(true), '\x1b[31mred\x1b[0m\x1b[5A\rback\x07\tend')
 
   assert.equal(line, '   │ redback  end')
 })
 
-test('a text is cut by what it takes on the screen, between letters', () => {
+test('text is cut by its width on the screen, between letters', () => {
   assert.deepEqual([clip('abc', 3), clip('abcd', 3), clip('漢字漢', 5)], ['abc', 'ab…', '漢字…'])
 })
 
-test('sentences are broken between words, with the indent on every line', () => {
+test('sentences wrap between words, with the indent on every line', () => {
   assert.deepEqual(paragraph('one two three four', '  ', 11), ['  one two', '  three', '  four'])
   assert.deepEqual(paragraph('unbreakable x', ' ', 5), [' unbreakable', ' x'])
 })
 
-test('amounts are short and read well at every size', () => {
+test('amounts are short and readable at every size', () => {
   const durations = [0, 8449, 59_949, 59_951, 184_000, 3_599_999, 3_720_000].map(duration)
   const sizes = [0, 1023, 1024, 1500, 1_048_524, 1_048_525, 1_887_437, 536_870_912, 4_617_089_843].map(size)
 

@@ -10,17 +10,17 @@ const sent = new Map([
 ])
 const row = (number: number, word: string) => ({ number, word })
 
-test('rows that were acknowledged and are there are no fault, nor is one that was only sent', () => {
+test('present acknowledged rows and unacknowledged rows are no faults', () => {
   const found = [row(1, 'one'), row(2, 'two'), row(3, 'three')]
   assert.deepEqual(rowFaults(found, { sent, acknowledged: [1, 2] }), [])
 })
 
-test('an acknowledged row that is missing is a fault', () => {
+test('a missing acknowledged row is a fault', () => {
   const faults = rowFaults([row(1, 'one')], { sent, acknowledged: [1, 2, 3] })
   assert.deepEqual(faults, ['2 of 3 rows acknowledged and not there: 2, 3'])
 })
 
-test('a row with another word, a row that was never sent, and a duplicate row are faults', () => {
+test('a row with different content, a row that was never sent, and a duplicate row are faults', () => {
   const found = [row(1, 'one'), row(2, 'zwei'), row(9, 'nine'), row(1, 'one')]
   const faults = rowFaults(found, { sent, acknowledged: [1] })
   assert.deepEqual(faults, ['2 of 4 rows there and never sent like that: 2, 9', '1 are there twice'])

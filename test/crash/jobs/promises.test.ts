@@ -23,7 +23,7 @@ test('a run with all its lines, its exit code and its outcome has no fault', () 
   assert.deepEqual([...endFaults(whole), ...outputFaults(whole)], [])
 })
 
-test('a line that is missing or there twice is a fault, and so is an end without its outcome', () => {
+test('a missing or repeated line is a fault, and so is an end without its outcome', () => {
   const withLines = (...lines: EndedRun['lines']) => outputFaults({ ...whole, lines })
   assert.deepEqual(withLines(line(1), line(3), last), ['line 3 of 3 is at 2 of its output', '2 of 3 lines'])
   assert.deepEqual(withLines(line(1), line(1), line(2), line(3), last), [
@@ -35,7 +35,7 @@ test('a line that is missing or there twice is a fault, and so is an end without
   ])
 })
 
-test('after a restart of Docker lines may be missing, but none is repeated', () => {
+test('after a restart of Docker lines may be missing, but none may be repeated', () => {
   const disturbed = { ...whole, isEngineDisturbed: true }
   assert.deepEqual(outputFaults({ ...disturbed, lines: [line(1), line(3), last] }), [])
   assert.deepEqual(outputFaults({ ...disturbed, lines: [line(1), line(1), last] }), [
@@ -43,7 +43,7 @@ test('after a restart of Docker lines may be missing, but none is repeated', () 
   ])
 })
 
-test('another exit code is a fault, unless the record blames a restart of Docker for it', () => {
+test('a different exit code is a fault, unless the record blames a restart of Docker', () => {
   const record = { status: 'failed', exit_code: 137, error: 'was ended by SIGKILL (exit code 137)' }
   const recorded = `${record.status}, exit code 137: ${record.error}`
   assert.deepEqual(endFaults({ ...whole, record }), [`7 was its exit code, its record says ${recorded}`])
@@ -57,7 +57,7 @@ test('another exit code is a fault, unless the record blames a restart of Docker
   ])
 })
 
-test('a run that started twice, and one that was at work while another was, are faults', () => {
+test('a run that started twice, and two overlapping runs, are faults', () => {
   const mark = (id: string, word: Mark['word']): Mark => ({ id, word })
   const marks = [
     mark('a', 'start'),
@@ -71,7 +71,7 @@ test('a run that started twice, and one that was at work while another was, are 
   assert.deepEqual(overlapFaults(marks, new Set(['a', 'c'])), [])
 })
 
-test('an instant with two runs, and one with neither a run nor a reported skip, are faults', () => {
+test('a scheduled time with two runs, or with neither a run nor a reported skip, is a fault', () => {
   const at = (time: string) => `2026-01-01T00:${time}.000Z`
   const runs = [
     { id: 'a', scheduled_for: at('01:00') },
@@ -84,7 +84,7 @@ test('an instant with two runs, and one with neither a run nor a reported skip, 
   assert.deepEqual(missedInstants(asked), [at('02:00'), at('05:00')])
 })
 
-test('a word about many instants is about each of them', () => {
+test('a report about several scheduled times counts for each of them', () => {
   const [first, last] = ['2026-01-01T00:01:00.000Z', '2026-01-01T00:03:00.000Z']
   const reason = `the server did not run: every instant from ${first} to ${last} was missed by a whole period`
   assert.deepEqual(

@@ -12,7 +12,7 @@ import { startKillableEngine, whyNoKillableEngine } from '../../support/killable
 
 const mebibyte = 1024 * 1024
 
-test('the build cache is pruned to its size after a build, and nothing else is', {
+test('a build prunes the build cache to its size, and nothing else', {
   skip: whyNoKillableEngine,
 }, async (t) => {
   const { engine } = await startKillableEngine(t)
@@ -48,7 +48,7 @@ test('the build cache is pruned to its size after a build, and nothing else is',
   assert.equal((await volume.inspect()).Name, 'kept')
 })
 
-test('a cache that cannot be pruned keeps no build from its result, and is not tried at once', async () => {
+test('a cache that cannot be pruned fails no build, and pruning is not retried soon', async () => {
   const trouble: string[] = []
   const broken = { call: () => Promise.reject(new Error('no answer')) } as unknown as Engine
   const options = { sizeMb: 64, onPruned: () => assert.fail(), idleMs: 0 }

@@ -9,7 +9,7 @@ import { writeTree } from '../../support/write-tree.ts'
 
 const limits = { memoryMb: 64, cpus: 1.5, pids: 100 }
 
-test('with version 2 one group has all limits', (t) => {
+test('with cgroup version 2 one group has all limits', (t) => {
   const { places, read } = openTree(t)
 
   const cgroup = openBuildCgroup('builds', limits, places)
@@ -25,7 +25,7 @@ test('with version 2 one group has all limits', (t) => {
   assert.deepEqual(cgroup.counts(), { kills: 2, refusals: 7 })
 })
 
-test('without a limit nothing is limited', (t) => {
+test('without limits nothing is limited', (t) => {
   const { places, read } = openTree(t)
 
   openBuildCgroup('builds', { memoryMb: null, cpus: null, pids: null }, places)
@@ -48,7 +48,7 @@ test('a step is moved with all its processes, wherever the engine put it', async
   assert.equal(readFileSync(join(places.proc, '11/oom_score_adj'), 'utf8'), '1000')
 })
 
-test('a step that has more processes than the limit when it is moved has reached the limit', async (t) => {
+test('a step that already has more processes than the limit has reached the limit', async (t) => {
   const { places, addProcess } = openTree(t)
   writeFileSync(join(places.cgroups, 'builds/memory.events'), '')
   writeFileSync(join(places.cgroups, 'builds/pids.events'), 'max 0\n')
@@ -63,7 +63,7 @@ test('a step that has more processes than the limit when it is moved has reached
   assert.equal(cgroup.counts().refusals, 1)
 })
 
-test('a step in a group that others share is left there', async (t) => {
+test('a step in a shared group stays there', async (t) => {
   const { places, read, addProcess } = openTree(t)
   addProcess(10, 'step', 'system.slice/docker.service')
   addProcess(5, 'host', 'system.slice/docker.service')

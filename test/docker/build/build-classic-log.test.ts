@@ -27,7 +27,7 @@ const messages: ClassicMessage[] = [
   { stream: ' ---> aaaaaaaaaaaa\nthe end' },
 ]
 
-test('what the engine says, what a command wrote, and where it wrote it are told apart', () => {
+test('engine messages, command output and its stream are distinguished', () => {
   assert.deepEqual(linesOf(messages), [
     'system Step 1/4 : FROM base',
     'system v1: Pulling from base',
@@ -47,7 +47,7 @@ test('what the engine says, what a command wrote, and where it wrote it are told
   ])
 })
 
-test('the end of a command ends its last line, in the words of old and new engines', () => {
+test('the end of a command ends its last line, with messages of old and new engines', () => {
   const ends = [
     'Removing intermediate container 1677ec7b208f\n',
     ' ---> Removed intermediate container 1677ec7b208f\n',
@@ -64,7 +64,7 @@ test('the end of a command ends its last line, in the words of old and new engin
   }
 })
 
-test('the step, its container and the images that were really made are known', () => {
+test('the step, its container and the created images are known', () => {
   const log = createClassicLog(() => {})
   messages.forEach(log.push)
   log.push({ stream: ' ---> Removed intermediate container 1677ec7b208f\n' })
@@ -81,7 +81,7 @@ test('the step, its container and the images that were really made are known', (
   })
 })
 
-test('what is made from nothing has no base, and no command can claim that later', () => {
+test('a step from scratch has no base, and no command can claim one later', () => {
   const log = createClassicLog(() => {})
   const scratch = (step: number) => [{ stream: `Step ${step}/9 : FROM scratch` }, { stream: ' ---> \n' }]
   const messages = [...scratch(1), { stream: 'Step 2/9 : RUN /a' }, { stream: ' ---> Running in 16\n' }]

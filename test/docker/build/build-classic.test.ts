@@ -12,7 +12,7 @@ import { type DockerSite, openDockerSite, testOwner, until } from '../../support
 /** Only root can read which process the kernel killed at a limit. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 
-test('a step that needs more memory than the limit is named with it, one within it is built', {
+test('a step that exceeds the memory limit is named with it; one within it is built', {
   skip,
 }, async (t) => {
   const site = await openDockerSite(t)
@@ -33,7 +33,9 @@ test('a step that needs more memory than the limit is named with it, one within 
   })
 })
 
-test('a step that fails because a process of it was killed at the limit says both', { skip }, async (t) => {
+test('a step that fails because one of its processes was killed at the limit reports both', {
+  skip,
+}, async (t) => {
   const site = await openDockerSite(t)
   const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
   const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
@@ -47,7 +49,7 @@ test('a step that fails because a process of it was killed at the limit says bot
   assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
 })
 
-test('a step that ends as if it had been killed has most likely reached the limit', async (t) => {
+test('a step that exits as if killed has most likely reached the limit', async (t) => {
   const site = await openDockerSite(t)
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\nRUN exit 137` })
 
@@ -56,7 +58,7 @@ test('a step that ends as if it had been killed has most likely reached the limi
   })
 })
 
-test('a Dockerfile that mounts a secret is told which builder it needs', async (t) => {
+test('a Dockerfile that mounts a secret fails and names the builder it needs', async (t) => {
   const site = await openDockerSite(t)
   const mount = 'RUN --mount=type=secret,id=TOKEN cat /run/secrets/TOKEN'
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\n${mount}` })
@@ -69,7 +71,7 @@ test('a Dockerfile that mounts a secret is told which builder it needs', async (
   })
 })
 
-test('a build that fails or is aborted leaves no container and no image of its steps', async (t) => {
+test('a failed or aborted build leaves no containers or images of its steps', async (t) => {
   const site = await openDockerSite(t)
   const builder = drivers.classic(site)
   const failing = prepareSteps(t, site, 'exit 3')
@@ -86,7 +88,7 @@ test('a build that fails or is aborted leaves no container and no image of its s
   assert.deepEqual(await buildContainers(site), [])
 })
 
-test('images of an aborted build stay for as long as another build may use them', async (t) => {
+test('images of an aborted build stay while another build may use them', async (t) => {
   const site = await openDockerSite(t)
   const builder = drivers.classic(site)
   const [first, second] = [prepareSteps(t, site, 'sleep 600'), prepareSteps(t, site, 'sleep 601')]
@@ -102,7 +104,7 @@ test('images of an aborted build stay for as long as another build may use them'
   assert.deepEqual(await existing(site, [...kept, ...stepImages(second.lines)]), [])
 })
 
-test('containers that an engine left when it died in the middle of a build are removed', async (t) => {
+test('containers left by an engine that died during a build are removed', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const create = (owner: Owner) => {
@@ -120,7 +122,7 @@ test('containers that an engine left when it died in the middle of a build are r
   assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
-test('an image that the engine still made of a build that was aborted goes, too', async (t) => {
+test('an image that the engine finished after the build was aborted is removed too', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const large = `RUN echo ${site.owner.prefix} && head -c 100000000 /dev/zero > /large`
@@ -147,7 +149,7 @@ test('an image that the engine still made of a build that was aborted goes, too'
   assert.deepEqual(await buildContainers(site), [])
 })
 
-test('an image that the engine refused to remove after a build goes with the next one', async (t) => {
+test('an image that the engine refused to remove after a build is removed with the next one', async (t) => {
   const site = await openDockerSite(t)
   const builder = drivers.classic(site)
   const steps = prepareSteps(t, site, 'sleep 600')
@@ -164,7 +166,7 @@ test('an image that the engine refused to remove after a build goes with the nex
   assert.deepEqual(await existing(site, made), [])
 })
 
-test('a command that writes what the engine would does not get an image of others removed', async (t) => {
+test('output that imitates the engine does not get a foreign image removed', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const container = await docker.createContainer({ Image: site.images.node })
@@ -187,7 +189,7 @@ test('a command that writes what the engine would does not get an image of other
   assert.deepEqual(await existing(site, [Id]), [Id])
 })
 
-test('whatever kind of step made an image, it goes when the build fails', async (t) => {
+test('an image of any kind of step is removed when the build fails', async (t) => {
   const site = await openDockerSite(t)
   const steps = ['WORKDIR /a', 'COPY Dockerfile .', 'ENV A=1', 'USER 1', 'CMD ["a"]', 'RUN exit 3']
   for (const base of [site.images.busybox, 'scratch']) {

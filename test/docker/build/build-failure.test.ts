@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { describeBuildFailure } from '../../../src/docker/build/build-failure.ts'
 import type { ReachedLimits } from '../../../src/docker/build/build-guard.ts'
 
-test('a command that failed is named with its exit code, in the words of old and new engines', () => {
+test('a failed command is named with its exit code, for messages of old and new engines', () => {
   const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'
   const current = 'process "/bin/sh -c npm run build" did not complete successfully: exit code: 1'
   const classic = "The command '/bin/sh -c npm run build' returned a non-zero code: 1"
@@ -14,7 +14,7 @@ test('a command that failed is named with its exit code, in the words of old and
   }
 })
 
-test('exit codes that have a meaning are explained', () => {
+test('well-known exit codes are explained', () => {
   const explain = (code: number, reached?: Partial<ReachedLimits>) => {
     const step = { name: 'RUN x', error: `executor failed running [x]: exit code: ${code}` }
     const limits = { memoryMb: 64, cpus: 1, pids: 100 }
@@ -38,13 +38,13 @@ test('exit codes that have a meaning are explained', () => {
   )
 })
 
-test('what a command says of exit codes is not taken for its own', () => {
+test('exit codes in the text of a command are not mistaken for its own', () => {
   const error = "The command '/bin/sh -c echo exit code: 127; false' returned a non-zero code: 1"
 
   assert.equal(describeBuildFailure(error, { name: 'RUN x', error }), 'RUN x exited with code 1')
 })
 
-test('a step that is long or goes over several lines is one short line', () => {
+test('a long or multi-line step is shortened to one line', () => {
   const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
 
   const words = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
@@ -53,7 +53,7 @@ test('a step that is long or goes over several lines is one short line', () => {
   assert.equal(words.length, 120 + ' exited with code 2'.length)
 })
 
-test('a base image that cannot be had is named as people write it', () => {
+test('a missing base image is named in its short form', () => {
   const error = 'failed to do request: Head "https://registry.example/v2/": no such host'
   const step = { name: '[internal] load metadata for docker.io/library/node:20', error }
 
@@ -70,7 +70,7 @@ test('a base image that cannot be had is named as people write it', () => {
   )
 })
 
-test('the layers an error came through are not told', () => {
+test('the gRPC layers of an error are not shown', () => {
   const wrapped =
     'failed to solve with frontend dockerfile.v0: failed to create LLB definition: ' +
     'rpc error: code = Unknown desc = dockerfile parse error line 2: unknown instruction: FORM'

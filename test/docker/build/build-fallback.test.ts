@@ -34,7 +34,7 @@ const isClassic = (lines: string[]) => lines.some((line) => line.includes(' --->
 const isTold = (lines: string[]) =>
   lines.some((line) => line.startsWith("system the Docker engine's BuildKit hangs"))
 
-test('builds during which BuildKit hangs are finished by the classic builder', async (t) => {
+test('builds that run while BuildKit hangs are completed by the classic builder', async (t) => {
   const site = await openSite(t)
   const seconds = [`3.0${process.pid}1`, `3.0${process.pid}2`]
   const builds = seconds.map((second, index) => {
@@ -58,7 +58,7 @@ test('builds during which BuildKit hangs are finished by the classic builder', a
   assert.equal(site.door.held(), 1, 'one probe waits for the builder')
 })
 
-test('while BuildKit hangs a build does without it, or says what it needs of it', async (t) => {
+test('while BuildKit hangs a build uses the classic builder, or names the feature it needs', async (t) => {
   const site = await openSite(t)
   site.door.hang()
   const { request, lines } = prepareBuild(t, site.owner, {
@@ -82,7 +82,7 @@ test('while BuildKit hangs a build does without it, or says what it needs of it'
   })
 })
 
-test('once BuildKit works again it builds again', async (t) => {
+test('once BuildKit works again it is used again', async (t) => {
   const site = await openSite(t)
   const files = { Dockerfile: `FROM ${site.images.busybox}\nRUN echo hello` }
   site.door.hang()
@@ -100,7 +100,7 @@ test('once BuildKit works again it builds again', async (t) => {
   assert.deepEqual(site.told, ['hangs', 'works'])
 })
 
-test('a step that writes nothing for long is not taken for a builder that hangs', async (t) => {
+test('a step without output for a long time does not count as a hanging builder', async (t) => {
   const site = await openSite(t, { silenceMs: 200, probeMs: 30_000 })
   const { request } = prepareBuild(t, site.owner, {
     Dockerfile: `FROM ${site.images.busybox}\nRUN sleep 4`,
@@ -138,7 +138,7 @@ for (const fault of [
   'buildkit scheduler error: return leaving incoming open. Please report this with …',
   'failed to solve with frontend dockerfile.v0: failed to build LLB: inconsistent graph state',
 ]) {
-  test(`a build that BuildKit fails with "${fault.slice(0, 60)}" is built again`, async (t) => {
+  test(`a build that BuildKit fails with "${fault.slice(0, 60)}" is retried`, async (t) => {
     const site = await openSite(t)
     const { request, lines } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
     site.door.fail(fault)
@@ -150,7 +150,7 @@ for (const fault of [
   })
 }
 
-test('a build that fails by its own Dockerfile is not built again', async (t) => {
+test('a build that fails because of its Dockerfile is not retried', async (t) => {
   const site = await openSite(t)
   const { request, lines } = prepareBuild(t, site.owner, {
     Dockerfile: `FROM ${site.images.busybox}\nRUN echo duplicate output 0; exit 1`,
@@ -161,7 +161,7 @@ test('a build that fails by its own Dockerfile is not built again', async (t) =>
   assert.ok(!lines.some((line) => line.includes('building again')), lines.join('\n'))
 })
 
-test('a build that hangs can be canceled at once', async (t) => {
+test('a hanging build can be canceled immediately', async (t) => {
   const site = await openSite(t, { silenceMs: 60_000 })
   site.door.hang()
   const abort = new AbortController()
@@ -175,7 +175,7 @@ test('a build that hangs can be canceled at once', async (t) => {
   assert.equal(site.watch.hangsSince(), null)
 })
 
-test('waiting for a builder that hangs ends with the signal', async (t) => {
+test('waiting for a hanging builder ends with the signal', async (t) => {
   const site = await openSite(t)
   site.door.hang()
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })

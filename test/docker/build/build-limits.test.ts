@@ -22,7 +22,7 @@ type Name = keyof typeof builders
 const someLimits = { memoryMb: 64, cpus: 0.5, pids: 64 }
 
 for (const name of Object.keys(builders) as Name[]) {
-  test(`${name}: a step that takes memory without end is killed, and the limit is named`, {
+  test(`${name}: a step that allocates without bound is killed, and the limit is named`, {
     skip,
   }, async (t) => {
     const { fails } = await openLimited(t, name, someLimits)
@@ -32,7 +32,7 @@ for (const name of Object.keys(builders) as Name[]) {
     assert.match(message, / at the memory limit of builds, 64 MiB \(--build-memory-limit\)$/)
   })
 
-  test(`${name}: a step that forks without end stays below the limit, which is named`, {
+  test(`${name}: a step that forks without bound stays below the limit, which is named`, {
     skip,
   }, async (t) => {
     const { fails, read } = await openLimited(t, name, someLimits)
@@ -43,7 +43,7 @@ for (const name of Object.keys(builders) as Name[]) {
     assert.ok(Number(read('pids', 'pids.peak')) <= 64, read('pids', 'pids.peak'))
   })
 
-  test(`${name}: a step dies first without memory, and gets no more CPU than its share`, {
+  test(`${name}: a step is the first process killed without memory, and gets only its share of CPU`, {
     skip,
   }, async (t) => {
     const { build, read } = await openLimited(t, name, someLimits)
@@ -64,7 +64,7 @@ for (const name of Object.keys(builders) as Name[]) {
   })
 }
 
-test('two builds at a time share the limits', { skip }, async (t) => {
+test('two concurrent builds share the limits', { skip }, async (t) => {
   const { builder, request, read } = await openLimited(t, 'buildkit', someLimits)
   const seconds = `3.${Date.now()}`
   const forty = `for i in $(seq 40); do sleep ${seconds} & done; wait`
@@ -77,7 +77,7 @@ test('two builds at a time share the limits', { skip }, async (t) => {
   assert.ok(outcomes.some(({ status }) => status === 'rejected'))
 })
 
-test('the control group goes with the guard, and not while a step runs', { skip }, async (t) => {
+test('the control group is removed with the guard, but not while a step runs', { skip }, async (t) => {
   const { builder, closed, guard, request, read } = await openLimited(t, 'buildkit', someLimits)
   const command = `sleep 600.${Date.now()}`
   const abort = new AbortController()
@@ -93,7 +93,7 @@ test('the control group goes with the guard, and not while a step runs', { skip 
   await closed()
 })
 
-test('steps that change their root directory at once are limited all the same', { skip }, async (t) => {
+test('steps that change their root directory immediately are still limited', { skip }, async (t) => {
   const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
@@ -127,7 +127,7 @@ test('steps that change their root directory at once are limited all the same', 
   }
 })
 
-test('an image that reads the Dockerfile is limited as a step', { skip }, async (t) => {
+test('an image that parses the Dockerfile is limited like a step', { skip }, async (t) => {
   const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()
   const command = ['/bin/busybox', 'sleep', `600.${Date.now()}`]
@@ -158,7 +158,7 @@ const hiddenSteps: Record<string, (files: string, sleep: string) => string> = {
 
 for (const name of Object.keys(builders) as Name[]) {
   for (const [what, dockerfile] of Object.entries(hiddenSteps)) {
-    test(`${name}: a step that ${what} is limited, too`, { skip }, async (t) => {
+    test(`${name}: a step that ${what} is limited too`, { skip }, async (t) => {
       const { builder, owner } = await openLimited(t, name, someLimits)
       const { busybox } = await baseImages()
       const time = `20.${Date.now()}`
@@ -180,7 +180,9 @@ for (const name of Object.keys(builders) as Name[]) {
   }
 }
 
-test('what a lost build left in the group is ended before the next build', { skip }, async (t) => {
+test('processes that a lost build left in the group are killed before the next build', {
+  skip,
+}, async (t) => {
   const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
   const left = spawn('sleep', ['600'], { stdio: 'ignore' })
   t.after(() => left.kill('SIGKILL'))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createBuildLog } from '../../../src/docker/build/build-log.ts'
 import type { BuildStatus, Vertex } from '../../../src/docker/build/build-status.ts'
 
-test('a build reads like the plain progress of the command line', () => {
+test('a build log matches the plain progress of the command line', () => {
   const { lines, push, log } = open()
 
   push({ vertexes: [vertex('a', { started: at(1) }), vertex('b', {})] })
@@ -21,7 +21,7 @@ test('a build reads like the plain progress of the command line', () => {
   assert.equal(log.failedStep(), null)
 })
 
-test('output is told by whole lines, whatever pieces it comes in, and the rest when the step ends', () => {
+test('output is logged in whole lines, in whatever pieces it arrives, with the rest at the end', () => {
   const { lines, push } = open()
   const bytes = Buffer.from('grüße\nta')
 
@@ -39,7 +39,7 @@ test('output is told by whole lines, whatever pieces it comes in, and the rest w
   ])
 })
 
-test('the step that failed is known, and those that were stopped with it are not to blame', () => {
+test('the failed step is identified, not the steps that were stopped with it', () => {
   const { lines, push, log } = open()
   const failed = vertex('b', { started: at(1), completed: at(2), error: 'exit code: 1' })
 
@@ -54,7 +54,7 @@ test('the step that failed is known, and those that were stopped with it are not
   assert.equal(log.failedStep(), failed)
 })
 
-test('what is told again is not printed again', () => {
+test('repeated messages are not printed again', () => {
   const { lines, push } = open()
   const done = vertex('a', { started: at(1), completed: at(2) })
   const part = { vertex: 'a', id: 'extracting', current: 0, completed: at(2) }

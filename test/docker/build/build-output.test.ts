@@ -10,7 +10,7 @@ const mebibyte = 1024 * 1024
 
 for (const [name, driver] of Object.entries(drivers)) {
   describe(`builds by ${name}`, () => {
-    test('a step that prints 200,000 lines is told in order, while everything else goes on', async (t) => {
+    test('a step that prints 200,000 lines is logged in order without blocking anything else', async (t) => {
       const site = await openBuildSite(t, driver)
       const Dockerfile = `FROM ${site.images.busybox}
         RUN i=0; while [ $i -lt ${lineCount} ]; do i=$((i+1)); echo "out $i"; done`
@@ -33,7 +33,7 @@ for (const [name, driver] of Object.entries(drivers)) {
       )
     })
 
-    test('a line that never ends is told in parts and fills no memory', async (t) => {
+    test('an endless line is logged in parts and does not fill the memory', async (t) => {
       const site = await openBuildSite(t, driver)
       const Dockerfile = `FROM ${site.images.busybox}\nRUN head -c ${4 * mebibyte} /dev/zero | tr '\\0' x`
       const { request } = prepareBuild(t, site.owner, { Dockerfile })

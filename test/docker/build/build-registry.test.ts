@@ -6,7 +6,7 @@ import { account, startRegistry } from '../../support/registry.ts'
 
 for (const [name, driver] of Object.entries(drivers)) {
   describe(`builds by ${name}`, () => {
-    test('a private base image is had with the credentials of its registry', async (t) => {
+    test('a private base image is pulled with the credentials of its registry', async (t) => {
       const site = await openBuildSite(t, driver)
       const registry = await startRegistry(t, { isPrivate: true })
       await registry.push('base:v1', 'from the base')

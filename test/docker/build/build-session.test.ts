@@ -17,7 +17,7 @@ import { openSessionEngine } from '../../support/session-engine.ts'
 const { buildkit } = drivers
 const isRoot = process.getuid?.() === 0
 
-test('a step reads its secrets byte for byte, whatever they hold', async (t) => {
+test('a step reads its secrets byte for byte, whatever they contain', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const values = [' \n', '"\'`$HOME\\n\r\n\t', '🐈‍⬛ é\u0301 \u2028', randomText(64 * 1024), 'last\n\n']
   const secrets = values.map((value, at) => ({ key: `KEY_${at}`, value }))
@@ -34,7 +34,7 @@ test('a step reads its secrets byte for byte, whatever they hold', async (t) => 
   )
 })
 
-test('a secret is nowhere in the image, history or log; an argument is in the history', async (t) => {
+test('a secret appears nowhere in the image, history or log; an argument is in the history', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const [secret, argument] = [`canary-secret-${randomText(12)}`, `canary-argument-${Date.now()}`]
   const { request, lines } = prepareUse(t, site, ': nothing more')
@@ -48,7 +48,7 @@ test('a secret is nowhere in the image, history or log; an argument is in the hi
   assert.ok(!lines.join('\n').includes(secret))
 })
 
-test('a secret is not in what BuildKit remembers of its steps', {
+test("a secret is not in BuildKit's cache of its steps", {
   skip: isRoot ? false : 'needs root',
 }, async (t) => {
   const site = await openBuildSite(t, buildkit)
@@ -62,7 +62,7 @@ test('a secret is not in what BuildKit remembers of its steps', {
   assert.deepEqual(filesWith(memory, secret), [])
 })
 
-test('a secret that nobody set is named by the step that requires it, and missing for another', async (t) => {
+test('an unset secret is named by the step that requires it, and absent for other steps', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const build = (step: string) => {
     const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\n${step}` })
@@ -76,7 +76,7 @@ test('a secret that nobody set is named by the step that requires it, and missin
   await build('RUN --mount=type=secret,id=TOKEN test ! -e /run/secrets/TOKEN')
 })
 
-test('a secret can still be had late in a build', async (t) => {
+test('a secret can be read late in a build', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const Dockerfile = `FROM ${site.images.busybox}
     RUN sleep 6
@@ -111,7 +111,7 @@ test('no connection to the engine stays open after a build, however it ended', a
   assert.equal(during, 2, 'the build and its session')
 })
 
-test('a session that the engine ends is lost, one that we close is not', async (t) => {
+test('a session that the engine closes is reported as lost, one that we close is not', async (t) => {
   const proxy = await openEngineProxy(t)
   const content = { secrets: [], registries: [] }
   const signal = new AbortController().signal
@@ -131,7 +131,7 @@ test('a session that the engine ends is lost, one that we close is not', async (
   assert.equal(isLost, false)
 })
 
-test('a newer engine that asks for tokens is told that there are none, and gets credentials', async (t) => {
+test('a newer engine that requests tokens gets none, and then gets credentials', async (t) => {
   const { engine, callSession } = await openSessionEngine(t)
   const registries = [{ host: 'docker.io', username: 'ada', password: 'pass' }]
   const content = { secrets: [], registries }

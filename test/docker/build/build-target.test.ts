@@ -5,7 +5,7 @@ import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.t
 
 for (const [name, driver] of Object.entries(drivers))
   describe(`stages by ${name}`, () => {
-    test('the stage that is asked for is built, else the last one', async (t) => {
+    test('the requested stage is built, otherwise the last one', async (t) => {
       const site = await openBuildSite(t, driver)
       const { request } = prepareBuild(t, site.owner, {
         Dockerfile: `FROM ${site.images.busybox} AS Builder
@@ -23,7 +23,7 @@ ENV STAGE=dev`,
       assert.equal(await stageOf(null), 'STAGE=dev')
     })
 
-    test('a stage that does not exist fails the build with those that do', async (t) => {
+    test('an unknown stage fails the build with a list of the stages', async (t) => {
       const site = await openBuildSite(t, driver)
       const from = `FROM ${site.images.busybox}`
       const named = prepareBuild(t, site.owner, { Dockerfile: `${from} AS builder\n${from} AS dev-envs` })

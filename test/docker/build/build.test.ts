@@ -46,7 +46,7 @@ for (const [name, driver] of Object.entries(drivers))
       assert.ok(lines.includes('system COPY . /app'), lines.join('\n'))
     })
 
-    test('a build that fails says which command failed and how, after its output', async (t) => {
+    test('a failed build names the command and its exit code, after its output', async (t) => {
       const site = await openBuildSite(t, driver)
       const { request, lines } = prepareBuild(t, site.owner, {
         Dockerfile: `FROM ${site.images.busybox}\nRUN echo "cannot find module" >&2 && exit 3`,
@@ -62,7 +62,7 @@ for (const [name, driver] of Object.entries(drivers))
       assert.equal(await inspectImage(site.engine, request.tag), null)
     })
 
-    test('what is wrong with a Dockerfile is told in one line', async (t) => {
+    test('a Dockerfile error is reported in one line', async (t) => {
       const site = await openBuildSite(t, driver)
       const messageOf = async (files: Record<string, string>) => {
         const { request } = prepareBuild(t, site.owner, files)
@@ -83,7 +83,7 @@ for (const [name, driver] of Object.entries(drivers))
       )
     })
 
-    test('output comes while the command runs, line by line and in order', async (t) => {
+    test('output arrives while the command runs, line by line and in order', async (t) => {
       const site = await openBuildSite(t, driver)
       const { request, lines } = prepareBuild(t, site.owner, {
         Dockerfile: `FROM ${site.images.busybox}
@@ -121,7 +121,7 @@ for (const [name, driver] of Object.entries(drivers))
       assert.deepEqual(await containersRunning(site.engine, marker), [])
     })
 
-    test('a build asked for after its abort is not begun', async (t) => {
+    test('a build that is already aborted does not start', async (t) => {
       const site = await openBuildSite(t, driver)
       const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
 
@@ -131,7 +131,7 @@ for (const [name, driver] of Object.entries(drivers))
       assert.deepEqual(await listImages(site.engine, site.owner), [])
     })
 
-    test('an engine that goes away during a build makes it unavailable, not failed', async (t) => {
+    test('an engine that dies during a build is unavailable, and the build did not fail', async (t) => {
       const site = await openBuildSite(t, driver)
       const proxy = await openEngineProxy(t)
       const marker = `600.${Date.now()}`
@@ -147,7 +147,7 @@ for (const [name, driver] of Object.entries(drivers))
       await until('the process is gone', async () => !(await isAsleep(marker)))
     })
 
-    test('a build without cache runs its commands again, one with cache says that it did not', async (t) => {
+    test('a build without cache runs its commands again; one with cache reports cached steps', async (t) => {
       const site = await openBuildSite(t, driver)
       const Dockerfile = `FROM ${site.images.busybox}
     RUN echo ${site.owner.prefix} && cat /proc/sys/kernel/random/uuid > /id`

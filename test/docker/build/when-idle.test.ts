@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whenBuildsIdle } from '../../../src/docker/build/when-idle.ts'
 
-test('the work is done before the first build and after the last one, never while one runs', async () => {
+test('the work runs before the first build and after the last one, never during one', async () => {
   const events: string[] = []
   const run = whenBuildsIdle(async () => {
     events.push('work begins')
@@ -28,7 +28,7 @@ test('the work is done before the first build and after the last one, never whil
   assert.deepEqual(events, [...work, 'first begins', 'second begins', 'first ends', 'second ends', ...work])
 })
 
-test('a build that comes while the work is being done waits for it', async () => {
+test('a build that arrives during the work waits for it', async () => {
   const events: string[] = []
   let finish = () => {}
   const run = whenBuildsIdle(async () => {
@@ -50,7 +50,7 @@ test('a build that comes while the work is being done waits for it', async () =>
   assert.deepEqual(events, ['work', 'build', 'work'])
 })
 
-test('work that fails keeps no build from its result, and a build that fails is not hidden', async () => {
+test('failed work does not fail a build, and a build failure is not hidden', async () => {
   let attempts = 0
   const run = whenBuildsIdle(async () => {
     attempts++

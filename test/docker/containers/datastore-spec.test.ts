@@ -25,7 +25,7 @@ const hashOf = (changes: Partial<DatastoreSpec> = {}) => wantedDatastore(owner, 
 const optionsOf = (changes: Partial<DatastoreSpec> = {}, traits = host) =>
   wantedDatastore(owner, { ...spec, ...changes }).options(traits)
 
-test('a datastore is limited, labelled, on its volume, at its address and at its port of the host', () => {
+test('a datastore has its limits, labels, volume, address and host port', () => {
   const { name, restart } = wantedDatastore(owner, spec)
   assert.deepEqual([name, restart], ['berth-datastore-shop-db', 'no'])
   assert.deepEqual(optionsOf(), {
@@ -64,25 +64,25 @@ test('a datastore is limited, labelled, on its volume, at its address and at its
   })
 })
 
-test('a script replaces what the image would run, and is one argument of the shell', () => {
+test('a script replaces the command of the image, as one argument of the shell', () => {
   const script = 'exec server "$SECRET"'
   const { Entrypoint, Cmd } = optionsOf({ script })
   assert.deepEqual([Entrypoint, Cmd], [['sh', '-c'], [script]])
   assert.ok(!('Entrypoint' in optionsOf()))
 })
 
-test('more CPUs than the host has are as many as it has, and a chosen log driver stays', () => {
+test('CPUs are capped at those of the host, and a configured log driver is kept', () => {
   const { HostConfig } = optionsOf({ cpuLimit: 512 }, { cpus: 2, loggingDriver: 'journald' })
   assert.deepEqual([HostConfig?.NanoCpus, HostConfig?.LogConfig], [2e9, undefined])
 })
 
-test('secrets are in the environment and nowhere else', () => {
+test('secrets are only in the environment', () => {
   const { Env, ...others } = optionsOf({ env: { PASSWORD: 'canary' }, script: 'exec "$PASSWORD"' })
   assert.deepEqual(Env, ['PASSWORD=canary'])
   assert.ok(!JSON.stringify(others).includes('canary'))
 })
 
-test('limits and the restart policy change in place: with other ones it is the same request', () => {
+test('limits and the restart policy change in place, without a new request hash', () => {
   const same: Partial<DatastoreSpec>[] = [
     { memoryLimitMb: 16 },
     { cpuLimit: 2 },
@@ -95,7 +95,7 @@ test('limits and the restart policy change in place: with other ones it is the s
   )
 })
 
-test('anything else that changes is another request', () => {
+test('any other change changes the request hash', () => {
   const changes: Partial<DatastoreSpec>[] = [
     { id: 'dst-02' },
     { name: 'other' },

@@ -46,7 +46,7 @@ async function start(t: TestContext) {
   return { ...site, datastores, name, spec, made, ask, command }
 }
 
-test('one that is there is adopted, one of another request is replaced and keeps its data', async (t) => {
+test('an existing container is adopted; one of another request is replaced and keeps its data', async (t) => {
   const { datastores, spec, made, command, ask } = await start(t)
   assert.equal((await command('set', 'word', 'kept')).stdout, 'OK\n')
 
@@ -62,7 +62,7 @@ test('one that is there is adopted, one of another request is replaced and keeps
   assert.equal((await command('get', 'word')).stdout, 'kept\n')
 })
 
-test('limits change in place, the process lives on; where there is no container it is said', async (t) => {
+test('limits change in place while the process keeps running; a missing container is reported', async (t) => {
   const { datastores, instances, name, made } = await start(t)
   const wanted = { memoryLimitMb: 128, cpuLimit: 0.25, pidsLimit: 100 }
 
@@ -78,7 +78,7 @@ test('limits change in place, the process lives on; where there is no container 
   assert.equal(await datastores.limit(name, wanted), false)
 })
 
-test('a server that hangs is told as silent, and no question stays in its container', async (t) => {
+test('a hanging server is reported as silent, and no probe remains in its container', async (t) => {
   const { engine, name, command, ask } = await start(t)
   await command('client', 'pause', '60000', 'all')
 
@@ -88,7 +88,7 @@ test('a server that hangs is told as silent, and no question stays in its contai
   assert.ok(!JSON.stringify(Processes).includes('redis-cli'), JSON.stringify(Processes))
 })
 
-test('the password is in no argument and no label, and in the data of the server alone', async (t) => {
+test('the password is in no argument and no label, only in the data of the server', async (t) => {
   const { engine, name } = await start(t)
   const container = engine.docker.getContainer(name)
   const { Config, Args, HostConfig } = await container.inspect()

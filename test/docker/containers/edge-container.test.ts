@@ -5,7 +5,7 @@ import { ensureEdgeContainer } from '../../../src/docker/containers/edge-contain
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
 
-test('an edge that ended by itself says how, although its log goes with it', async (t) => {
+test('an edge that exited reports how, although its log is removed with it', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const signal = new AbortController().signal
   const spec = {

@@ -6,7 +6,7 @@ const server: ExitedProgram = { command: 'node server.js', port: 3000 }
 const explain = (exitCode: number | null, oomKilled = false, program = server) =>
   explainExit({ exitCode, oomKilled, memoryLimitBytes: 512 * 1024 * 1024 }, program)
 
-test('an exit that claims success says what must run, where, and what to change', () => {
+test('an exit with code 0 is explained by what must keep running, where, and what to change', () => {
   assert.equal(
     explain(0),
     'exited by itself (exit code 0) although it must keep running and listen on port 3000: ' +
@@ -19,7 +19,7 @@ test('an exit that claims success says what must run, where, and what to change'
   )
 })
 
-test('codes that have a meaning are told in words', () => {
+test('well-known exit codes are explained', () => {
   const words = [1, 125, 126, 127, 137, 139, 143, 250, null].map((code) => explain(code))
 
   assert.deepEqual(words, [
@@ -35,7 +35,7 @@ test('codes that have a meaning are told in words', () => {
   ])
 })
 
-test('a kill for memory names the limit, and tells the main process from a child', () => {
+test('an out-of-memory kill names the limit, and distinguishes the main process from a child', () => {
   assert.equal(explain(137, true), 'was killed for using more than its memory limit of 512 MiB')
   assert.equal(
     explain(1, true),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { explainExit, isOutOfMemory } from '../../../src/docker/containers/exit-explanation.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
 
-test('a process that takes too much memory is known as killed for it, with its limit', async (t) => {
+test('a process that exceeds the memory limit is reported as killed for it, with its limit', async (t) => {
   const site = await openDockerSite(t)
 
   const state = await runToEnd(site, 'exec tail /dev/zero')
@@ -15,7 +15,7 @@ test('a process that takes too much memory is known as killed for it, with its l
   )
 })
 
-test('a child killed for memory is not taken for the instance', async (t) => {
+test('a child killed for memory is not mistaken for the instance', async (t) => {
   const site = await openDockerSite(t)
 
   const state = await runToEnd(site, 'tail /dev/zero; exit 3')
@@ -27,7 +27,7 @@ test('a child killed for memory is not taken for the instance', async (t) => {
   )
 })
 
-test('a plain SIGKILL is not taken for an out-of-memory kill', async (t) => {
+test('a plain SIGKILL is not mistaken for an out-of-memory kill', async (t) => {
   const site = await openDockerSite(t)
 
   const state = await runToEnd(site, 'exec sh -c "kill -9 $$"')
@@ -35,7 +35,7 @@ test('a plain SIGKILL is not taken for an out-of-memory kill', async (t) => {
   assert.deepEqual([state.exitCode, isOutOfMemory(state)], [137, false])
 })
 
-test('a command that does not exist has the exit code that says so', async (t) => {
+test('a missing command is recognized by its exit code', async (t) => {
   const site = await openDockerSite(t)
 
   const state = await runToEnd(site, 'no-such-program --port 80')

@@ -6,7 +6,7 @@ import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner, until } from '../../support/docker-site.ts'
 
-test('an instance runs with its limits at its address, found by the name of its service', async (t) => {
+test('an instance runs with its limits at its address, reachable by the name of its service', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const server = await spec({ command: 'echo pong > /tmp/index.html && httpd -f -p 80 -h /tmp' })
   const client = await spec({
@@ -64,7 +64,7 @@ test('a restart policy is changed in place', async (t) => {
   assert.deepEqual(await instances.ensure(wanted), first)
 })
 
-test('an instance that was created and not started, as by a call that timed out, is adopted', async (t) => {
+test('an instance that was created but not started, as after a timeout, is adopted', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   const { id } = await engine.docker.createContainer(containerSpec(owner, wanted, await engine.info()))
@@ -74,7 +74,7 @@ test('an instance that was created and not started, as by a call that timed out,
   assert.deepEqual([state.containerId, state.state], [id, 'running'])
 })
 
-test('many calls at once for the same instance make one container', async (t) => {
+test('concurrent calls for the same instance create one container', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
 
@@ -93,7 +93,7 @@ test('an instance that cannot be started leaves no container', async (t) => {
   await assert.rejects(engine.docker.getContainer(wanted.name).inspect(), { statusCode: 404 })
 })
 
-test('an image that is not there is refused by name', async (t) => {
+test('a missing image is refused by name', async (t) => {
   const { instances, spec } = await openDockerSite(t)
 
   const ensured = instances.ensure(await spec({ image: 'localhost/berth-test/none:1' }))
@@ -101,7 +101,7 @@ test('an image that is not there is refused by name', async (t) => {
   await assert.rejects(ensured, { code: 'docker_error', message: /localhost\/berth-test\/none:1/ })
 })
 
-test('a stop asks politely first, is final, and may come twice', async (t) => {
+test('a stop sends SIGTERM first, is final, and may be repeated', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const command = 'trap "echo bye; exit 7" TERM; echo ready; while true; do sleep 0.05; done'
   const wanted = await spec({ command, restart: 'unless-stopped' })
@@ -116,7 +116,7 @@ test('a stop asks politely first, is final, and may come twice', async (t) => {
   assert.equal((await instances.tail(wanted.name, 1))[0]?.line, 'bye')
 })
 
-test('a command without a handler for SIGTERM stops at once all the same', async (t) => {
+test('a command without a handler for SIGTERM still stops immediately', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec({ command: 'true && sleep 600' })
   await instances.ensure(wanted)
@@ -126,7 +126,7 @@ test('a command without a handler for SIGTERM stops at once all the same', async
   assert.equal((await instances.inspect(wanted.name))?.exitCode, 143)
 })
 
-test('a command that ignores SIGTERM is killed after the grace', async (t) => {
+test('a command that ignores SIGTERM is killed after the grace period', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const command = 'trap "" TERM; echo ready; while true; do sleep 0.05; done'
   const wanted = await spec({ command })
@@ -139,7 +139,7 @@ test('a command that ignores SIGTERM is killed after the grace', async (t) => {
   assert.deepEqual([state?.exitCode, state?.oomKilled], [137, false])
 })
 
-test('an instance that Docker restarts again and again shows how it ended', async (t) => {
+test('an instance that Docker keeps restarting shows how it exited', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const { name } = await instances.ensure(await spec({ command: 'exit 3', restart: 'unless-stopped' }))
 
@@ -151,7 +151,7 @@ test('an instance that Docker restarts again and again shows how it ended', asyn
   assert.equal(state.exitCode, 3)
 })
 
-test('a stopped instance starts again, and starting what runs is fine', async (t) => {
+test('a stopped instance starts again, and starting a running one does nothing', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   await instances.ensure(wanted)
@@ -164,7 +164,7 @@ test('a stopped instance starts again, and starting what runs is fine', async (t
   assert.deepEqual([state?.state, state?.address], ['running', wanted.address])
 })
 
-test('what is gone can be stopped and removed, but not started', async (t) => {
+test('a removed instance can be stopped and removed again, but not started', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   await instances.ensure(wanted)
@@ -179,7 +179,7 @@ test('what is gone can be stopped and removed, but not started', async (t) => {
   await assert.rejects(instances.start(wanted.name), { code: 'docker_error' })
 })
 
-test('a container that lacks one of our labels is seen by no verb and changed by none', async (t) => {
+test('a container without all of our labels is ignored by every operation', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   const stranger = { ...owner, serverId: testOwner().serverId }
@@ -204,7 +204,7 @@ test('a container that lacks one of our labels is seen by no verb and changed by
   assert.equal((await engine.docker.getContainer(id).inspect()).State.Running, true)
 })
 
-test('the list holds the instances of one deploy or service, and only ours', async (t) => {
+test('the list contains the instances of one deploy or service, and only ours', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const one = await spec({ deployId: 'dep-one', serviceId: 'svc-one' })
   const two = await spec({ deployId: 'dep-two', serviceId: 'svc-one' })

@@ -51,7 +51,7 @@ async function* zeros(sizeBytes: number, onPiece: () => void = () => undefined) 
   }
 }
 
-test('one that ended says how, and its last words; nothing of it is left', async (t) => {
+test('an ended container reports its exit and last output, and leaves nothing', async (t) => {
   const { run, containers } = await openSite(t)
 
   const well = await run('echo out; echo what >&2')
@@ -65,7 +65,7 @@ test('one that ended says how, and its last words; nothing of it is left', async
   assert.deepEqual(await containers(), [])
 })
 
-test('of output that nobody takes 64 KiB are kept, and it goes on to its end', async (t) => {
+test('of unread output 64 KiB are retained, and the process runs to its end', async (t) => {
   const { run } = await openSite(t)
 
   const { stdout, ...rest } = await run('yes 1234567 | head -c 4000000; echo end >&2')
@@ -74,7 +74,7 @@ test('of output that nobody takes 64 KiB are kept, and it goes on to its end', a
   assert.deepEqual(rest, { exitCode: 0, isOutOfMemory: false, stderr: 'end\n' })
 })
 
-test('input twice its memory goes through, to the last byte', async (t) => {
+test('input of twice its memory passes through to the last byte', async (t) => {
   const { run } = await openSite(t)
 
   const { stdout, exitCode } = await run('wc -c', { input: zeros(64 * mebibyte) })
@@ -82,7 +82,7 @@ test('input twice its memory goes through, to the last byte', async (t) => {
   assert.deepEqual([exitCode, stdout.trim()], [0, String(64 * mebibyte)])
 })
 
-test('output goes through whole and in order, and waits for who takes it', async (t) => {
+test('output passes through whole and in order, at the pace of its reader', async (t) => {
   const { run } = await openSite(t)
   let takenBytes = 0
   let open = 0
@@ -101,7 +101,7 @@ test('output goes through whole and in order, and waits for who takes it', async
   assert.deepEqual([exitCode, stdout, takenBytes], [0, '', 20_000_000])
 })
 
-test('one whose output is not taken is held up, and so is its input', async (t) => {
+test('unread output pauses the process, and so its input', async (t) => {
   const { run } = await openSite(t)
   let sentPieces = 0
   let letGo: () => void = () => undefined
@@ -130,7 +130,7 @@ test('one whose output is not taken is held up, and so is its input', async (t) 
   assert.equal(takenBytes, 64 * mebibyte)
 })
 
-test('one that ends before it has read its input has its own word', async (t) => {
+test('a process that ends before reading its input reports its own error', async (t) => {
   const { run, containers } = await openSite(t)
   let isEnded = false
   async function* endless() {
@@ -148,7 +148,7 @@ test('one that ends before it has read its input has its own word', async (t) =>
   assert.deepEqual(await containers(), [])
 })
 
-test('one that takes more memory than it has is told so', async (t) => {
+test('a process that exceeds its memory is reported as such', async (t) => {
   const { run } = await openSite(t)
 
   const outcome = await run('exec tail -c 200000000', { input: zeros(128 * mebibyte) })
@@ -157,7 +157,7 @@ test('one that takes more memory than it has is told so', async (t) => {
   assert.notEqual(outcome.exitCode, 0)
 })
 
-test('what takes its output, or gives its input, and fails ends it with that very failure', async (t) => {
+test('an error of the output reader or the input source ends the container with that error', async (t) => {
   const { run, containers } = await openSite(t)
   const full = new Failure('insufficient_storage', 'the disk is full')
   async function* broken() {
@@ -171,7 +171,7 @@ test('what takes its output, or gives its input, and fails ends it with that ver
   assert.deepEqual(await containers(), [])
 })
 
-test('an abort ends it at once and leaves nothing', async (t) => {
+test('an abort ends the container immediately and leaves nothing', async (t) => {
   const { run, running, containers } = await openSite(t)
   const ending = new AbortController()
   const streams = { input: zeros(Number.POSITIVE_INFINITY), output: async () => undefined }
@@ -185,7 +185,7 @@ test('an abort ends it at once and leaves nothing', async (t) => {
   assert.deepEqual(await containers(), [])
 })
 
-test('what a crash left of it is replaced, and so it is by who removes it', async (t) => {
+test('a container left by a crash is replaced by the next one, or removed', async (t) => {
   const { engine, run, running, tools, inspected, containers, name } = await openSite(t)
   const lost = new AbortController()
   const first = run('sleep 600', {}, {}, lost.signal).catch(() => 'gone')
@@ -206,7 +206,7 @@ test('what a crash left of it is replaced, and so it is by who removes it', asyn
   await assert.rejects(engine.docker.getContainer(firstId).inspect(), { statusCode: 404 })
 })
 
-test('a container of somebody else with its name is left alone', async (t) => {
+test('a foreign container with the same name is left alone', async (t) => {
   const { engine, run, toolSpec, name } = await openSite(t)
   const stranger = await engine.docker.createContainer({ name, Image: toolSpec('').image, Cmd: ['true'] })
   t.after(() => stranger.remove({ force: true }))
@@ -236,7 +236,7 @@ test('its secrets are in its environment, its input is closed, and it has no net
   )
 })
 
-test('beside a container it is in its network, and on its own in none', async (t) => {
+test('attached to a container it shares its network, and otherwise it has none', async (t) => {
   const { run, instances, spec } = await openSite(t)
   const server = await spec({ command: 'exec nc -l -p 5432' })
   await instances.ensure(server)

@@ -40,12 +40,12 @@ test('both streams are whole, wherever the first chunk ends', async () => {
   }
 })
 
-test('both streams are whole byte by byte, and with nothing in between', async () => {
+test('both streams are whole, byte by byte and with empty chunks in between', async () => {
   const bytes = [...all].flatMap((byte) => [Buffer.of(byte), Buffer.alloc(0)])
   assert.deepEqual(await taken(chunksOf(...bytes)), expected)
 })
 
-test('a large frame is handed on as it comes, not when it is whole', async () => {
+test('a large frame is passed on as it arrives, not when it is complete', async () => {
   const seen: string[] = []
   async function* told() {
     const large = frame(stdout, 'x'.repeat(100))
@@ -65,7 +65,7 @@ test('a large frame is handed on as it comes, not when it is whole', async () =>
   assert.deepEqual(seen, [more, 'took 42', more, 'took 58', more])
 })
 
-test('the next piece is not asked for before the one before was taken', async () => {
+test('the next piece is not read before the previous one was accepted', async () => {
   let open = 0
   let most = 0
   const frames = Array.from({ length: 20 }, (_, at) => frame(stdout, `${at}`))
@@ -79,7 +79,7 @@ test('the next piece is not asked for before the one before was taken', async ()
   assert.deepEqual([most, open], [1, 0])
 })
 
-test('who fails to take a piece ends the reading, and the source is told', async () => {
+test('a failing reader ends the reading and cancels the source', async () => {
   let isEnded = false
   async function* endless() {
     try {
@@ -97,7 +97,7 @@ test('who fails to take a piece ends the reading, and the source is told', async
   assert.ok(isEnded)
 })
 
-test('of what nobody takes the first 64 KiB are kept, and of complaints the last 8', async () => {
+test('the first 64 KiB of unread output are retained, and the last 8 of standard error', async () => {
   const many = Array.from({ length: 10_000 }, (_, at) => `${String(at).padStart(15, '0')}\n`)
   const chunks = many.flatMap((line) => [frame(stdout, line), frame(stderr, line)])
 
@@ -106,7 +106,7 @@ test('of what nobody takes the first 64 KiB are kept, and of complaints the last
   assert.deepEqual(words, { stdout: many.slice(0, 4096).join(''), stderr: many.slice(-512).join('') })
 })
 
-test('what ends in the middle of a frame is as much as there was', async () => {
+test('a stream that ends within a frame yields its bytes so far', async () => {
   assert.deepEqual(await taken(chunksOf(frame(stdout, 'whole'), frame(stdout, 'half').subarray(0, 10))), {
     stdout: '',
     stderr: '',

@@ -16,7 +16,7 @@ async function isLoopback(port: number): Promise<boolean | undefined> {
   return (await findListeners(process.pid))?.find((one) => one.port === port)?.isLoopback
 }
 
-test('a port is on the loopback when nothing outside reaches it, in each way to write that', async (t) => {
+test('a port is loopback-only in every notation of a loopback address', async (t) => {
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']) {
     assert.equal(await isLoopback(await listen(t, host)), true, host)
   }
@@ -25,7 +25,7 @@ test('a port is on the loopback when nothing outside reaches it, in each way to 
   }
 })
 
-test('a port that is open on the loopback and elsewhere can be reached', async (t) => {
+test('a port that is open on loopback and another address is reachable', async (t) => {
   const port = await listen(t, '127.0.0.1')
   await listen(t, '::1', port)
   assert.equal(await isLoopback(port), true)
@@ -33,7 +33,7 @@ test('a port that is open on the loopback and elsewhere can be reached', async (
   assert.equal(await isLoopback(port), true)
 })
 
-test("Docker's resolver and open connections are no listeners", async (t) => {
+test("Docker's resolver and open connections do not count as listeners", async (t) => {
   const port = await listen(t, '127.0.0.11')
   assert.equal(await isLoopback(port), undefined)
 })

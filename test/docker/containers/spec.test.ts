@@ -22,7 +22,7 @@ const spec: InstanceSpec = {
   restart: 'no',
 }
 
-test('an instance is limited, labelled, without new privileges and at its fixed address', () => {
+test('an instance has limits, labels, no new privileges and its fixed address', () => {
   assert.deepEqual(containerSpec(owner, spec, host), {
     name: 'berth-web-01-0',
     Image: 'berth/web:dep-01',
@@ -58,7 +58,7 @@ test('an instance is limited, labelled, without new privileges and at its fixed 
   })
 })
 
-test('a start command replaces what the image would run, under an init that passes signals on', () => {
+test('a start command replaces the command of the image, under an init that forwards signals', () => {
   const { Entrypoint, Cmd, HostConfig } = containerSpec(
     owner,
     { ...spec, command: 'npm start && true' },
@@ -76,19 +76,19 @@ test('a disk is mounted as the named volume', () => {
   assert.deepEqual(HostConfig?.Mounts, [{ Type: 'volume', Source: 'berth-svc-01', Target: '/data' }])
 })
 
-test('a log driver that the owner of the host chose is left alone', () => {
+test('a log driver configured on the host is kept', () => {
   const { HostConfig } = containerSpec(owner, spec, { ...host, loggingDriver: 'journald' })
 
   assert.equal(HostConfig?.LogConfig, undefined)
 })
 
-test('more CPUs than the host has are as many as it has', () => {
+test('CPUs are capped at those of the host', () => {
   const { HostConfig } = containerSpec(owner, { ...spec, cpuLimit: 16 }, host)
 
   assert.equal(HostConfig?.NanoCpus, 2e9)
 })
 
-test('the hash tells any change of the request except that of the restart policy', () => {
+test('the hash reflects any change of the request except the restart policy', () => {
   const changes: Partial<InstanceSpec>[] = [
     { image: 'other' },
     { index: 1 },

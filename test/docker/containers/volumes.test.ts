@@ -10,7 +10,7 @@ import {
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner } from '../../support/docker-site.ts'
 
-test('a volume is made once with its labels, listed, and removed once', async (t) => {
+test('a volume is created once with its labels, listed, and removed once', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-disk`
 
@@ -26,7 +26,7 @@ test('a volume is made once with its labels, listed, and removed once', async (t
   assert.deepEqual(await listVolumes(engine, owner), [])
 })
 
-test('a volume of somebody else is neither adopted nor removed', async (t) => {
+test('a foreign volume is neither adopted nor removed', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-disk`
   const stranger = { ...owner, serverId: testOwner().serverId }
@@ -54,7 +54,7 @@ test('a volume in use is not removed', async (t) => {
 
 const claimOf = (id: string) => ({ 'berth.kind': 'datastore', 'berth.id': id, 'berth.service': 'shop-db' })
 
-test('a volume is claimed for one id: again for that one, and for no other', async (t) => {
+test('a volume is claimed for one id: again for the same one, and for no other', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-datastore-shop-db`
 
@@ -71,7 +71,7 @@ test('a volume is claimed for one id: again for that one, and for no other', asy
   assert.deepEqual(await listVolumes(engine, owner), [made])
 })
 
-test('a volume that nobody claimed, or that is a stranger’s of the same id, is not claimed', async (t) => {
+test('an unclaimed volume, and a foreign volume with the same id, are not claimed', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const [plain, foreign] = [`${owner.prefix}-plain`, `${owner.prefix}-foreign`]
   const stranger = { ...owner, serverId: testOwner().serverId }
@@ -83,7 +83,7 @@ test('a volume that nobody claimed, or that is a stranger’s of the same id, is
   }
 })
 
-test('a volume is removed for the id that it was made for; any other of that name stays', async (t) => {
+test('a volume is removed only for the id that it was created for', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-datastore-shop-db`
   const stranger = { ...owner, serverId: testOwner().serverId }
@@ -98,7 +98,7 @@ test('a volume is removed for the id that it was made for; any other of that nam
   assert.equal(await hasVolume(engine, name), false)
 })
 
-test('whether a volume is there is known of a stranger’s, too', async (t) => {
+test('the existence of a volume is known for foreign ones too', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const stranger = { ...owner, serverId: testOwner().serverId }
   const { name } = await ensureVolume(engine, stranger, `${owner.prefix}-theirs`)

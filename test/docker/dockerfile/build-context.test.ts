@@ -14,7 +14,7 @@ import {
 import { temporaryDirectory } from '../../support/directory.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
-test('a directory is packed in order, with its rights, and owned by root', async (t) => {
+test('a directory is packed in order, with its modes, and owned by root', async (t) => {
   const contextDir = tree(t, { Dockerfile: 'FROM x', 'b/run.sh': 'go', 'a.txt': 'A', empty: '' })
   chmodSync(join(contextDir, 'b/run.sh'), 0o4755)
 
@@ -34,7 +34,7 @@ test('a directory is packed in order, with its rights, and owned by root', async
   assert.ok(entries.every(({ uid, gid }) => uid === 0 && gid === 0))
 })
 
-test('links stay links, and nothing behind one that leaves the tree is read', async (t) => {
+test('links stay links, and a link that leaves the tree is not followed', async (t) => {
   const outside = tree(t, { secret: 'do not read', 'more/secret': 'nor this' })
   const contextDir = tree(t, { Dockerfile: 'FROM x', 'real/file': 'x' })
   symlinkSync(join(outside, 'secret'), join(contextDir, 'file-link'))
@@ -59,7 +59,7 @@ test('links stay links, and nothing behind one that leaves the tree is read', as
   )
 })
 
-test('sockets and pipes are left out', async (t) => {
+test('sockets and pipes are skipped', async (t) => {
   const contextDir = tree(t, { Dockerfile: 'FROM x' })
   execFileSync('mkfifo', [join(contextDir, 'pipe')])
   const server = createServer()
@@ -69,7 +69,7 @@ test('sockets and pipes are left out', async (t) => {
   assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile'])
 })
 
-test('.dockerignore is honoured with its exceptions, wildcards and comments', async (t) => {
+test('.dockerignore is applied with its exceptions, wildcards and comments', async (t) => {
   const patterns = [
     '# comment',
     'node_modules',
@@ -119,7 +119,7 @@ test('an exception below an ignored folder is found', async (t) => {
   assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile', 'src/app/main.js'])
 })
 
-test('the ignore file of a Dockerfile wins over the common one', async (t) => {
+test('the ignore file of a Dockerfile overrides the common one', async (t) => {
   const contextDir = tree(t, {
     '.dockerignore': 'a',
     'docker/api.Dockerfile': 'FROM x',
@@ -141,7 +141,7 @@ test('an ignore file that is a link out of the tree is not read', async (t) => {
   assert.deepEqual(await pathsOf({ contextDir }), ['.dockerignore', 'Dockerfile', 'a'])
 })
 
-test('a Dockerfile beside the context, but inside of the source, goes in as a copy', async (t) => {
+test('a Dockerfile outside the context, but inside the source, is added as a copy', async (t) => {
   const sourceDir = tree(t, { 'docker/web.Dockerfile': 'FROM web', 'app/index.js': '' })
   const request = { contextDir: join(sourceDir, 'app'), sourceDir, dockerfile: '../docker/web.Dockerfile' }
 
@@ -158,7 +158,7 @@ test('a Dockerfile beside the context, but inside of the source, goes in as a co
   )
 })
 
-test('no Dockerfile, or one that points out of the source, fails in words', async (t) => {
+test('a missing Dockerfile, or one outside the source, fails with a clear message', async (t) => {
   const outside = tree(t, { Dockerfile: 'FROM x' })
   const contextDir = tree(t, { 'folder/x': '' })
   symlinkSync(join(outside, 'Dockerfile'), join(contextDir, 'Dockerfile'))
@@ -183,7 +183,7 @@ test('a context that is a link out of the source fails', async (t) => {
   })
 })
 
-test('packing that nobody reads ends with an abort', async (t) => {
+test('packing without a reader ends with an abort', async (t) => {
   const contextDir = tree(t, { Dockerfile: '', big: 'x'.repeat(4 * 1024 * 1024) })
   const abort = new AbortController()
   const { packed } = await openBuildContext({ contextDir, dockerfile: 'Dockerfile', signal: abort.signal })
@@ -193,7 +193,7 @@ test('packing that nobody reads ends with an abort', async (t) => {
   await assert.rejects(packed, { name: 'AbortError' })
 })
 
-test('a directory that goes away while it is packed fails the stream and the packing alike', async (t) => {
+test('a directory that disappears while it is packed fails the stream and the packing alike', async (t) => {
   const contextDir = tree(t, { Dockerfile: '', big: 'x'.repeat(4 * 1024 * 1024), last: '' })
   const { stream, packed } = await open({ contextDir })
   rmSync(contextDir, { recursive: true })

@@ -60,7 +60,7 @@ for (const [name, [before, after]] of Object.entries(edits)) {
   })
 }
 
-test('line ends of Windows and bytes that are no text stay', () => {
+test('Windows line ends and bytes that are not text are preserved', () => {
   const before = 'FROM a\r\nLABEL a=\xff\xa0\r\nRUN --mount=type=cache,target=/a \\\r\n true\r\n'
 
   assert.equal(withCacheIds(before, 'p-'), before.replace('=/a', '=/a,id=p-/a'))

@@ -34,7 +34,7 @@ const plain = [
 ]
 
 for (const dockerfile of plain) {
-  test(`the classic builder will do for ${JSON.stringify(dockerfile)}`, () => {
+  test(`the classic builder can build ${JSON.stringify(dockerfile)}`, () => {
     assert.equal(buildKitFeature(dockerfile), null)
   })
 }

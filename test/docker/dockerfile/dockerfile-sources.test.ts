@@ -96,19 +96,19 @@ for (const [name, lines] of Object.entries({ ...hidden, ...builderRules })) {
   })
 }
 
-test('variables that hold each other many times are not followed to the end', async () => {
+test('variables that reference each other many times are not expanded completely', async () => {
   const doubled = Array.from({ length: 28 }, (_, index) => `ENV V${index + 1}=$V${index}$V${index}`)
   const lines = ['FROM a', 'ENV V0=http://192.0.2.1/', ...doubled, 'ADD $V28 /x']
 
   await assert.rejects(check(lines.join('\n')), refused)
 })
 
-test('lines that are continued without end are refused', async () => {
+test('endlessly continued lines are refused', async () => {
   const message = 'the Dockerfile has overlong continued lines'
   await assert.rejects(check('ADD a \\\n'.repeat(60_000)), { code: 'build_failed', message })
 })
 
-test('the arguments of the build count before defaults', async () => {
+test('build arguments take precedence over defaults', async () => {
   const dockerfile = 'FROM a\nARG U=http://192.0.2.1/\nADD $U /x'
 
   await check(dockerfile)
@@ -132,7 +132,7 @@ for (const [name, dockerfile] of Object.entries(allowed)) {
   })
 }
 
-test('a name that leads to such an address is refused', async () => {
+test('a name that resolves to such an address is refused', async () => {
   const resolve = async (host: string) => [host === 'trap.example' ? '127.0.0.1' : '192.0.2.1']
 
   await assertPublicSources('FROM a\nADD http://fine.example/ /x', {}, resolve)

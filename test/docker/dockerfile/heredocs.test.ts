@@ -9,7 +9,7 @@ const advice = /knows heredocs \(<<EOF\) only with '# syntax=docker\/dockerfile:
 
 for (const [name, driver] of Object.entries(drivers))
   describe(`heredocs by ${name}`, () => {
-    test('a heredoc is built, or the failure says which line is missing', async (t) => {
+    test('a heredoc is built, or the failure names the missing syntax line', async (t) => {
       const site = await openBuildSite(t, driver)
       const Dockerfile = `FROM ${site.images.busybox}\nRUN <<EOF\napk add curl || true\nEOF\n`
       const { request } = prepareBuild(t, site.owner, { Dockerfile })
@@ -20,7 +20,7 @@ for (const [name, driver] of Object.entries(drivers))
     })
   })
 
-test('only the failure that heredocs cause gets the advice', () => {
+test('only a failure caused by a heredoc gets the advice', () => {
   const failure = new Failure('build_failed', 'dockerfile parse error line 3: unknown instruction: APK')
   const advised = (dockerfile: string, error: unknown = failure) =>
     advice.test(messageOf(withHeredocAdvice(error, dockerfile)))

@@ -13,7 +13,7 @@ function tree(t: TestContext, files: Record<string, string> = {}): string {
   return root
 }
 
-test('a file up to the limit is read, a larger one is refused without being read whole', async (t) => {
+test('a file up to the limit is read, a larger one is refused without being read completely', async (t) => {
   const root = tree(t, { fits: '#'.repeat(maxIgnoreBytes), large: 'a\n'.repeat(20 * 1024 * 1024) })
 
   assert.equal((await readIgnoreFile(root, 'fits'))?.text.length, maxIgnoreBytes)
@@ -21,7 +21,7 @@ test('a file up to the limit is read, a larger one is refused without being read
   await assert.rejects(readIgnoreFile(root, 'large'), refusal)
 })
 
-test('a folder or a pipe of that name is refused in words', async (t) => {
+test('a folder or a pipe of that name is refused with a message', async (t) => {
   const root = tree(t)
   mkdirSync(join(root, '.dockerignore'))
   execFileSync('mkfifo', [join(root, 'pipe')])
@@ -31,7 +31,7 @@ test('a folder or a pipe of that name is refused in words', async (t) => {
   await assert.rejects(readIgnoreFile(root, 'pipe'), { message: 'pipe is not a file' })
 })
 
-test('none, and a link that leads out, are no ignore file; a link inside is one', async (t) => {
+test('a missing file and a link that points out do not count; a link inside does', async (t) => {
   const outside = tree(t, { patterns: 'a' })
   const root = tree(t, { patterns: 'b' })
   symlinkSync(join(outside, 'patterns'), join(root, 'out'))

@@ -67,7 +67,7 @@ const paths = [
   'd/e/f/g',
 ]
 
-test('a pattern means what it means to the engine', async () => {
+test('a pattern matches what the engine matches', async () => {
   for (const pattern of patterns) {
     const known = dockerignore.default({ ignorecase: false }).add([pattern])
     for (const path of paths) {
@@ -77,7 +77,7 @@ test('a pattern means what it means to the engine', async () => {
   }
 })
 
-test('** before plain text means any path that ends so, before a pattern any folder', async () => {
+test('** before plain text matches any path with that ending, before a pattern any folder', async () => {
   const logs = ignoreRules(['**.log'])
   const paths = ['.log', 'x.log', 'a/b/x.log', 'a/x.log/b', 'x.logs', 'log']
   const ignored = await Promise.all(paths.map(logs.ignores))
@@ -89,7 +89,7 @@ test('** before plain text means any path that ends so, before a pattern any fol
   assert.equal(await ignoreRules(['**b?']).ignores('a/xbc'), false)
 })
 
-test('the last pattern that fits decides, and an exception takes back', async () => {
+test('the last matching pattern decides, and an exception re-includes', async () => {
   const rules = parseIgnore('docs\n!docs/keep\n#docs/keep\ndocs/keep/not\n', '.dockerignore')
 
   const ignored = await Promise.all(['docs/a', 'docs/keep', 'docs/keep/not', 'x'].map(rules.ignores))
@@ -98,14 +98,14 @@ test('the last pattern that fits decides, and an exception takes back', async ()
   assert.equal(rules.hasExceptions, true)
 })
 
-test('what regular expressions take for their own stands for itself', async () => {
+test('special characters of regular expressions are literal', async () => {
   for (const name of ['c++', '(a)', '{1}', 'a|b', '^a', 'constructor', '\\(a', 'app/(shop)', '(a+)+b']) {
     assert.equal(await ignoreRules([name.replaceAll('\\', '\\\\')]).ignores(name), true, name)
   }
   assert.equal(await ignoreRules(['\\d']).ignores('7'), false)
 })
 
-test('a pattern that would take long, or is none, is refused with its line', () => {
+test('an expensive or invalid pattern is refused with its line', () => {
   const refused = (pattern: string, message: string | RegExp) =>
     assert.throws(() => parseIgnore(`# one\n\n${pattern}`, '.dockerignore'), {
       code: 'build_failed',
@@ -127,7 +127,7 @@ test('more patterns than the limit are refused', () => {
   assert.throws(() => parseIgnore('a\n'.repeat(maxPatterns + 1), '.dockerignore'), { message })
 })
 
-test('the worst pattern that is allowed takes hardly longer than a harmless one', async () => {
+test('the worst allowed pattern takes hardly longer than a harmless one', async () => {
   const name = 'a'.repeat(255)
   const deep = [name, `${name}/`.repeat(15) + name, `${'a/'.repeat(2000)}a`]
   const worst = [
@@ -152,7 +152,7 @@ async function durationOf(lines: string[], tried: string[]): Promise<number> {
   return performance.now() - start
 }
 
-test('others have their turn while thousands of bad patterns are tried', async () => {
+test('matching thousands of bad patterns does not block other work', async () => {
   const rules = ignoreRules(Array(maxPatterns).fill('**/*a*b/**/*a*b'))
   let turns = 0
   const timer = setInterval(() => turns++, 1)

@@ -7,7 +7,7 @@ import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../..
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openDockerSite } from '../../support/docker-site.ts'
 
-test('an engine that is not there is unavailable, whatever kind of address it has', async (t) => {
+test('a missing engine is unavailable, whatever kind of address it has', async (t) => {
   const directory = temporaryDirectory(t)
 
   const hosts = [`unix://${directory}/none.sock`, 'tcp://127.0.0.1:1']
@@ -15,7 +15,7 @@ test('an engine that is not there is unavailable, whatever kind of address it ha
   for (const host of hosts) await assert.rejects(openEngine(host).ping(), { code: 'docker_unavailable' })
 })
 
-test('a refusal carries the words of the engine and nothing of the client', async (t) => {
+test('a refusal contains the message of the engine and nothing of the client', async (t) => {
   const { engine } = await openDockerSite(t)
 
   const asked = engine.call('inspect', () => engine.docker.getContainer('berth-test-nobody').inspect())
@@ -34,7 +34,7 @@ test('an engine that does not respond is named by its address', async (t) => {
   })
 })
 
-test('a refusal of limits ends with what matters, and shows the container as people know it', () => {
+test('a refusal of limits ends with the cause, and names the container as users know it', () => {
   const id = '4f1c'.repeat(16)
   const said =
     `(HTTP code 500) server error - Cannot update container ${id}: runc did not terminate: ` +
@@ -46,7 +46,7 @@ test('a refusal of limits ends with what matters, and shows the container as peo
   assert.match(message, /^Cannot update container 4f1c4f1c4f1c: runc .* peak usage: 90836992\)$/)
 })
 
-test('what is told of the connections for every request is the same for one and for many', async (t) => {
+test('the reported connections are the same for one request and for many', async (t) => {
   const { engine } = await openDockerSite(t)
   const { agent } = engine.docker.modem as unknown as { agent: unknown }
   const before = inspect(agent, { showHidden: true, depth: null })
@@ -57,7 +57,7 @@ test('what is told of the connections for every request is the same for one and 
   assert.equal(inspect(agent, { showHidden: true, depth: null }), before)
 })
 
-test('a call that gets no answer ends at its bound and lets go of its connection', async (t) => {
+test('a call without a response ends at its timeout and releases its connection', async (t) => {
   const { host, server } = await fakeEngine(t, (_, response) => {
     response.on('close', () => server.emit('hung up'))
   })
@@ -85,7 +85,7 @@ test('an aborted call throws the reason of the abort', async (t) => {
   await assert.rejects(asked, /canceled by a test/)
 })
 
-test('an engine that hangs up in the middle of an answer is unavailable', async (t) => {
+test('an engine that closes the connection in the middle of a response is unavailable', async (t) => {
   const { host } = await fakeEngine(t, (_, response) => {
     response.writeHead(200, { 'Content-Length': 100 })
     response.write('{', () => response.destroy())
@@ -97,7 +97,7 @@ test('an engine that hangs up in the middle of an answer is unavailable', async 
   await assert.rejects(asked, { code: 'docker_unavailable' })
 })
 
-test('the older API version is spoken, and asked for again when the engine was away', async (t) => {
+test('the older API version is used, and negotiated again after an outage of the engine', async (t) => {
   const paths: string[] = []
   let version = '1.41'
   const { host } = await fakeEngine(t, ({ url = '' }, response) => {
@@ -118,7 +118,7 @@ test('the older API version is spoken, and asked for again when the engine was a
   assert.deepEqual(paths, ['/version', old, old, old, '/version', newest])
 })
 
-test('variables of the environment do not lead to another engine', async (t) => {
+test('environment variables do not redirect to another engine', async (t) => {
   const { DOCKER_HOST } = process.env
   t.after(() => {
     if (DOCKER_HOST === undefined) delete process.env.DOCKER_HOST
@@ -143,13 +143,13 @@ test('closing an engine ends the streams that are still open', async (t) => {
   await engine.ping()
 })
 
-test('an address that is no address of an engine is refused at once', () => {
+test('an address that is not an engine address is refused immediately', () => {
   for (const host of ['', 'docker', 'http://127.0.0.1:1', 'unix://', 'tcp://127.0.0.1']) {
     assert.throws(() => openEngine(host), { code: 'invalid_request' }, host)
   }
 })
 
-test('what is so already counts as done, and what is not there as nothing', async (t) => {
+test('an action that is already in effect succeeds, and a missing object yields null', async (t) => {
   const { engine } = await openDockerSite(t)
   const missing = () => engine.call('inspect', () => engine.docker.getVolume('berth-test-none').inspect())
 

@@ -6,7 +6,7 @@ import type { Owner } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
 import { openEngineProxy } from '../../support/engine-proxy.ts'
 
-test('the life of an instance is told in order, with whose it is and how it ended', async (t) => {
+test('the events of an instance are reported in order, with its owner and its exit', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const { events } = await watch(t, engine, owner)
   const wanted = await spec({ command: 'exit 3' })
@@ -26,7 +26,7 @@ test('the life of an instance is told in order, with whose it is and how it ende
   )
 })
 
-test('a kill for memory is told', async (t) => {
+test('an out-of-memory kill is reported', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const { events } = await watch(t, engine, owner)
 
@@ -36,7 +36,7 @@ test('a kill for memory is told', async (t) => {
   await until('the kill', () => events.some(({ action }) => action === 'oom'))
 })
 
-test('breaks of the stream lose no event and repeat none', async (t) => {
+test('interruptions of the stream lose and repeat no event', async (t) => {
   const { owner, instances, spec } = await openDockerSite(t)
   const proxy = await openEngineProxy(t)
   const { events, connections } = await watch(t, proxy.engine, owner)
@@ -57,7 +57,7 @@ test('breaks of the stream lose no event and repeat none', async (t) => {
   assert.ok(connections() > 1)
 })
 
-test('events of others are not told', async (t) => {
+test('events of foreign containers are not reported', async (t) => {
   const mine = await openDockerSite(t)
   const others = await openDockerSite(t)
   const { events } = await watch(t, mine.engine, mine.owner)
@@ -70,7 +70,7 @@ test('events of others are not told', async (t) => {
   assert.deepEqual([...new Set(events.map(({ name }) => name))], [wanted.name])
 })
 
-test('watching an engine that is away goes on until it is aborted', async (t) => {
+test('watching an unavailable engine continues until it is aborted', async (t) => {
   const { owner } = await openDockerSite(t)
   const { engine, cut } = await openEngineProxy(t)
   const { stop } = await watch(t, engine, owner)

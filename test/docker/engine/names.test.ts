@@ -5,13 +5,13 @@ import * as names from '../../../src/docker/engine/names.ts'
 const owner = { prefix: 'berth', serverId: 'one' }
 const deployId = 'dep-01hzy7k9m00000000000000000'
 
-test('names follow from ids alone', () => {
+test('names are derived from ids alone', () => {
   assert.equal(names.containerName(owner, 'my-web', deployId, 2), 'berth-my-web-01hzy7k9m00000000000000000-2')
   assert.equal(names.imageName(owner, 'my-web', deployId), `berth/my-web:${deployId}`)
   assert.equal(names.volumeName(owner, 'svc-01'), 'berth-svc-01')
 })
 
-test('an image name is read back as what it was made of, and a stranger is not read at all', () => {
+test('an image name is parsed back into its parts, and a foreign name is not parsed', () => {
   const name = names.imageName(owner, 'my-web', deployId)
   const tree = names.treeName(owner, 'my-web', deployId)
   assert.deepEqual(names.parseImageName(owner, name), { service: 'my-web', deployId, isTree: false })
@@ -29,7 +29,7 @@ test('an image name is read back as what it was made of, and a stranger is not r
   }
 })
 
-test('one of the two owner labels is not enough to be ours', () => {
+test('one of the two owner labels is not enough for ownership', () => {
   const ours = { 'berth.instance': 'berth', 'berth.server': 'one' }
 
   assert.equal(names.isOurs(owner, ours), true)
@@ -39,6 +39,6 @@ test('one of the two owner labels is not enough to be ours', () => {
   assert.equal(names.isOurs(owner, null), false)
 })
 
-test('the filter asks for both owner labels', () => {
+test('the filter requires both owner labels', () => {
   assert.deepEqual(names.ownerFilter(owner), ['berth.instance=berth', 'berth.server=one'])
 })

@@ -4,7 +4,7 @@ import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { describeObject, listForeignObjects } from '../../../src/docker/engine/ownership.ts'
 import { openDockerSite, testOwner } from '../../support/docker-site.ts'
 
-test('what another server made under our prefix is named, what is ours is not', async (t) => {
+test('objects that another server created under our prefix are listed, ours are not', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const { name } = await instances.ensure(await spec())
   await ensureVolume(engine, owner, `${owner.prefix}-disk`)

@@ -30,7 +30,7 @@ const moments = [
 
 for (const { moment, hasBegun } of moments) {
   test(
-    `a start that the engine did not survive (${moment} of its process) is made once`,
+    `a start that the engine did not survive (${moment} of its process) happens once`,
     options,
     async (t) => {
       const { instances, spec, killDuring } = await openSite(t)
@@ -55,7 +55,7 @@ for (const { moment, hasBegun } of moments) {
   )
 }
 
-test('a run whose command ended before the engine came back does not begin again', options, async (t) => {
+test('a run whose command ended before the engine came back does not start again', options, async (t) => {
   const { instances, spec, killDuring } = await openSite(t)
   const job = await spec(3, { kind: jobKind, command: 'echo begun' })
   await killDuring('after-start', [job])
@@ -64,7 +64,7 @@ test('a run whose command ended before the engine came back does not begin again
   assert.equal(await instances.inspect(job.name), null)
 })
 
-test('what a killed engine started unseen ends with the removal of its container', options, async (t) => {
+test('processes that a killed engine started end with the removal of their container', options, async (t) => {
   const { instances, spec, killDuring } = await openSite(t)
   const job = await spec(4, { kind: jobKind })
   await killDuring('after-start', [job])

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { streamLines } from '../../../src/docker/engine/stream-lines.ts'
 
-test('lines are whole, whatever chunks they come in, without empty ones between', async () => {
+test('lines are complete in whatever chunks they arrive, without empty ones in between', async () => {
   const bytes = Buffer.from('{"a":"grüße"}\r\n\n{"b":2}\n{"c":3}')
 
   for (let size = 1; size <= bytes.length; size++) {

@@ -12,7 +12,7 @@ async function start(t: TestContext) {
   return { ...site, name, run, script: (text: string, env = {}) => run(['sh', '-c', text], env) }
 }
 
-test('a command ends with its code, and both of its outputs apart', async (t) => {
+test('a command ends with its exit code, and its outputs are separate', async (t) => {
   const { script, run } = await start(t)
 
   assert.deepEqual(await script('echo out; echo err >&2; exit 3'), {
@@ -24,14 +24,14 @@ test('a command ends with its code, and both of its outputs apart', async (t) =>
   assert.deepEqual(await script('kill -9 $$'), { exitCode: 137, stdout: '', stderr: '' })
 })
 
-test('arguments and variables arrive byte for byte, with no shell between', async (t) => {
+test('arguments and variables arrive byte for byte, without a shell', async (t) => {
   const { run } = await start(t)
   const odd = '$HOME "a" \'b\' `c` ; & | \\ é 🚀\n'
   assert.equal((await run(['printf', '%s', odd])).stdout, odd)
   assert.equal((await run(['sh', '-c', 'printf %s "$ODD"'], { ODD: odd })).stdout, odd)
 })
 
-test('of each output 64 KiB are kept, and the command runs to its end all the same', async (t) => {
+test('64 KiB of each output are retained, and the command still runs to its end', async (t) => {
   const { script } = await start(t)
   const { exitCode, stdout, stderr } = await script(
     'yes | head -c 300000; yes n | head -c 300000 >&2; exit 5',
@@ -40,14 +40,14 @@ test('of each output 64 KiB are kept, and the command runs to its end all the sa
   assert.deepEqual([stdout.slice(0, 4), stderr.slice(0, 4)], ['y\ny\n', 'n\nn\n'])
 })
 
-test('a command that is not there says so', async (t) => {
+test('a missing command is reported', async (t) => {
   const { run } = await start(t)
   const { exitCode, stdout, stderr } = await run(['no-such-program'])
   assert.ok(exitCode > 0)
   assert.match(stdout + stderr, /no-such-program/)
 })
 
-test('without a container, or in one that does not run, there is no answer', async (t) => {
+test('a missing or stopped container is an error', async (t) => {
   const { engine, owner, instances, name, run } = await start(t)
   const site = { engine, owner }
   await assert.rejects(runInside(site, `${owner.prefix}-none`, { argv: ['true'] }), {
@@ -58,7 +58,7 @@ test('without a container, or in one that does not run, there is no answer', asy
   await assert.rejects(run(['true']), { code: 'docker_error', message: /is not running/ })
 })
 
-test('nothing is run in a container of somebody else', async (t) => {
+test('nothing runs in a foreign container', async (t) => {
   const { engine, owner, name } = await start(t)
   const stranger = { ...owner, serverId: testOwner().serverId }
   await assert.rejects(runInside({ engine, owner: stranger }, name, { argv: ['true'] }), {
@@ -67,7 +67,7 @@ test('nothing is run in a container of somebody else', async (t) => {
   })
 })
 
-test('a command that hangs is given up after its time, and when nobody waits any more', async (t) => {
+test('a hanging command is abandoned after its timeout, and after an abort', async (t) => {
   const { run, script } = await start(t)
   await assert.rejects(run(['sleep', '600'], {}, { timeoutMs: 300 }), { code: 'docker_unavailable' })
 
@@ -81,7 +81,7 @@ test('a command that hangs is given up after its time, and when nobody waits any
   assert.equal((await script('echo still here')).stdout, 'still here\n')
 })
 
-test('many at once are told apart', async (t) => {
+test('concurrent commands are kept apart', async (t) => {
   const { script } = await start(t)
   const asked = Array.from({ length: 20 }, (_, index) => String(index))
   const outcomes = await Promise.all(asked.map((index) => script(`echo ${index}; exit ${index}`)))

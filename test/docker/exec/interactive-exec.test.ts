@@ -51,7 +51,7 @@ async function openRoom(t: TestContext): Promise<Room> {
 const ended = (talk: Talk) => until('its end', () => talk.exitCode !== null)
 const terminal = { name: 'vt100', columns: 91, rows: 17 }
 
-test('through pipes both outputs come apart, its input has an end, and its exit code is told', async (t) => {
+test('through pipes both outputs are separate, input can end, and the exit code is reported', async (t) => {
   const { talk } = await openRoom(t)
   const spoken = await talk('cat; echo "$SECRET" >&2; exit 7')
   let takenBytes = 0
@@ -65,7 +65,7 @@ test('through pipes both outputs come apart, its input has an end, and its exit 
   )
 })
 
-test('a terminal has its name and its size, also when that changes, and Ctrl-C is a signal', async (t) => {
+test('a terminal has its name and size, also after a resize, and Ctrl-C is a signal', async (t) => {
   const { talk } = await openRoom(t)
   const script = 'trap "echo cut; exit 3" INT; while read word; do echo "$TERM $(stty size) $word"; done'
   const spoken = await talk(script, terminal)
@@ -86,7 +86,7 @@ test('a terminal has its name and its size, also when that changes, and Ctrl-C i
   assert.deepEqual([spoken.exitCode, spoken.stderr], [3, ''])
 })
 
-test('what nobody reads waits in the container', async (t) => {
+test('unread output waits in the container', async (t) => {
   const { talk } = await openRoom(t)
   const spoken = await talk('head -c 20000000 /dev/zero; echo done >&2')
   spoken.exec.pause()
@@ -106,7 +106,7 @@ for (const [how, at] of [
   ['through pipes', null],
   ['at a terminal', terminal],
 ] as const) {
-  test(`a command ${how} that heeds no end is gone after it, with all it started`, async (t) => {
+  test(`a command ${how} that ignores its end is killed, with all its child processes`, async (t) => {
     const { talk, name, site } = await openRoom(t)
     const seconds = `${process.pid}${Math.floor(Math.random() * 1e4)}`
     const script = `trap "" INT HUP; sleep ${seconds} & sleep ${seconds}; sleep ${seconds}`
@@ -122,20 +122,20 @@ for (const [how, at] of [
   })
 }
 
-test('a command that is closed while it starts is gone after it', async (t) => {
+test('a command that is closed while it starts is killed', async (t) => {
   const { talk, name, site } = await openRoom(t)
   for (const at of [null, terminal]) (await talk('sleep 5000', at)).exec.close()
   await delay(3000)
   await until('its end', async () => (await strangersIn(site, name)).length === 0)
 })
 
-test('a command that ended leaves nothing that waited for its end', async (t) => {
+test('an ended command leaves no waiting process', async (t) => {
   const { talk, name, site } = await openRoom(t)
   await ended(await talk('exit 0'))
   await until('the end of the lifeline', async () => (await strangersIn(site, name)).length === 0)
 })
 
-test('a program that is not there ends with its reason', async (t) => {
+test('a missing program ends with the reason', async (t) => {
   const { talk } = await openRoom(t)
   const spoken = await talk('exec psqk')
   await ended(spoken)
@@ -143,7 +143,7 @@ test('a program that is not there ends with its reason', async (t) => {
   assert.match(spoken.stderr, /psqk.*not found/)
 })
 
-test('there is none in a container that does not run, nor where there is no container', async (t) => {
+test('a stopped or missing container is refused', async (t) => {
   const { talk, name, site } = await openRoom(t)
   await site.instances.stop(name, 0)
   await assert.rejects(talk('exit 0'), { code: 'docker_error', message: /not running/ })

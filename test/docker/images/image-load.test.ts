@@ -7,7 +7,7 @@ import { loadImage } from '../../../src/docker/images/image-load.ts'
 import { inspectImage } from '../../../src/docker/images/images.ts'
 import { openDockerSite } from '../../support/docker-site.ts'
 
-test('an archive becomes an image of the name in it, and loading it again changes nothing', async (t) => {
+test('an archive becomes an image with the name in it, and loading it again changes nothing', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = imageName(owner, 'web', 'dep-one')
   const settings = { Env: [], Cmd: [], Labels: {}, ExposedPorts: { '8080/tcp': {} } }
@@ -21,7 +21,7 @@ test('an archive becomes an image of the name in it, and loading it again change
   assert.deepEqual(await inspectImage(engine, name), first)
 })
 
-test('what is no image is refused in Docker’s words', async (t) => {
+test('an archive that is not an image is refused with Docker’s message', async (t) => {
   const { engine } = await openDockerSite(t)
 
   await assert.rejects(loadImage(engine, Buffer.from('nonsense'), undefined), { code: 'docker_error' })

@@ -10,7 +10,7 @@ import {
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 
-test('what is left out is what Docker means by it: its hub, library/ and latest', () => {
+test("defaults are Docker's: its hub, library/ and latest", () => {
   const normal = {
     nginx: 'docker.io library/nginx latest nginx:latest',
     ' nginx:1.27 ': 'docker.io library/nginx 1.27 nginx:1.27',
@@ -33,7 +33,7 @@ test('what is left out is what Docker means by it: its hub, library/ and latest'
   }
 })
 
-test('a digest says what is meant, with a tag beside it or without one', () => {
+test('a digest identifies the image, with or without a tag', () => {
   const alone = parseImageReference(`nginx@${digest}`)
   const both = parseImageReference(`ghcr.io/ada/web:v1@${digest}`)
 
@@ -47,7 +47,7 @@ test('a digest says what is meant, with a tag beside it or without one', () => {
   )
 })
 
-test('the normal form means the same image again', () => {
+test('the normal form refers to the same image', () => {
   const name = fc.stringMatching(/^[a-z0-9]+([._-][a-z0-9]+){0,3}$/)
   const host = fc.constantFrom('', 'docker.io/', 'localhost/', 'ghcr.io/', '10.0.0.1:5000/')
   const tag = fc.option(fc.stringMatching(/^\w[\w.-]{0,20}$/), { nil: null })
@@ -111,7 +111,7 @@ const refused: [text: string, message: RegExp][] = [
   ['a'.repeat(64), /an id/],
 ]
 
-test('what no registry could have is refused with the reason, and never repeated', () => {
+test('an invalid reference is refused with the reason, and without repeating it', () => {
   for (const [text, message] of refused) {
     assert.throws(
       () => parseImageReference(text),
@@ -126,7 +126,7 @@ test('what no registry could have is refused with the reason, and never repeated
   }
 })
 
-test('a registry has one name, whatever it is called by', () => {
+test('a registry has one name for all of its aliases', () => {
   const hosts = {
     'docker.io': 'docker.io',
     'Index.Docker.io': 'docker.io',

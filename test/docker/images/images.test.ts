@@ -7,7 +7,7 @@ import { openDockerSite } from '../../support/docker-site.ts'
 
 const ids = createIds()
 
-test('an image gets a name of ours, is listed by it, and loses only that name', async (t) => {
+test('an image is tagged with our name, listed by it, and loses only that name', async (t) => {
   const { engine, owner, images } = await openDockerSite(t)
   const [one, two] = [ids.newId('dep'), ids.newId('dep')]
   const web = imageName(owner, 'web', one)
@@ -39,7 +39,7 @@ test('an image gets a name of ours, is listed by it, and loses only that name', 
   assert.ok(await inspectImage(engine, images.busybox))
 })
 
-test('an image is known by id, size and the TCP ports it exposes', async (t) => {
+test('an image has an id, a size and the TCP ports it exposes', async (t) => {
   const { engine, owner, images } = await openDockerSite(t)
   const { id } = await engine.docker.createContainer({
     Image: images.busybox,
@@ -57,13 +57,13 @@ test('an image is known by id, size and the TCP ports it exposes', async (t) => 
   assert.ok(image.sizeBytes > 100_000)
 })
 
-test('an image that is not there is null, without a registry being asked', async (t) => {
+test('a missing image is null, without a request to a registry', async (t) => {
   const { engine } = await openDockerSite(t)
 
   assert.equal(await inspectImage(engine, 'localhost/berth-test/none:1'), null)
 })
 
-test('a name that is not ours is neither given nor taken', async (t) => {
+test('a foreign name is neither added nor removed', async (t) => {
   const { engine, owner, images } = await openDockerSite(t)
 
   for (const name of [images.busybox, 'node:20', `${owner.prefix}x/web:dep-one`, `${owner.prefix}/web`]) {

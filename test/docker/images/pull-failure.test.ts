@@ -4,7 +4,7 @@ import { describePullFailure } from '../../../src/docker/images/pull-failure.ts'
 
 const asked = { reference: 'ghcr.io/ada/web:v1', host: 'ghcr.io', credentials: null }
 
-test('what engines of several versions say is told apart by its words', () => {
+test('failures of several engine versions are distinguished by their messages', () => {
   const texts: Record<string, string[]> = {
     image_not_found: [
       'manifest for ghcr.io/ada/web:v1 not found: manifest unknown: manifest unknown',
@@ -53,7 +53,7 @@ test('what engines of several versions say is told apart by its words', () => {
   }
 })
 
-test('words in the name of an image or a registry are none of the reason', () => {
+test('text in the name of an image or a registry does not affect the reason', () => {
   const named = {
     reference: 'denied.test:429/not-found/eof:timeout',
     host: 'denied.test:429',
@@ -68,7 +68,7 @@ test('words in the name of an image or a registry are none of the reason', () =>
   )
 })
 
-test('the message says where credentials are stored, and what else an engine said', () => {
+test('the message names where credentials are stored, and other text of the engine', () => {
   const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
 
   assert.equal(
@@ -88,7 +88,7 @@ test('the message says where credentials are stored, and what else an engine sai
   )
 })
 
-test('a password that comes back is not told, and a long text is cut', () => {
+test('an echoed password is not shown, and long text is truncated', () => {
   const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
 
   const echoed = describePullFailure('bad header: ada:canary-pass-1', stored).message

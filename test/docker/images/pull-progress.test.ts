@@ -4,7 +4,7 @@ import { createPullProgress } from '../../../src/docker/images/pull-progress.ts'
 
 const mebibyte = 1024 * 1024
 
-test('a pull of many steps is told by a line every five seconds, and what it came to', () => {
+test('a pull of many layers logs a line every five seconds, and its result', () => {
   const { push, end, lines, clock } = start()
   const download = (id: string, current: number) =>
     push({ id, status: 'Downloading', progressDetail: { current: current * mebibyte, total: 10 * mebibyte } })
@@ -32,7 +32,7 @@ test('a pull of many steps is told by a line every five seconds, and what it cam
   ])
 })
 
-test('a layer that came whole counts as received', () => {
+test('a layer that arrives at once counts as received', () => {
   const { push, lines, clock } = start()
 
   push({ id: 'aaa', status: 'Downloading', progressDetail: { current: 1, total: 3 * mebibyte } })
@@ -42,7 +42,7 @@ test('a layer that came whole counts as received', () => {
   assert.deepEqual(lines, ['0 of 1 layer are present, 3 MiB of 3 MiB received'])
 })
 
-test('small layers, and an image without new ones, are told without a size', () => {
+test('small layers, and an image without new ones, are logged without a size', () => {
   const small = start()
   for (const id of ['aaa', 'bbb', 'ccc']) small.push({ id, status: 'Already exists' })
   small.push({ id: 'ddd', status: 'Pull complete' })

@@ -16,7 +16,7 @@ import { account, startRegistry } from '../../support/registry.ts'
 const ids = createIds()
 const forever = new AbortController().signal
 
-test('a tag is resolved to its digest and pulled by it, and the log has a line of each', async (t) => {
+test('a tag is resolved to its digest and pulled by it, with a log line of each', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t)
   const pushed = await push('team/app:v1', 'one', ['EXPOSE 8080'])
@@ -33,7 +33,7 @@ test('a tag is resolved to its digest and pulled by it, and the log has a line o
   assert.deepEqual(lines, ['pulled 1 layer, 1 was already present'])
 })
 
-test('what is here already is not fetched again', async (t) => {
+test('an existing image is not downloaded again', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t)
   const name = `${host}/app@${await push('app:v1', 'one')}`
@@ -62,7 +62,7 @@ test('a tag that moved has another digest at the next pull', async (t) => {
   assert.notEqual(old.imageId, moved.imageId)
 })
 
-test('a private registry gives its images to who has the credentials, and to nobody else', async (t) => {
+test('a private registry serves its images only with its credentials', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t, { isPrivate: true })
   const digest = await push('app:v1', 'one')
@@ -85,7 +85,7 @@ test('a private registry gives its images to who has the credentials, and to nob
   assert.equal((await inspectImage(engine, name))?.id, imageId)
 })
 
-test('an image that is not there is not found, be it the tag, the name or the digest', async (t) => {
+test('a missing tag, name or digest is not found', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t)
   await push('app:v1', 'one')
@@ -96,7 +96,7 @@ test('an image that is not there is not found, be it the tag, the name or the di
   await assert.rejects(pull(engine, `${host}/app@sha256:${'0'.repeat(64)}`), missing)
 })
 
-test('a registry that is stopped does not respond, and does again when it is back', async (t) => {
+test('a stopped registry does not respond, and responds again when it is back', async (t) => {
   const { engine } = await openDockerSite(t)
   const registry = await startRegistry(t)
   const digest = await registry.push('denied/app:v1', 'one')
@@ -111,7 +111,7 @@ test('a registry that is stopped does not respond, and does again when it is bac
   assert.equal(await resolve(engine, reference), digest)
 })
 
-test('a registry that says nothing is given up after a while, and at once when aborted', async (t) => {
+test('a silent registry is abandoned after a while, and immediately when aborted', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, open } = await startSilentRegistry(t)
   const reference = `${host}/app:v1`
@@ -129,7 +129,7 @@ test('a registry that says nothing is given up after a while, and at once when a
   await assert.rejects(asked, /^Error: canceled by a test$/)
 })
 
-test('an abort ends a download in the engine too', async (t) => {
+test('an abort ends the download in the engine too', async (t) => {
   const { engine } = await openDockerSite(t)
   const { name, waiting } = await startSlowRegistry(t)
   const abort = new AbortController()
@@ -142,7 +142,7 @@ test('an abort ends a download in the engine too', async (t) => {
   await until('the engine has let go', () => waiting.size === 0)
 })
 
-test('what a registry answers in its own words becomes a reason', async (t) => {
+test('an error message of a registry becomes the reason', async (t) => {
   const { engine } = await openDockerSite(t)
   const answers: [status: number, code: string, text: string][] = [
     [429, 'TOOMANYREQUESTS', 'registry_rate_limited'],
@@ -157,7 +157,7 @@ test('what a registry answers in its own words becomes a reason', async (t) => {
   }
 })
 
-test('the name of a pull is taken off, and the image stays while it has another', async (t) => {
+test('the temporary name of a pull is removed, and the image stays while it has another', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const { host, push } = await startRegistry(t)
   const name = `${host}/app@${await push('app:v1', 'one')}`

@@ -5,14 +5,14 @@ import { credentialsFor, toRegistryConfig } from '../../../src/docker/images/reg
 const hub = { host: 'docker.io', username: 'ada', password: 'one' }
 const own = { host: 'registry.example.com:5000', username: 'bob', password: 'þ??>>ÿ~~' }
 
-test('BuildKit gets the credentials of the registry that it names, and of no other', () => {
+test('BuildKit gets the credentials of the registry that it names, and no others', () => {
   assert.equal(credentialsFor([hub, own], 'registry.example.com:5000'), own)
   assert.equal(credentialsFor([hub, own], 'registry-1.docker.io'), hub)
   assert.equal(credentialsFor([hub, own], 'registry.example.com'), null)
   assert.equal(credentialsFor([], 'docker.io'), null)
 })
 
-test('a classic build gets them all in a header, in the form that the engine reads', () => {
+test('a classic build gets all of them in a header, in the format of the engine', () => {
   const header = toRegistryConfig([hub, own])
 
   assert.match(header, /^[\w-]+=*$/)

@@ -6,7 +6,7 @@ import { checkLogin } from '../../../src/docker/images/registry-login.ts'
 import { openDockerSite } from '../../support/docker-site.ts'
 import { account, startRegistry } from '../../support/registry.ts'
 
-test('the right password is accepted, a wrong one is refused, and never repeated', async (t) => {
+test('the right password is accepted, a wrong one is refused, and neither is repeated', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, stop } = await startRegistry(t, { isPrivate: true })
   const password = 'canary-wrong'
@@ -25,7 +25,7 @@ test('the right password is accepted, a wrong one is refused, and never repeated
   })
 })
 
-test('link-local and metadata addresses are not asked', async () => {
+test('link-local and metadata addresses get no request', async () => {
   const nowhere = openEngine('unix:///nowhere.sock')
   for (const host of ['169.254.169.254', '169.254.169.254:80', '100.100.100.200:443', '0.0.0.0:5000']) {
     await assert.rejects(checkLogin(nowhere, { host, ...account }), {

@@ -11,7 +11,7 @@ const everyLine = Array.from({ length: count }, (_, at) => `line ${at + 1}`)
 const writeAll = `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo "line $i"; done`
 const never = new AbortController().signal
 
-test('20,000 lines arrive complete and in order, and following ends when the instance does', async (t) => {
+test('20,000 lines arrive complete and in order, and following ends with the instance', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const { name } = await instances.ensure(await spec({ command: writeAll }))
 
@@ -20,7 +20,7 @@ test('20,000 lines arrive complete and in order, and following ends when the ins
   assert.deepEqual(lines, everyLine)
 })
 
-test('a follower whose stream breaks again and again loses no line and repeats none', async (t) => {
+test('a follower whose stream breaks repeatedly loses and repeats no line', async (t) => {
   const site = await openDockerSite(t)
   const proxy = await openEngineProxy(t)
   const { name } = await site.instances.ensure(await site.spec({ command: writeAll }))
@@ -39,7 +39,7 @@ test('a follower whose stream breaks again and again loses no line and repeats n
   assert.deepEqual(lines, everyLine)
 })
 
-test('following goes on over a restart of the instance by Docker', async (t) => {
+test('following continues across a restart of the instance by Docker', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const command = 'echo up; [ -e /tmp/again ] && sleep 600; touch /tmp/again; exit 1'
   const { name } = await instances.ensure(await spec({ command, restart: 'unless-stopped' }))
@@ -83,7 +83,7 @@ test('the tail has the last lines of both streams with their times', async (t) =
   for (const { ts } of lines) assert.match(ts, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-test('a line longer than the frames of Docker is one line, up to 16 KiB at a time', async (t) => {
+test("a line longer than Docker's frames is one line, up to 16 KiB at a time", async (t) => {
   const site = await openDockerSite(t)
   const name = await runToEnd(site, 'head -c 40000 /dev/zero | tr "\\\\0" x; echo; echo end')
 
@@ -95,7 +95,7 @@ test('a line longer than the frames of Docker is one line, up to 16 KiB at a tim
   )
 })
 
-test('words without a line break are the last line of an instance that has ended', async (t) => {
+test('text without a line break is the last line of an ended instance', async (t) => {
   const site = await openDockerSite(t)
   const { name } = await site.instances.ensure(await site.spec({ command: 'echo one; printf two' }))
 
@@ -104,7 +104,7 @@ test('words without a line break are the last line of an instance that has ended
   assert.deepEqual(lines, ['one', 'two'])
 })
 
-test('an instance that is gone has no log, and an engine that is away is told', async (t) => {
+test('a removed instance has no log, and an unavailable engine is reported', async (t) => {
   const { owner, instances } = await openDockerSite(t)
   const away = openInstances(openEngine(`unix://${temporaryDirectory(t)}/none.sock`), owner)
   const options = { follow: true as const, signal: never }

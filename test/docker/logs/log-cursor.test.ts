@@ -32,7 +32,7 @@ function sentSince(times: string[], since: string | undefined): string[] {
   return times.filter((time) => Date.parse(time) >= sinceMs)
 }
 
-test('read in any number of pieces, kept and opened again, a log is read whole and once', () => {
+test('a log read in any number of pieces, with saved cursors, is read completely and once', () => {
   const cuts = fc.array(fc.nat({ max: 600 }), { maxLength: 8 })
   fc.assert(
     fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isKept) => {
@@ -49,7 +49,7 @@ test('read in any number of pieces, kept and opened again, a log is read whole a
   )
 })
 
-test('a place is as small for a long log as for a short one', () => {
+test('a cursor is as small for a long log as for a short one', () => {
   const place = createLogCursor()
 
   for (let nano = 0; nano < 100_000; nano++) place.admits(timeOf(nano))

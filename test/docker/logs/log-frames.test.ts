@@ -5,7 +5,7 @@ import { createFrameReader, type TimedLine, toLogLine } from '../../../src/docke
 const time = '2026-01-02T03:04:05.678901234Z'
 const later = '2026-01-02T03:04:05.678901235Z'
 
-test('lines of both streams are told apart and keep their order', () => {
+test('lines of both streams are distinguished and keep their order', () => {
   const lines = read([frame(1, 'one\n'), frame(2, 'two\n'), frame(1, '\n'), frame(1, 'a b\r\n')])
 
   assert.deepEqual(lines, [
@@ -16,7 +16,7 @@ test('lines of both streams are told apart and keep their order', () => {
   ])
 })
 
-test('a stream that is cut anywhere into chunks reads the same', () => {
+test('a stream cut anywhere into chunks reads the same', () => {
   const frames = Buffer.concat([frame(1, 'grüße\n'), frame(2, 'x'), frame(1, '日本語\n'), frame(2, 'y\n')])
   const whole = read([frames])
 
@@ -24,7 +24,7 @@ test('a stream that is cut anywhere into chunks reads the same', () => {
     assert.deepEqual(read(chunks(frames, size)), whole, `${size}`)
 })
 
-test('a long line that came in several frames is one line of the time it began', () => {
+test('a long line in several frames is one line with the time of its start', () => {
   const half = 'a'.repeat(8_000)
 
   assert.deepEqual(read([frame(1, half), frame(1, `${half}\n`, later)]), [line('stdout', half + half)])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOutputLines } from '../../../src/docker/logs/output-lines.ts'
 
-test('a line is told when its end is there, however it came', () => {
+test('a line is reported when it ends, in whatever pieces it arrives', () => {
   const output = createOutputLines()
 
   assert.deepEqual(output.push('one\r\ntw'), ['one'])
@@ -12,7 +12,7 @@ test('a line is told when its end is there, however it came', () => {
   assert.deepEqual(output.rest(), [])
 })
 
-test('a line that does not end is told in parts, of which nothing is missing', () => {
+test('an endless line is reported in parts, with nothing missing', () => {
   const output = createOutputLines()
   const pieces = Array.from({ length: 1000 }, (_, at) => `${at},`.repeat(20))
 

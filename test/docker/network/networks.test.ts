@@ -5,7 +5,7 @@ import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import { addressAt, overlaps, parseSubnet } from '../../../src/docker/network/subnet.ts'
 import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
 
-test('a network is made once and found again, whatever subnet is asked for later', async (t) => {
+test('a network is created once and reused, whatever subnet is requested later', async (t) => {
   const { engine, owner } = await openDockerSite(t)
 
   const made = await ensureNetwork(engine, owner, testSubnet)
@@ -16,7 +16,7 @@ test('a network is made once and found again, whatever subnet is asked for later
   assert.equal(made.gateway, addressAt(parseSubnet(made.subnet)!, 1))
 })
 
-test('of two networks of our name, made by calls at the same time, the older one is kept', async (t) => {
+test('of two networks of our name, created concurrently, the older one is kept', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const made = await ensureNetwork(engine, owner, testSubnet)
   await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(owner) })
@@ -28,7 +28,7 @@ test('of two networks of our name, made by calls at the same time, the older one
   assert.equal(networks.length, 1)
 })
 
-test('a subnet that another network has is left to it, and the next free one taken', async (t) => {
+test('a subnet in use by another network is skipped, and the next free one used', async (t) => {
   const first = await openDockerSite(t)
   const second = await openDockerSite(t)
 
@@ -38,7 +38,7 @@ test('a subnet that another network has is left to it, and the next free one tak
   assert.equal(overlaps(parseSubnet(one.subnet)!, parseSubnet(two.subnet)!), false)
 })
 
-test("a subnet that one of the host's own routes leads to is not taken", async (t) => {
+test('a subnet that overlaps a route of the host is skipped', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const bridge = await engine.docker.getNetwork('bridge').inspect()
   const subnet: string = bridge.IPAM?.Config?.[0]?.Subnet ?? ''
@@ -48,7 +48,7 @@ test("a subnet that one of the host's own routes leads to is not taken", async (
   assert.equal(overlaps(parseSubnet(subnet)!, parseSubnet(made.subnet)!), false)
 })
 
-test('a network of the same name that is not ours stops everything and is left alone', async (t) => {
+test('a foreign network of the same name is an error and is left alone', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const stranger = { ...owner, serverId: testOwner().serverId }
   await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(stranger) })
@@ -58,7 +58,7 @@ test('a network of the same name that is not ours stops everything and is left a
   await assert.rejects(made, { code: 'docker_error', message: /does not belong to this server/ })
 })
 
-test('what is no subnet is refused', async (t) => {
+test('an invalid subnet is rejected', async (t) => {
   const { engine, owner } = await openDockerSite(t)
 
   await assert.rejects(ensureNetwork(engine, owner, '10.201.0.0'), { code: 'invalid_request' })

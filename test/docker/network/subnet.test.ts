@@ -11,7 +11,7 @@ import {
 
 const subnet = (text: string) => parseSubnet(text)!
 
-test('a subnet is read as the block its address lies in', () => {
+test('a subnet is normalized to the block of its address', () => {
   assert.equal(formatSubnet(subnet('10.201.7.9/16')), '10.201.0.0/16')
   assert.equal(formatSubnet(subnet('255.255.255.255/32')), '255.255.255.255/32')
   for (const text of ['', '10.0.0.0', '10.0.0/8', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8']) {
@@ -19,12 +19,12 @@ test('a subnet is read as the block its address lies in', () => {
   }
 })
 
-test('addresses are counted over the borders of bytes', () => {
+test('addresses are counted across byte boundaries', () => {
   assert.equal(addressAt(subnet('10.201.0.0/16'), 1), '10.201.0.1')
   assert.equal(addressAt(subnet('10.201.0.0/16'), 259), '10.201.1.3')
 })
 
-test('blocks overlap exactly when one holds the other', () => {
+test('blocks overlap exactly if one contains the other', () => {
   assert.equal(overlaps(subnet('10.201.0.0/16'), subnet('10.201.9.0/24')), true)
   assert.equal(overlaps(subnet('10.201.9.0/24'), subnet('10.0.0.0/8')), true)
   assert.equal(overlaps(subnet('10.201.0.0/16'), subnet('10.202.0.0/16')), false)
@@ -35,7 +35,7 @@ test('the next block has the same size and leaves no gap', () => {
   assert.equal(formatSubnet(nextSubnet(subnet('10.201.255.192/26'))), '10.202.0.0/26')
 })
 
-test("the kernel's table of routes is read without the default route", () => {
+test("the kernel's routing table is read without the default route", () => {
   const table = [
     'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT',
     'eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',

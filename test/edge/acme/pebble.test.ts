@@ -24,7 +24,7 @@ function order(host: string, changes: Partial<OrderRequest> = {}): OrderRequest 
 
 const leafOf = (pem: string) => new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
 
-test('a certificate comes for a host that points here: key, chain and no blank line', async () => {
+test('a host that points here gets a certificate: key, chain and no blank line', async () => {
   names.hosts.set('shop.example.com', [serverAddress])
 
   const { pem, notBefore, notAfter } = await issueCertificate(order('shop.example.com'), patience())
@@ -41,7 +41,7 @@ test('a certificate comes for a host that points here: key, chain and no blank l
   assert.equal(edge.answers.size, 0)
 })
 
-test('a CA that refuses half of the nonces gets the same requests again', async () => {
+test('a CA that rejects half of the nonces gets the same requests again', async () => {
   names.hosts.set('nonces.example.com', [serverAddress])
   await pebble.restart({ PEBBLE_WFE_NONCEREJECT: '50' })
   try {
@@ -52,7 +52,7 @@ test('a CA that refuses half of the nonces gets the same requests again', async 
   }
 })
 
-test('an order that was under way is fetched, not made again', async () => {
+test('a pending order is resumed, not repeated', async () => {
   names.hosts.set('pending.example.com', [serverAddress])
   let pending: PendingOrder | null = null
   const onPending = (order: PendingOrder) => {
@@ -67,7 +67,7 @@ test('an order that was under way is fetched, not made again', async () => {
   assert.equal(edge.shown.length, shown)
 })
 
-test('an order that came to nothing, or that the CA does not know, is made again', async () => {
+test('a failed order, or one that the CA does not know, is placed again', async () => {
   names.hosts.set('again.example.com', [serverAddress])
   const orders: PendingOrder[] = []
   const cut = new AbortController()
@@ -84,7 +84,7 @@ test('an order that came to nothing, or that the CA does not know, is made again
   }
 })
 
-test('a host that leads elsewhere is refused with the CA’s words, and the answer is taken away', async () => {
+test('a host that points elsewhere is refused by the CA, and the challenge is removed', async () => {
   names.hosts.set('elsewhere.example.com', [otherAddress])
 
   await assert.rejects(issueCertificate(order('elsewhere.example.com'), patience()), (error: never) => {
@@ -96,7 +96,7 @@ test('a host that leads elsewhere is refused with the CA’s words, and the answ
   assert.equal(edge.answers.size, 0)
 })
 
-test('a host without an address fails its challenge, and the hint says where to look', async () => {
+test('a host without an address fails its challenge, and the hint names what to check', async () => {
   await assert.rejects(issueCertificate(order('nowhere.example.com'), patience()), {
     code: 'acme_challenge_failed',
     problem: 'connection',

@@ -146,7 +146,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
 }
 
 for (const [name, { path, answer, expected }] of Object.entries(cases)) {
-  test(`a CA that ${name} is told in one line`, async (t) => {
+  test(`a CA that ${name} is reported in one line`, async (t) => {
     const ca = await startFaultyCa(t, at(path, answer))
     const failure = await failureAt(ca.directoryUrl)
     assert.deepEqual(facts(failure, ca.url.replace('http://', '')), expected)
@@ -164,7 +164,7 @@ async function pauseAfter(
   return { code, seconds: retryAt === null ? null : inTens(Date.parse(retryAt) - Date.now()) }
 }
 
-test('a rate limit is known by its status or its type, with the instant that the CA names', async (t) => {
+test('a rate limit is recognized by its status or its type, with the time that the CA names', async (t) => {
   const limited = (status: number, headers: Record<string, string>) =>
     pauseAfter(t, acmeProblem(status, 'rateLimited', 'too many', headers))
   const code = 'acme_rate_limited'
@@ -179,7 +179,7 @@ test('a rate limit is known by its status or its type, with the instant that the
   assert.deepEqual(plain, { code, seconds: null })
 })
 
-test('a CA that never likes a nonce is asked a bounded number of times, each with another one', async (t) => {
+test('a CA that rejects every nonce gets a bounded number of requests, each with a new nonce', async (t) => {
   const ca = await startFaultyCa(t, at('/account', acmeProblem(400, 'badNonce', 'not this one')))
 
   const { code, problem } = await failureAt(ca.directoryUrl)
@@ -192,7 +192,7 @@ test('a CA that never likes a nonce is asked a bounded number of times, each wit
   assert.deepEqual([nonces.length, new Set(nonces).size], [20, 20])
 })
 
-test('a CA that is not there is unreachable, and so is one whose address is not https', async (t) => {
+test('a missing CA is unreachable, and so is one whose address is not https', async (t) => {
   const ca = await startFaultyCa(t, () => null)
   await ca.stop()
 
@@ -204,7 +204,7 @@ test('a CA that is not there is unreachable, and so is one whose address is not 
   assert.equal(open.message, 'the address of a CA is not https: http://ca.example.com/dir')
 })
 
-test('the deadline of the order ends it while the CA lets it wait, with its own reason', async (t) => {
+test('the deadline of the order ends it with its own reason while the CA delays it', async (t) => {
   const pending = { status: 'processing', authorizations: [], finalize: 'https://ca.example.com/finalize' }
   const controller = new AbortController()
   const ca = await startFaultyCa(t, ({ path }) => {
@@ -221,7 +221,7 @@ test('the deadline of the order ends it while the CA lets it wait, with its own 
   assert.equal(message, 'too late')
 })
 
-test('a proof that cannot be shown is taken away again', async (t) => {
+test('a challenge that cannot be served is removed again', async (t) => {
   const ca = await startFaultyCa(t, ({ path }) => {
     const [authorization, challenge] = [`${ca.url}/authorization`, `${ca.url}/challenge`]
     const order = { status: 'pending', authorizations: [authorization], finalize: `${ca.url}/finalize` }

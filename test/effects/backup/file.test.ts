@@ -49,7 +49,7 @@ async function start(t: TestContext, changes: object = {}) {
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('it has its name only when it was kept, and is for its owner alone', async (t) => {
+test('a file gets its name when it is complete, and is private to its owner', async (t) => {
   const { settings, path, folder, write, names } = await start(t)
 
   assert.equal(await write('one', ' two'), 7)
@@ -63,14 +63,14 @@ test('it has its name only when it was kept, and is for its owner alone', async 
   assert.deepEqual(modes, [0o600, 0o700, 0o700])
 })
 
-test('one that is begun again has nothing of what was begun before', async (t) => {
+test('a repeated backup contains nothing of the interrupted one', async (t) => {
   const { write, path } = await start(t)
   await write('a long one that broke off')
   await write('short')
   assert.equal(readFileSync(`${path}.part`, 'utf8'), 'short')
 })
 
-test('a crash right after it got its name is made good by doing the same again', async (t) => {
+test('a crash right after the rename is repaired by repeating it', async (t) => {
   const { settings, path, write, names } = await start(t)
   await write('data')
   renameSync(`${path}.part`, path)
@@ -82,7 +82,7 @@ test('a crash right after it got its name is made good by doing the same again',
   assert.equal(names().length, 1)
 })
 
-test('what is gone is said to be gone, by whoever looks for it', async (t) => {
+test('a missing file is reported by every operation', async (t) => {
   const { settings, path, write } = await start(t)
   await write('data')
   await removeFile(settings, place)
@@ -91,7 +91,7 @@ test('what is gone is said to be gone, by whoever looks for it', async (t) => {
   await assert.rejects(publishDraft(settings, place), { code: 'backup_failed' })
 })
 
-test('removed, neither the half nor the whole is left, and the folder goes with the last one', async (t) => {
+test('removal deletes partial and complete files, and the folder with the last one', async (t) => {
   const { settings, path, folder, write, names } = await start(t)
   await write('data')
   writeFileSync(path, 'data')
@@ -108,7 +108,7 @@ test('removed, neither the half nor the whole is left, and the folder goes with 
   assert.equal(existsSync(folder), false)
 })
 
-test('a folder that somebody named is not made: what was to be mounted there is missing', async (t) => {
+test('a configured folder is not created: a missing one means an unmounted disk', async (t) => {
   const beside = `${temporaryDirectory(t)}/backups`
   const { settings, write } = await start(t, { backupDir: beside })
   const message = `${beside} does not exist: is it mounted? (--backup-dir)`
@@ -121,7 +121,7 @@ test('a folder that somebody named is not made: what was to be mounted there is 
   assert.equal(await write('data'), 4)
 })
 
-test('a disk with too little room is said before, and one that fills up meanwhile too', async (t) => {
+test('too little disk space is reported before the start, and also when it runs out', async (t) => {
   const disk = smallDisk(t, 8)
   const before = await start(t, { backupDir: disk, minFreeDiskMb: 100 })
   const words = new RegExp(`^${disk} has \\d+ MiB free, a backup needs 100 MiB \\(--min-free-disk\\)$`)
@@ -137,7 +137,7 @@ test('a disk with too little room is said before, and one that fills up meanwhil
   assert.equal(existsSync(dirname(path)), false)
 })
 
-test('it is read in pieces that are all of it, until somebody gives up', async (t) => {
+test('the file is read in pieces, completely, or until the reader aborts', async (t) => {
   const { settings, write } = await start(t)
   await write('x'.repeat(200_000), 'end')
   const path = await findFile(settings, place)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'
 import { openBackupPorts } from '../../support/backup-ports.ts'
 
-test('of the good ones that the schedule made, the newest stay', async (t) => {
+test('of the successful scheduled backups the newest stay', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
   const ids = [await backup(), await backup(), await backup(), await backup()]
@@ -15,7 +15,7 @@ test('of the good ones that the schedule made, the newest stay', async (t) => {
   assert.deepEqual(sent, gone)
 })
 
-test('as many as are kept, and fewer, all stay', async (t) => {
+test('all backups stay while there are no more than the configured number', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
   await pruneBackups(ports)({ datastoreId })
@@ -29,7 +29,7 @@ test('as many as are kept, and fewer, all stay', async (t) => {
   assert.deepEqual(sent.length, 1, 'the failed one, when there are two good ones after it')
 })
 
-test('what somebody asked for neither goes nor counts', async (t) => {
+test('manual backups are neither deleted nor counted', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(1)
   const manual = { trigger: 'manual' }
@@ -47,7 +47,7 @@ test('what somebody asked for neither goes nor counts', async (t) => {
   )
 })
 
-test('those that failed count as none; they go when they are older than all that stay', async (t) => {
+test('failed backups do not count; they are deleted when older than all retained ones', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
   const failed = { status: 'failed' }
@@ -65,7 +65,7 @@ test('those that failed count as none; they go when they are older than all that
   )
 })
 
-test('one that runs, or is being deleted, is left alone', async (t) => {
+test('running backups and those being deleted are left alone', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(1)
   const running = await backup({ status: 'running' })
@@ -79,7 +79,7 @@ test('one that runs, or is being deleted, is left alone', async (t) => {
   assert.deepEqual(listed, [newest, deleting, running])
 })
 
-test('of a datastore that is gone all stay', async (t) => {
+test('all backups of a deleted datastore stay', async (t) => {
   const { ports, backup, sent } = await openBackupPorts(t)
   await backup()
 

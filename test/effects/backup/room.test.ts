@@ -17,7 +17,7 @@ import { transitionOf } from '../../support/store-fixtures.ts'
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
 const neededMb = 16
 
-test('a backup is canceled with path, free and needed space', { skip }, async (t) => {
+test('a backup is canceled with the path, the free and the needed space', { skip }, async (t) => {
   const backupDir = smallDisk(t, 64)
   // The timer of the watch does not keep the process alive.
   const alive = setInterval(() => {}, 1000)

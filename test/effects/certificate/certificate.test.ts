@@ -16,7 +16,7 @@ const filesOf = (directory: string) =>
     .filter((name) => name !== 'issued.json')
     .sort()
 
-test('every public host gets a certificate, with one account for all, and no other host does', async (t) => {
+test('every public host gets a certificate from one shared account, and no other host does', async (t) => {
   const life = await openLife(t, ca, { dashboardHost: 'berth.example.com' })
   const { route, until, installed, rows } = boot(t, life, ca)
   for (const host of ['a.example.com', 'b.example.com', 'berth.example.com'])
@@ -39,7 +39,7 @@ test('every public host gets a certificate, with one account for all, and no oth
   equal(ca.edge.answers.size, 0)
 })
 
-test('asked for many times at once, a host gets one certificate', async (t) => {
+test('concurrent requests for a host yield one certificate', async (t) => {
   const life = await openLife(t, ca)
   const { ensure, until, rows } = boot(t, life, ca)
   const host = 'once.example.com'
@@ -55,7 +55,7 @@ test('asked for many times at once, a host gets one certificate', async (t) => {
   equal(rows().length, 1)
 })
 
-test('a host that comes later is found by itself, one that goes is given up', async (t) => {
+test('a new host is picked up automatically, and a removed one is dropped', async (t) => {
   const life = await openLife(t, ca)
   const { start, until } = boot(t, life, ca)
   const { services, actors } = life.storage
@@ -72,7 +72,7 @@ test('a host that comes later is found by itself, one that goes is given up', as
   deepEqual(life.storage.certificates.list(), [])
 })
 
-test('a service gets its certificate when it is first live', async (t) => {
+test('a service gets its certificate when it first goes live', async (t) => {
   const life = await openLife(t, ca)
   const { ensure, until, rows, start } = boot(t, life, ca)
   const { services } = life.storage
@@ -93,7 +93,7 @@ test('a service gets its certificate when it is first live', async (t) => {
   equal((await until(host, 'valid', isValid)).not_after, not_after)
 })
 
-test('without an e-mail nothing is asked of anybody', async (t) => {
+test('without an e-mail nothing is requested', async (t) => {
   const life = await openLife(t, ca, {
     settings: { acmeEmail: null, acmeDirectory: 'https://ca.example.com', newPerWeek: null },
   })
@@ -104,7 +104,7 @@ test('without an e-mail nothing is asked of anybody', async (t) => {
   deepEqual(rows(), [])
 })
 
-test('a host that points elsewhere is told so without asking the CA, until it points here', async (t) => {
+test('a host that points elsewhere waits without a request to the CA', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, retry } = boot(t, life, ca)
   const host = 'moved.example.com'
@@ -134,7 +134,7 @@ function filesIfAny(directory: string): string[] {
   return readdirSync(directory).includes('certificates') ? filesOf(directory) : []
 }
 
-test('a CA that is down is waited for, and asked again', async (t) => {
+test('an unavailable CA is retried', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, retry } = boot(t, life, ca)
   const host = 'down.example.com'
@@ -151,7 +151,7 @@ test('a CA that is down is waited for, and asked again', async (t) => {
   await until(host, 'valid', isValid)
 })
 
-test('what the CA says of a host that it cannot reach is there to read', async (t) => {
+test("the CA's reason for not reaching a host is shown", async (t) => {
   const life = await openLife(t, ca)
   // The edge serves our own challenge, and loses those of the CA.
   const change = (real: CertificateEdge): Partial<CertificateEdge> => ({
@@ -169,7 +169,7 @@ test('what the CA says of a host that it cannot reach is there to read', async (
   ok(Date.parse(next_attempt_at!) > Date.now() + 10 * 60_000)
 })
 
-test('a certificate is renewed before it ends, and the previous one serves until then', async (t) => {
+test('a certificate is renewed before it expires, and the previous one serves until then', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, installed } = boot(t, life, ca)
   const { certificates } = life.storage
@@ -189,7 +189,7 @@ test('a certificate is renewed before it ends, and the previous one serves until
   ok(installed.length >= 2)
 })
 
-test('while no renewal works the certificate stays valid, then it is expired', async (t) => {
+test('while every renewal fails the certificate stays valid until it expires', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, installed, rowOf } = boot(t, life, ca)
   const host = 'ending.example.com'

@@ -140,18 +140,18 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
 }
 
 for (const [name, { said, asked, ...world }] of Object.entries(worlds)) {
-  test(`a host ${name} ${said ? `is told why it waits: ${said[0]}` : 'may go to the CA'}`, async () => {
+  test(`a host ${name} ${said ? `waits with the reason: ${said[0]}` : 'goes to the CA'}`, async () => {
     deepEqual(await judge(world), { said, asked: asked ?? Object.keys(world.addresses) })
   })
 }
 
-test('of a name with very many addresses only some are asked', async () => {
+test('of a name with very many addresses only some are checked', async () => {
   const many = Array.from({ length: 200 }, (_, number) => [`198.51.100.${number}`, another] as const)
   const { asked } = await judge({ addresses: Object.fromEntries(many), own: [public4] })
   equal(asked.length, 16)
 })
 
-test('an edge that is away is the reason, and nobody is asked', async () => {
+test('an unavailable edge is the reason, and no request is sent', async () => {
   const putChallenge = () => Promise.reject(new Error('HAProxy is starting'))
   const { asked, said } = await judge(
     { addresses: { [public4]: matching }, own: [public4] },
@@ -160,7 +160,7 @@ test('an edge that is away is the reason, and nobody is asked', async () => {
   deepEqual([asked, said], [[], ['edge_away', 'the edge cannot answer a CA now: HAProxy is starting', null]])
 })
 
-test('addresses that only a network of its own means are private', () => {
+test('addresses that are valid only in a private network are private', () => {
   const priv = [
     '10.1.2.3',
     '172.16.0.1',
@@ -178,7 +178,7 @@ test('addresses that only a network of its own means are private', () => {
   }
 })
 
-test('names are asked from the name servers: both families, nothing for what is not there', async (t) => {
+test('names are resolved by the name servers in both families; a missing name has no address', async (t) => {
   const names = await startNameServer(t)
   names.hosts.set(host, [public4, public6])
   names.hosts.set('empty.example.com', [])
@@ -202,7 +202,7 @@ async function echoOf(t: TestContext, answer: RequestListener): Promise<Echo> {
   return openInternet({ port }).echo({ address: '127.0.0.1', host, path, answer: 'ours' })
 }
 
-test('only our own answer to our own question is a match', async (t) => {
+test('only our own response to our own request is a match', async (t) => {
   deepEqual(
     await echoOf(t, ({ url, headers }, response) =>
       response.end(url === path && headers.host === host ? 'ours' : ''),
@@ -226,7 +226,7 @@ test('only our own answer to our own question is a match', async (t) => {
   deepEqual(await echoOf(t, endless), { kind: 'other', status: 200 })
 })
 
-test('who hangs up, or is not there, is silent', async (t) => {
+test('a host that closes the connection or does not exist is silent', async (t) => {
   const left = await echoOf(t, ({ socket }) => socket.destroy())
   equal(left.kind, 'silent')
   const { port } = await new Promise<AddressInfo>((resolve) => {

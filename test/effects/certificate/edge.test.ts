@@ -76,7 +76,7 @@ const shows = (host: string, subjectAltName: string) =>
     return (await servedCertificate(host)).subjectAltName === subjectAltName
   })
 
-test('a host gets its certificate through the edge, and is led to https from then on', async (t) => {
+test('a host gets its certificate through the edge, and is redirected to https from then on', async (t) => {
   const { route, until } = await start(t)
   const host = 'edge.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -92,7 +92,7 @@ test('a host gets its certificate through the edge, and is led to https from the
   equal((await ask(host, '/.well-known/acme-challenge/unknown-token')).status !== 200, true)
 })
 
-test('a renewed certificate is served by the same process, and one that is given up by none', async (t) => {
+test('a renewed certificate is served by the same process, and a dropped one is not served', async (t) => {
   const { route, until, driver } = await start(t)
   const host = 'brief.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -116,7 +116,7 @@ test('a renewed certificate is served by the same process, and one that is given
   equal((await ask(host)).status, 404)
 })
 
-test('a wildcard certificate is shown for the hosts below its domain, which lead to https', async (t) => {
+test('a wildcard certificate is served for the hosts below its domain, with an https redirect', async (t) => {
   const { storage, edge, route } = await start(t)
   const { chainPem, keyPem } = await issueTestCertificate(['*.example.com'])
   storage.certificates.put('*.example.com', `${keyPem}\n${chainPem}`.replace(/\n\s*\n/g, '\n'))
@@ -132,7 +132,7 @@ test('a wildcard certificate is shown for the hosts below its domain, which lead
   notEqual((await servedCertificate('any.example.com')).subjectAltName, 'DNS:*.example.com')
 })
 
-test('an edge that ends serves the certificate again when it is back', async (t) => {
+test('a restarted edge serves the certificate again', async (t) => {
   const { route, until, haproxy } = await start(t)
   const host = 'back.example.com'
   ca.names.hosts.set(host, [serverAddress])

@@ -12,7 +12,7 @@ import { eventually, silentLogger } from '../../support/supervision.ts'
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 
-test('a CA that wants a pause is not asked before it is over, whoever says so', async (t) => {
+test('a pause requested by the CA is respected by all requests', async (t) => {
   const limit = acmeProblem(429, 'rateLimited', 'too many certificates already issued', {
     'retry-after': '7200',
   })
@@ -35,7 +35,7 @@ test('a CA that wants a pause is not asked before it is over, whoever says so', 
   equal(odd.requests.length, asked)
 })
 
-test('a certificate that cannot be written is fetched again, and no second one is asked for', async (t) => {
+test('a certificate that cannot be stored is downloaded again, without a second order', async (t) => {
   const life = await openLife(t, ca)
   const host = 'full.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -61,7 +61,7 @@ test('a certificate that cannot be written is fetched again, and no second one i
   equal(certificates.order(host), null)
 })
 
-test('a daemon that dies before the edge had the certificate installs it in its next life', async (t) => {
+test('a certificate not yet installed when the daemon died is installed after the restart', async (t) => {
   const life = await openLife(t, ca)
   const host = 'cut.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -81,7 +81,7 @@ test('a daemon that dies before the edge had the certificate installs it in its 
   deepEqual([second.rowOf(host)?.id, ca.edge.shown.length], [id, shown])
 })
 
-test('a daemon that dies before the order went out begins it again', async (t) => {
+test('an order not yet sent when the daemon died is started again', async (t) => {
   const life = await openLife(t, ca)
   const host = 'early.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -96,7 +96,7 @@ test('a daemon that dies before the order went out begins it again', async (t) =
   await second.until(host, 'valid', isValid)
 })
 
-test('a host that is taken away loses its certificate, as does one whose service is gone', async (t) => {
+test('a removed host loses its certificate, and so does a host of a removed service', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, installed } = boot(t, life, ca)
   const { storage } = life
@@ -127,7 +127,7 @@ for (const [name, change] of Object.entries<ChangeEdge>({
   }),
   'the edge is away': () => ({ changeCertificates: untilAborted }),
 })) {
-  test(`a service that is removed while ${name} is not kept waiting`, async (t) => {
+  test(`removing a service while ${name} does not block`, async (t) => {
     const life = await openLife(t, ca)
     const { services, actors, certificates } = life.storage
     const { route, until } = boot(t, life, ca, change)
@@ -147,7 +147,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
 
-test('a host that moves to another service has its certificate there, whoever is late', async (t) => {
+test('a host moved to another service has its certificate there, in any order of events', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, release } = boot(t, life, ca)
   const { actors, certificates } = life.storage
@@ -170,7 +170,7 @@ test('a host that moves to another service has its certificate there, whoever is
   deepEqual(certificates.list(), [])
 })
 
-test('another CA is asked as soon as it is the one that is set', async (t) => {
+test('a newly configured CA is used immediately', async (t) => {
   const life = await openLife(t, ca)
   const host = 'staged.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -191,7 +191,7 @@ test('another CA is asked as soon as it is the one that is set', async (t) => {
   await second.until(host, 'valid', isValid)
 })
 
-test('a file that is lost is asked for again, and an edge that is away is told', async (t) => {
+test('a lost file is requested again, and an unavailable edge is reported', async (t) => {
   const life = await openLife(t, ca)
   const host = 'gone.example.com'
   ca.names.hosts.set(host, [serverAddress])
@@ -213,7 +213,7 @@ test('a file that is lost is asked for again, and an edge that is away is told',
   )
 })
 
-test('the log warns once of a certificate that ends soon and cannot be renewed', async (t) => {
+test('the log warns once of a certificate that expires soon and cannot be renewed', async (t) => {
   const logged: [string | undefined, unknown][] = []
   const record = (fields: object | string, message?: string) => void logged.push([message, fields])
   const logger = { ...silentLogger, warn: record, error: record } as Logger

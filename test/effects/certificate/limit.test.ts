@@ -7,7 +7,7 @@ import { isInside } from '../../support/namespace.ts'
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 
-test('over the weekly limit a new host waits, a restart keeps the count, and renewals go on', async (t) => {
+test('over the weekly limit new hosts wait, even after a restart, and renewals continue', async (t) => {
   const settings = { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: 1 }
   const life = await openLife(t, ca, { settings })
   const first = boot(t, life, ca)

@@ -37,7 +37,7 @@ async function start(t: TestContext, dashboardHost: string | null = null) {
   }
 }
 
-test('a wildcard that is not ordered any more is kept while a host below it needs it', async (t) => {
+test('a wildcard that is no longer ordered is kept while a host below it needs it', async (t) => {
   const { certify, without } = await start(t)
   deepEqual(without(null), [], 'there is no wildcard yet')
   await certify(wildcard)
@@ -55,7 +55,7 @@ test('the host of the dashboard keeps the wildcard too', async (t) => {
   deepEqual(without(null), [dashboard])
 })
 
-test('nothing keeps a wildcard that is expired', async (t) => {
+test('an expired wildcard is not kept', async (t) => {
   const { certify, without } = await start(t)
   await certify(wildcard, Date.now() - 60_000)
   deepEqual(without(null), [])
@@ -73,7 +73,7 @@ test('services that order no certificate do not keep a wildcard', async (t) => {
   deepEqual(without(null), [wildcard])
 })
 
-test('a wildcard that cannot be issued leaves its hosts to certificates of their own', async (t) => {
+test('hosts of a wildcard that cannot be issued get their own certificates', async (t) => {
   const { certify, ordered, wildcardIs } = await start(t, dashboard)
   deepEqual([ordered(null), ordered('svc-1')], [[wildcard], []])
   await wildcardIs({ fallback: true })
@@ -82,7 +82,7 @@ test('a wildcard that cannot be issued leaves its hosts to certificates of their
   deepEqual([ordered(null), ordered('svc-1')], [[wildcard], []])
 })
 
-test('a wildcard that only waits leaves its hosts to nobody', async (t) => {
+test('hosts of a wildcard that is only waiting are not ordered separately', async (t) => {
   const { ordered, wildcardIs } = await start(t)
   await wildcardIs({ fallback: false })
   deepEqual(ordered('svc-1'), [])

@@ -22,7 +22,7 @@ async function answering(t: TestContext, listener: RequestListener) {
   return { place, server }
 }
 
-test('an instance is reached when the answer is of its slot, and good', async (t) => {
+test('an instance is verified by a successful response from its slot', async (t) => {
   const { place } = await answering(t, ({ headers, url }, response) => {
     assert.deepEqual([headers.host, url], ['shop.localhost', '/healthz'])
     response.setHeader('x-berth-upstream', headers['x-berth-upstream']!).end()
@@ -30,7 +30,7 @@ test('an instance is reached when the answer is of its slot, and good', async (t
   await verifyUpstream(place, driver, wanted, new AbortController().signal)
 })
 
-test('an answer of another slot, or a bad one, is none', async (t) => {
+test('a response from another slot, or an error, does not verify', async (t) => {
   const { place } = await answering(t, (_, response) => {
     response.setHeader('x-berth-upstream', 's1').end()
   })
@@ -38,7 +38,7 @@ test('an answer of another slot, or a bad one, is none', async (t) => {
   await assert.rejects(reached, { code: 'not_reached' })
 })
 
-test('what is given up is not reached by an answer that comes too late', async (t) => {
+test('an abandoned verification ignores a late response', async (t) => {
   const { place, server } = await answering(t, () => undefined)
   const giving = new AbortController()
   const reached = verifyUpstream(place, driver, wanted, giving.signal)

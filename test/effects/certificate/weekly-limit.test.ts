@@ -15,7 +15,7 @@ const nowMs = Date.parse('2026-06-01T00:00:00.000Z')
 const directoryUrl = 'https://ca.example.com/dir'
 const settings = { acmeEmail: 'ada@example.com', acmeDirectory: directoryUrl, newPerWeek: 2 }
 
-test('a limit can be used up at once, and comes back in equal shares over the week', () => {
+test('the limit can be used up immediately, and refills evenly over the week', () => {
   const fifty = Array.from({ length: 50 }, () => nowMs)
   deepEqual(allowance([], 50, nowMs), { remaining: 50, nextMs: nowMs })
   deepEqual(allowance(fifty.slice(1), 50, nowMs), { remaining: 1, nextMs: nowMs })
@@ -26,7 +26,7 @@ test('a limit can be used up at once, and comes back in equal shares over the we
   deepEqual(allowance(fifty, null, nowMs), { remaining: null, nextMs: nowMs })
 })
 
-test('a registered domain is one label below a public suffix, of wildcards too', () => {
+test('a registered domain is one label below a public suffix, also for wildcards', () => {
   const cases = {
     'shop.example.com': 'example.com',
     'a.b.example.co.uk': 'example.co.uk',
@@ -38,7 +38,7 @@ test('a registered domain is one label below a public suffix, of wildcards too',
   for (const [host, domain] of Object.entries(cases)) equal(registeredDomainOf(host), domain, host)
 })
 
-test('a full domain waits with a reason and a time, other domains do not', async (t) => {
+test('a domain at its limit waits with a reason and a time; other domains do not', async (t) => {
   const storage = await temporaryStorage(t)
   const limit = openWeeklyLimit({ settings, storage })
   limit.issued('a.example.com', 'order-1')
@@ -87,7 +87,7 @@ test('after a refusal for the domain of a host, other new hosts of the domain wa
   ])
 })
 
-test('a limit of one host or of the account does not make other hosts wait', async (t) => {
+test('a limit for one host or for the account does not delay other hosts', async (t) => {
   const free = { ...settings, newPerWeek: null }
   const limit = openWeeklyLimit({ settings: free, storage: await temporaryStorage(t) })
   for (const message of [
@@ -102,7 +102,7 @@ test('a limit of one host or of the account does not make other hosts wait', asy
   }
 })
 
-test('a limit of a wildcard or of a domain’s own host does not make other hosts wait', async (t) => {
+test('a limit for a wildcard or a domain’s own host does not delay other hosts', async (t) => {
   const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
   for (const [host, message] of [
     ['*.example.com', 'too many failed authorizations (5) for "example.com" in the last 1h0m0s'],
@@ -116,14 +116,14 @@ test('a limit of a wildcard or of a domain’s own host does not make other host
   }
 })
 
-test('a refusal of a domain’s own host for the domain makes its other hosts wait', async (t) => {
+test('a refusal for the domain, caused by its own host, delays its other hosts', async (t) => {
   const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
   const message = 'too many certificates (50) already issued for "example.com" in the last 168h0m0s'
   limit.refused('example.com', { message, retryAt: null })
   equal(limit.take('b.example.com').trouble?.message, message)
 })
 
-test('a count that was cut off does not stop the daemon', async (t) => {
+test('a truncated count does not stop the daemon', async (t) => {
   const directory = temporaryDirectory(t)
   writeFileSync(`${directory}/issued.json`, '{"issued":[{"hos')
   const issued = openIssuedCertificates(directory)

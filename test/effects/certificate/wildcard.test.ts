@@ -43,7 +43,7 @@ async function openStrictPebble() {
 const lifeWith = (t: Parameters<typeof openLife>[0], provider: DnsProvider) =>
   openLife(t, { pebble }, { baseDomain, dns: { provider, lookup } })
 
-test('one wildcard serves all services below the base domain, and leaves no record', async (t) => {
+test('one wildcard serves all services below the base domain, and leaves no DNS record', async (t) => {
   const life = await lifeWith(t, update())
   const { ensure, until, rows, installed } = boot(t, life, ca)
   const { services, certificates } = life.storage
@@ -75,7 +75,7 @@ test('one wildcard serves all services below the base domain, and leaves no reco
   deepEqual([await bind.texts(challenge), certificates.txtRecords()], [[], []])
 })
 
-test('certificates per service serve on until the wildcard is there, and are given up then', async (t) => {
+test('certificates per service are used until the wildcard is ready, and then dropped', async (t) => {
   const life = await openLife(t, { pebble }, { baseDomain })
   const { services, certificates } = life.storage
   const host = `shop.${baseDomain}`
@@ -111,7 +111,7 @@ test('certificates per service serve on until the wildcard is there, and are giv
   equal(certificates.covers(host), true)
 })
 
-test('without --acme-dns the wildcard serves until each host has a certificate of its own', async (t) => {
+test('without --acme-dns the wildcard is used until each host has its own certificate', async (t) => {
   const life = await lifeWith(t, update())
   const { services, certificates } = life.storage
   const [shop, blog] = [`shop.${baseDomain}`, `blog.${baseDomain}`]
@@ -140,7 +140,7 @@ test('without --acme-dns the wildcard serves until each host has a certificate o
   deepEqual(after.installed.at(-1), [blog, shop])
 })
 
-test('a crash between the record and its removal leaves no record after the restart', async (t) => {
+test('a crash between adding and removing the DNS record leaves no record after the restart', async (t) => {
   const real = update()
   const died = new Promise<never>((_, reject) => t.after(() => reject(new Error('the test is over'))))
   died.catch(() => undefined)
@@ -165,7 +165,7 @@ test('a crash between the record and its removal leaves no record after the rest
   deepEqual(life.storage.certificates.txtRecords(), [])
 })
 
-test('a key that the name server does not know is told with its reason, and never shown', async (t) => {
+test('a key that the name server rejects is reported with the reason, and never shown', async (t) => {
   const wrong = createDynamicUpdate({ host: serverAddress, port: 53 }, () => ({
     ...parseTsigKey(readFileSync(bind.keyFile, 'utf8')),
     secret: Buffer.from('another secret'),
@@ -181,7 +181,7 @@ test('a key that the name server does not know is told with its reason, and neve
   doesNotMatch(JSON.stringify(row), new RegExp(tsigSecret.slice(0, 8)))
 })
 
-test('while a zone cannot be changed, hosts get certificates of their own', async (t) => {
+test('while a zone cannot be changed, hosts get their own certificates', async (t) => {
   const real = update()
   let isBroken = true
   const provider: DnsProvider = {

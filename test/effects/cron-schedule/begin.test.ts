@@ -5,7 +5,7 @@ import { openJobQueue } from '../../support/job-queue.ts'
 
 const instant = '2026-01-01T03:00:00.000Z'
 
-test('a run that nothing is in the way of is begun with what is live', async (t) => {
+test('a run without obstacles is started on the live version', async (t) => {
   const queue = await openJobQueue(t, { service: { timeout_seconds: 90 } })
   assert.equal(await queue.begin('job-9'), null)
   const [{ at, ...input }, ...more] = queue.spawned as [(typeof queue.spawned)[0]]
@@ -24,7 +24,7 @@ test('a run that nothing is in the way of is begun with what is live', async (t)
   assert.deepEqual(queue.warned, [])
 })
 
-test('one whose next instant has come meanwhile is begun no more', async (t) => {
+test('a run whose next time has already come is not started', async (t) => {
   const service = { schedule: '0 * * * *', overlap: 'replace' as const }
   const reason = 'the server was down until the next run was due'
   const late = await openJobQueue(t, { service, now: '2026-01-01T04:00:00.000Z' })
@@ -34,13 +34,13 @@ test('one whose next instant has come meanwhile is begun no more', async (t) => 
   assert.equal(await inTime.begin('job-9'), null)
 })
 
-test('without a limit of its own a run may take a day', async (t) => {
+test('without its own limit a run may take a day', async (t) => {
   const queue = await openJobQueue(t)
   await queue.begin('job-9')
   assert.equal(queue.spawned[0]?.timeoutSeconds, 86_400)
 })
 
-test('skip: one that runs is the reason, and its log says so', async (t) => {
+test('skip: an active run is the reason, and its log records the skip', async (t) => {
   const queue = await openJobQueue(t, { service: { overlap: 'skip' } })
   await queue.is('job-1', 'running', { scheduled_for: '2026-01-01T02:00:00.000Z' })
   const reason = 'job-1 of 2026-01-01T02:00:00.000Z had not ended'
@@ -53,7 +53,7 @@ test('skip: one that runs is the reason, and its log says so', async (t) => {
 })
 
 for (const status of ['pending', 'running', 'canceled'] as const) {
-  test(`skip: one that is ${status} and not gone yet counts, and once it is gone it does not`, async (t) => {
+  test(`skip: a run that is ${status} but not removed yet counts, and a removed one does not`, async (t) => {
     const queue = await openJobQueue(t)
     await queue.is('job-1', status)
     assert.equal(await queue.begin('job-8'), 'job-1 had not ended')
@@ -63,7 +63,7 @@ for (const status of ['pending', 'running', 'canceled'] as const) {
 }
 
 for (const overlap of ['skip', 'queue', 'replace'] as const) {
-  test(`${overlap}: a command that somebody gave, and another service, are in nobody's way`, async (t) => {
+  test(`${overlap}: one-off commands and other services are not in the way`, async (t) => {
     const queue = await openJobQueue(t, { service: { overlap } })
     await queue.is('job-1', 'running', { overlap: null, command: 'ls' })
     await queue.is('job-2', 'running', { service_id: 'svc-10' })
@@ -72,7 +72,7 @@ for (const overlap of ['skip', 'queue', 'replace'] as const) {
   })
 }
 
-test('queue: a hundred may be there, and no more', async (t) => {
+test('queue: at most a hundred runs wait', async (t) => {
   const queue = await openJobQueue(t, { service: { overlap: 'queue' } })
   const ids = Array.from({ length: 99 }, (_, index) => `job-${String(index).padStart(3, '0')}`)
   await Promise.all(ids.map((id) => queue.is(id, 'pending')))
@@ -89,7 +89,7 @@ test('queue: a hundred may be there, and no more', async (t) => {
   )
 })
 
-test('replace: it is begun beside the one that runs, which it ends itself', async (t) => {
+test('replace: the run starts beside the active one and ends it itself', async (t) => {
   const queue = await openJobQueue(t, { service: { overlap: 'replace' } })
   await queue.is('job-1', 'running')
   assert.equal(await queue.begin('job-9'), null)
@@ -102,7 +102,7 @@ const reasons: [what: string, fields: object, isDeployed: boolean, reason: strin
   ['that is being deleted', { deleting: true }, true, 'its service is being deleted'],
 ]
 for (const [what, fields, isDeployed, reason] of reasons) {
-  test(`nothing is begun of a service ${what}`, async (t) => {
+  test(`no run is started for a service ${what}`, async (t) => {
     const queue = await openJobQueue(t, { isDeployed })
     await queue.change(fields)
     assert.equal(await queue.begin('job-9'), reason)
@@ -110,7 +110,7 @@ for (const [what, fields, isDeployed, reason] of reasons) {
   })
 }
 
-test('nothing is begun of a service whose deletion comes in between', async (t) => {
+test('no run is started if the service is deleted concurrently', async (t) => {
   const queue = await openJobQueue(t)
   // Both are committed in this order; the run still sees the service as it was before.
   const deleting = queue.change({ deleting: true })
@@ -119,13 +119,13 @@ test('nothing is begun of a service whose deletion comes in between', async (t) 
   assert.equal(queue.storage.actors.record('job-9'), null)
 })
 
-test('nothing is begun of a service that is gone', async (t) => {
+test('no run is started for a deleted service', async (t) => {
   const queue = await openJobQueue(t)
   await queue.storage.services.remove('svc-1')
   assert.equal(await queue.begin('job-9'), 'its service is being deleted')
 })
 
-test('begun again after a crash it is the run that is there, running or over', async (t) => {
+test('a start repeated after a crash yields the existing run, active or ended', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-9', 'running')
   assert.equal(await queue.begin('job-9'), null)

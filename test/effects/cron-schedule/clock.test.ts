@@ -16,7 +16,7 @@ async function openAtTen(t: TestContext) {
   return site
 }
 
-test('set forward by an hour, its latest instant runs and the one before is told', async (t) => {
+test('clock set forward by an hour: the latest time runs and the previous one is reported', async (t) => {
   const site = await openAtTen(t)
   site.time.set(at('11:02'))
   await site.pass(minuteMs)
@@ -28,7 +28,7 @@ test('set forward by an hour, its latest instant runs and the one before is told
   assert.deepEqual(site.instants().slice(2), [at('11:30'), at('12:00')])
 })
 
-test('set back by an hour, nothing runs again, and what the clock shows next runs', async (t) => {
+test('clock set back by an hour: nothing runs twice, and the next displayed time runs', async (t) => {
   const site = await openAtTen(t)
   site.time.set(at('09:02'))
   await site.pass(minuteMs)
@@ -41,7 +41,7 @@ test('set back by an hour, nothing runs again, and what the clock shows next run
   assert.equal(site.schedule().last_skip, null)
 })
 
-test('set forward and back again, what ran meanwhile does not run once more', async (t) => {
+test('clock set forward and back again: runs of the interval are not repeated', async (t) => {
   const site = await openAtTen(t)
   site.time.set(at('11:02'))
   await site.pass(minuteMs)
@@ -54,7 +54,7 @@ test('set forward and back again, what ran meanwhile does not run once more', as
   assert.deepEqual(site.instants().slice(2), [at('10:30'), at('11:30'), at('12:00')])
 })
 
-test('set back, and half the way forward again, nothing runs that is late by a period', async (t) => {
+test('clock set back, then half the way forward: nothing runs a period late', async (t) => {
   const site = await openAtTen(t)
   site.time.set(at('11:02'))
   await site.pass(60 * minuteMs)
@@ -68,7 +68,7 @@ test('set back, and half the way forward again, nothing runs that is late by a p
   assert.deepEqual(site.instants().slice(4), [])
 })
 
-test('back and forward again before anybody looks, it is as if nothing was', async (t) => {
+test('clock set back and forward before a check: no effect', async (t) => {
   const site = await openAtTen(t)
   site.time.set(at('09:02'))
   site.time.set(at('10:02'))
@@ -76,7 +76,7 @@ test('back and forward again before anybody looks, it is as if nothing was', asy
   assert.deepEqual(site.instants(), [at('10:00'), at('10:30'), at('11:00')])
 })
 
-test('set back and right again, nothing runs that was over before', async (t) => {
+test('clock set back and corrected: no earlier run is repeated', async (t) => {
   const site = await openAtTen(t)
   site.time.set('2025-01-01T00:00:05.000Z')
   await site.pass(minuteMs)
@@ -89,7 +89,7 @@ test('set back and right again, nothing runs that was over before', async (t) =>
   assert.deepEqual(site.instants(), [at('10:00'), at('10:30')])
 })
 
-test('a machine that boots with a clock of long ago runs nothing older than it missed', async (t) => {
+test('a machine that boots with an old clock runs nothing older than the missed times', async (t) => {
   const site = await openAtTen(t)
   await site.stop()
   site.time.set('1970-01-01T00:00:05.000Z')
@@ -109,7 +109,7 @@ for (const [what, byMs] of [
   ['forward by 5 ms', 5],
   ['back by a second', -1000],
 ] as const) {
-  test(`corrected ${what} just when an instant came, each instant runs once`, async (t) => {
+  test(`clock corrected ${what} exactly at a scheduled time: each time runs once`, async (t) => {
     const site = await openCronSite(t, { at: at('09:50'), service: { schedule: '* * * * *' } })
     await site.add()
     for (let count = 1; count <= 5; count++) {

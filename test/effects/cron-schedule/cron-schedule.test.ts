@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs
 const at = (time: string) => `2026-01-10T${time}:00.000Z`
 const half = { at: at('09:50') }
 
-test('each instant gets a run of its own, as the service is set', async (t) => {
+test('each scheduled time gets one run, with the settings of the service', async (t) => {
   const service = { overlap: 'queue', timeout_seconds: 7 } as const
   const site = await openCronSite(t, { ...half, service })
   await site.add()
@@ -68,7 +68,7 @@ const absences: [what: string, until: string, runs: string[], missed: string | n
 ]
 
 for (const [what, until, runs, missed] of absences) {
-  test(`a daemon that is away over ${what} runs the latest alone, and tells the others`, async (t) => {
+  test(`a daemon that was down over ${what} runs only the latest, and reports the others`, async (t) => {
     const site = await openCronSite(t, half)
     await site.add()
     await site.pass(12 * minuteMs)
@@ -88,7 +88,7 @@ for (const [what, until, runs, missed] of absences) {
   })
 }
 
-test('a daemon that was away for two years looks back at once, over summers too', async (t) => {
+test('a daemon that was down for two years catches up immediately, across clock changes', async (t) => {
   const service = { schedule: '30 2 * * *', timezone: 'Europe/Berlin' }
   const site = await openCronSite(t, { at: '2026-01-10T00:00:00.000Z', service })
   await site.add()
@@ -103,7 +103,7 @@ test('a daemon that was away for two years looks back at once, over summers too'
   assert.equal(site.instants().at(-1), '2028-01-10T01:30:00.000Z')
 })
 
-test('another schedule and another zone hold at once, and count from then', async (t) => {
+test('another schedule or zone takes effect immediately and counts from then', async (t) => {
   const site = await openCronSite(t, half)
   await site.add()
   await site.pass(12 * minuteMs)
@@ -120,7 +120,7 @@ test('another schedule and another zone hold at once, and count from then', asyn
   assert.deepEqual([schedule, timezone], ['30 16 * * *', 'Asia/Kolkata'])
 })
 
-test('a schedule that is changed runs nothing of what was before the change', async (t) => {
+test('a changed schedule runs nothing from before the change', async (t) => {
   const site = await openCronSite(t, { at: at('09:50'), service: { schedule: '0 23 * * *' } })
   await site.add()
   await site.pass(hourMs)
@@ -132,7 +132,7 @@ test('a schedule that is changed runs nothing of what was before the change', as
   assert.deepEqual(site.instants(), [at('11:00')])
 })
 
-test('what changes of the service beside its schedule is no new plan', async (t) => {
+test('other changes of the service do not change the plan', async (t) => {
   const site = await openCronSite(t, half)
   await site.add()
   await site.pass(5 * minuteMs)
@@ -140,7 +140,7 @@ test('what changes of the service beside its schedule is no new plan', async (t)
   assert.equal(site.schedule().since, at('09:50'))
 })
 
-test('nothing runs of a suspended service, and nothing is made good when it is resumed', async (t) => {
+test('a suspended service has no runs, and resuming it catches up on none', async (t) => {
   const site = await openCronSite(t, half)
   await site.add()
   await site.pass(12 * minuteMs)
@@ -165,7 +165,7 @@ for (const [what, fields] of [
   ['is suspended when it is deleted', { deleting: true, suspended: true }],
   ['has no schedule any more', { schedule: null }],
 ] as const) {
-  test(`a schedule ends when its service ${what}, and wakes nobody`, async (t) => {
+  test(`a schedule ends when its service ${what}, and sets no timer`, async (t) => {
     const site = await openCronSite(t, half)
     await site.add()
     await site.pass(5 * minuteMs)
@@ -178,7 +178,7 @@ for (const [what, fields] of [
   })
 }
 
-test('a crash after an instant was committed and before its run was begun makes one run', async (t) => {
+test('a crash between committing a time and starting its run results in one run', async (t) => {
   const site = await openCronSite(t, half)
   await site.stop()
   await site.start({ spawn: () => new Promise(() => undefined) })
@@ -196,7 +196,7 @@ test('a crash after an instant was committed and before its run was begun makes 
   assert.deepEqual(site.instants(), [at('10:00'), at('10:30'), at('11:00')])
 })
 
-test('a crash after the run was begun and before that was committed makes no second one', async (t) => {
+test('a crash between starting a run and committing it results in no second run', async (t) => {
   const site = await openCronSite(t, { ...half, isHeld: true })
   await site.add()
   await site.quiet()
@@ -217,7 +217,7 @@ test('a crash after the run was begun and before that was committed makes no sec
   assert.deepEqual([last_run, last_skip], [{ scheduled_for: at('10:00'), job_id: run!.id }, null])
 })
 
-test('five hundred schedules that are due in the same minute get one run each, every time', async (t) => {
+test('five hundred schedules due in the same minute get one run each, every time', async (t) => {
   const site = await openCronSite(t, { at: at('09:59'), service: { schedule: '0 * * * *' } })
   const ids = Array.from({ length: 500 }, (_, index) => `svc-${index + 1}`)
   await site.add({ id: 'svc-0', suspended: true })

@@ -71,7 +71,7 @@ const twoYears = ['30 2 * * *', '0 3 * * 1', '0 */6 * * *']
 for (const timezone of zones) {
   // Frequent schedules are tested in one zone only, because they take long and use the same code.
   for (const schedule of timezone === 'Europe/Berlin' ? twoYears : twoYears.slice(0, 2)) {
-    test(`${schedule} in ${timezone} comes for two years exactly when it is due`, async () => {
+    test(`${schedule} in ${timezone} fires for two years exactly when it is due`, async () => {
       const from = '2026-02-01T00:00:00.000Z'
       const instants = instantsOf(schedule, timezone, from, '2028-02-01T00:00:00.000Z')
       assert.ok(instants.length >= 104)
@@ -95,7 +95,7 @@ const changes: [timezone: string, schedule: string, changedAt: string, count: nu
 ]
 
 for (const [timezone, schedule, changedAt, count] of changes) {
-  test(`a schedule ${schedule} in ${timezone} runs as it should around ${changedAt}`, async (t) => {
+  test(`${schedule} in ${timezone} fires correctly around ${changedAt}`, async (t) => {
     const from = new Date(Date.parse(changedAt) - 4 * hourMs).toISOString()
     const to = new Date(Date.parse(changedAt) + 4 * hourMs).toISOString()
     const begun: [instant: string, missed: unknown, at: string][] = []

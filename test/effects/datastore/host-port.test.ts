@@ -34,7 +34,7 @@ async function holdPorts(t: TestContext, size: number): Promise<{ first: number;
 
 const free = (server: Server) => new Promise((resolve) => server.close(resolve))
 
-test('each free port of a range is found once, and none that is held', async (t) => {
+test('each free port of a range is found once, and no port in use', async (t) => {
   const { first, servers } = await holdPorts(t, 6)
   for (const index of [0, 2, 5]) await free(servers[index]!)
   const range = { first, last: first + 5 }
@@ -49,11 +49,11 @@ test('each free port of a range is found once, and none that is held', async (t)
   assert.deepEqual(await freePorts('127.0.0.1', range, 8, new Set(expected.slice(1))), [first])
 })
 
-test('on an address that is not the host’s no port is free', async () => {
+test('an address that is not of the host has no free port', async () => {
   assert.deepEqual(await freePorts('192.0.2.1', { first: 25_000, last: 25_003 }, 8, noneRefused), [])
 })
 
-test('a port that another datastore has is not chosen though nobody listens there now', async (t) => {
+test('a port of another datastore is not chosen, even if nothing listens there now', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
   const { first, servers } = await holdPorts(t, 12)
   await Promise.all(servers.map(free))
@@ -69,7 +69,7 @@ test('a port that another datastore has is not chosen though nobody listens ther
   assert.equal(storage.datastores.port(id), first + 11)
 })
 
-test('when every port is taken or refused it is said which, and the one it had stays its own', async (t) => {
+test('when every port is in use the error names the range, and the current port is kept', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
   const { first, servers } = await holdPorts(t, 2)
   ports.settings.datastorePorts = { first, last: first + 1 }

@@ -13,7 +13,7 @@ const settled = (revision: number) => ({ revision, settled: revision, trouble: n
 const ok = { stdout: 'OK\n' }
 const limits = (memoryLimitMb: number, cpuLimit: number) => ({ memoryLimitMb, cpuLimit, pidsLimit: 64 })
 
-test('what was set is given, or the default; more CPUs than there are is said', async (t) => {
+test('configured limits or the default apply; exceeding the CPUs of the host is reported', async (t) => {
   const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
   assert.equal(await setContainerLimits(ports, id, signal), null)
@@ -27,12 +27,12 @@ test('what was set is given, or the default; more CPUs than there are is said', 
   assert.deepEqual(seen.limits, [limits(512, 1), limits(64, 2), limits(64, 2.5)])
 })
 
-test('a host with one CPU is told as such', () => {
+test('a host with one CPU is described correctly', () => {
   assert.equal(findCappedLimit(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is capped at 1')
   assert.equal(findCappedLimit(limits(64, 1), { cpus: 1 }), null)
 })
 
-test('limits that are set while others are given are given after them, by whoever is at it', async (t) => {
+test('limits changed while others are being applied are applied after them', async (t) => {
   const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
   const changes = [
@@ -54,7 +54,7 @@ test('limits that are set while others are given are given after them, by whoeve
   )
 })
 
-test('two who give at once end with the newest, whichever is slower', async (t) => {
+test('two concurrent changes end with the newest, whichever is slower', async (t) => {
   const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
   let go = () => {}
@@ -83,7 +83,7 @@ test('two who give at once end with the newest, whichever is slower', async (t) 
   )
 })
 
-test('Redis is told three quarters of its memory; Postgres is told nothing', async (t) => {
+test('Redis gets three quarters of its memory as its own limit; Postgres gets none', async (t) => {
   const redis = await openDatastorePorts(t, { kind: 'redis', memory_limit_mb: 100 })
   redis.world.run = () => ok
   const postgres = await openDatastorePorts(t, { kind: 'postgres', memory_limit_mb: 100 })
@@ -96,7 +96,7 @@ test('Redis is told three quarters of its memory; Postgres is told nothing', asy
   assert.deepEqual([env, more, postgres.seen.commands], [{ REDISCLI_AUTH: password }, [], []])
 })
 
-test('one that does not run has them at its start, and is told nothing', async (t) => {
+test('a stopped datastore gets its limits at its start', async (t) => {
   const { ports, world, seen } = await openDatastorePorts(t)
   world.limit = () => false
   assert.equal(await setContainerLimits(ports, id, signal), null)
@@ -112,7 +112,7 @@ for (const stdout of [
   'LOADING Redis is loading the dataset in memory',
   'Could not connect: Connection refused',
 ]) {
-  test(`a Redis that only begins is left to read its limit: ${stdout}`, async (t) => {
+  test(`a starting Redis is left to read its limit: ${stdout}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => ({ exitCode: 1, stdout })
     assert.equal(await setContainerLimits(ports, id, signal), null)
@@ -124,14 +124,14 @@ for (const [what, outcome, message] of [
   ['what went wrong', { exitCode: 1, stderr: 'AUTH failed' }, 'AUTH failed'],
   ['its silence', { exitCode: 143 }, 'it does not respond'],
 ] as const) {
-  test(`a Redis that refuses its share fails the change with ${what}`, async (t) => {
+  test(`a Redis that rejects its limit fails the change with ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
     await assert.rejects(setContainerLimits(ports, id, signal), { code: 'docker_error', message })
   })
 }
 
-test('a refusal of the engine goes out as it is', async (t) => {
+test('a refusal by the engine is passed on unchanged', async (t) => {
   const { ports } = await openDatastorePorts(t)
   ports.datastores.limit = () => Promise.reject(new Failure('docker_error', 'Minimum memory limit is 6MB'))
   await assert.rejects(setContainerLimits(ports, id, signal), {
@@ -140,7 +140,7 @@ test('a refusal of the engine goes out as it is', async (t) => {
   })
 })
 
-test('one that is gone meanwhile is not found', async (t) => {
+test('a container that disappears during the change is not found', async (t) => {
   const { ports, storage } = await openDatastorePorts(t)
   await storage.datastores.remove(id)
   await eventually('it to be gone', () => storage.datastores.idOf('shop') === null)

@@ -9,7 +9,7 @@ import { id, openDatastorePorts, password } from '../../support/datastore-ports.
 
 const signal = new AbortController().signal
 
-test('each property of a Postgres is what its clients need', async (t) => {
+test('each property of a Postgres has the form its clients need', async (t) => {
   const { ports } = await openDatastorePorts(t, { kind: 'postgres' })
   const found = datastoreProperties.map((property) => [property, lookUpDatastore(ports, 'shop', property)])
   assert.deepEqual(Object.fromEntries(found), {
@@ -23,7 +23,7 @@ test('each property of a Postgres is what its clients need', async (t) => {
   })
 })
 
-test('a Redis has no database, and before it has a port no address outside', async (t) => {
+test('a Redis has no database, and without a port no external address', async (t) => {
   const { ports } = await openDatastorePorts(t, { kind: 'redis', host_port: null })
   const found = datastoreProperties.map((property) => [property, lookUpDatastore(ports, 'shop', property)])
   assert.deepEqual(Object.fromEntries(found), {
@@ -37,7 +37,7 @@ test('a Redis has no database, and before it has a port no address outside', asy
   })
 })
 
-test('what is bound everywhere is reached by loopback, and IPv6 stands in brackets', async (t) => {
+test('a wildcard bind address is reached by loopback, and IPv6 addresses have brackets', async (t) => {
   const { ports } = await openDatastorePorts(t, { kind: 'redis' })
   const reached = ['0.0.0.0', '10.0.0.9', '::', 'fd00::1'].map((datastoreBind) => {
     const bound = { ...ports, settings: { ...ports.settings, datastoreBind } }
@@ -46,7 +46,7 @@ test('what is bound everywhere is reached by loopback, and IPv6 stands in bracke
   assert.deepEqual(reached, ['127.0.0.1:25001', '10.0.0.9:25001', '[::1]:25001', '[fd00::1]:25001'])
 })
 
-test('nothing stands for a stranger, an id, a deleted one, or what no datastore has', async (t) => {
+test('unknown names, ids, deleted datastores and unknown properties resolve to nothing', async (t) => {
   const { ports, become } = await openDatastorePorts(t)
   for (const [name, property] of [
     ['nobody', 'host'],
@@ -62,7 +62,7 @@ test('nothing stands for a stranger, an id, a deleted one, or what no datastore 
   assert.equal(lookUpDatastore(ports, 'shop', 'host'), null)
 })
 
-test('a password is taken out of words as often as it is in them', () => {
+test('a password is redacted from a text at every occurrence', () => {
   const credentials = { username: 'ada', password: 'a.b$&', database: null }
   assert.equal(maskPassword('a.b$& and axb$& and a.b$&', credentials), '*** and axb$& and ***')
 })
@@ -74,7 +74,7 @@ for (const [what, outcome, expected] of [
   ['that it hangs, of a server that does', { exitCode: 124 }, 'it accepts connections and sends nothing'],
   ['the same, where busybox ends it', { exitCode: 143 }, 'it accepts connections and sends nothing'],
 ] as const) {
-  test(`a server that gives no answer is told by ${what}`, async (t) => {
+  test(`a server that does not respond is reported by ${what}`, async (t) => {
     const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
     assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), expected)
@@ -82,7 +82,7 @@ for (const [what, outcome, expected] of [
 }
 
 for (const kind of ['postgres', 'redis'] as const) {
-  test(`the password of a ${kind} is in the environment of the question, not its arguments`, async (t) => {
+  test(`the password of a ${kind} is in the environment of the probe, not its arguments`, async (t) => {
     const { ports, seen } = await openDatastorePorts(t, { kind })
 
     assert.equal(await checkDatastore(ports, findDatastore(ports, id), signal), null)

@@ -9,7 +9,7 @@ import { standIn } from '../../support/stand-in.ts'
 
 const signal = new AbortController().signal
 
-test('the container of another one that took its name in the middle is left alone', async (t) => {
+test('the container of another datastore that took the name is left alone', async (t) => {
   const { ports, storage } = await openDatastorePorts(t, { status: 'deleting' })
   const removed: string[] = []
   const remove = async (name: string) => {

@@ -15,7 +15,7 @@ function clock(t: Parameters<typeof openBackupPorts>[0], at: string) {
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse(at) })
 }
 
-test('what was missed for days while the daemon was down is due at once, and once', async (t) => {
+test('times missed for days during downtime are due immediately, and once', async (t) => {
   const { ports } = await openBackupPorts(t)
   clock(t, '2026-01-10T12:00:00.000Z')
   const since = '2026-01-01T00:00:00.000Z'
@@ -27,7 +27,7 @@ test('what was missed for days while the daemon was down is due at once, and onc
   assert.equal(nextTime('0 3 * * *', new Date(at))?.toISOString(), '2026-01-11T03:00:00.000Z')
 })
 
-test('a clock that was set back makes nothing due again', async (t) => {
+test('setting the clock back makes nothing due again', async (t) => {
   const { ports } = await openBackupPorts(t)
   clock(t, '2026-01-10T02:00:00.000Z')
   const ending = new AbortController()
@@ -47,7 +47,7 @@ test('a clock that was set back makes nothing due again', async (t) => {
   assert.equal(isDue, false)
 })
 
-test('one that is due in a moment is waited for, and the next is counted from then', async (t) => {
+test('a time due in a moment is awaited, and the next is counted from then', async (t) => {
   const { ports } = await openBackupPorts(t)
   const now = Date.now()
   // The test's clock starts shortly before the next minute.
@@ -61,7 +61,7 @@ test('one that is due in a moment is waited for, and the next is counted from th
   assert.ok(at >= dueAt, `${at} is before ${dueAt}`)
 })
 
-test('a schedule begins a backup under the id that was committed for it', async (t) => {
+test('a schedule starts a backup under its committed id', async (t) => {
   const { ports, datastore, spawned } = await openBackupPorts(t)
   await datastore()
 
@@ -72,7 +72,7 @@ test('a schedule begins a backup under the id that was committed for it', async 
   assert.deepEqual([made, more], [{ ...own, trigger: 'schedule' }, []])
 })
 
-test('none is begun while the one before runs, but one that a person began is no obstacle', async (t) => {
+test('no backup starts while the previous scheduled one runs; a manual one is no obstacle', async (t) => {
   const { ports, datastore, backup, spawned, warnings } = await openBackupPorts(t)
   await datastore()
   await backup({ status: 'running', trigger: 'manual' })
@@ -86,7 +86,7 @@ test('none is begun while the one before runs, but one that a person began is no
   assert.deepEqual([spawned.length, warnings], [1, ['the previous backup has not ended: none is started']])
 })
 
-test('begun again after a crash it is the same one', async (t) => {
+test('a start repeated after a crash yields the same backup', async (t) => {
   const { ports, datastore, backup, spawned } = await openBackupPorts(t)
   await datastore()
   await backup({ id: slot.backupId, status: 'running' })

@@ -28,21 +28,21 @@ async function open(t: Parameters<typeof openDatastorePorts>[0], status: string)
   return { ...opened, removed, put: () => trashDatastore(changed)({ id }, signal) }
 }
 
-test('its container goes, and its name is free', async (t) => {
+test('moving to the trash removes the container, and frees the name', async (t) => {
   const { put, removed, storage } = await open(t, 'deleting')
   assert.equal((await put()).hasVolume, true)
   assert.deepEqual(removed, ['berth-datastore-shop'])
   assert.deepEqual([storage.datastores.isTrashed(id), storage.datastores.isFree('shop')], [true, true])
 })
 
-test('once more after it was restored nothing happens to it', async (t) => {
+test('repeating the move after a restore does nothing', async (t) => {
   const { put, removed, storage } = await open(t, 'available')
   await put()
   assert.deepEqual(removed, [])
   assert.equal(storage.datastores.isTrashed(id), false)
 })
 
-test('once more after another one took its name that one is left alone', async (t) => {
+test('repeating the move after another datastore took the name leaves that one alone', async (t) => {
   const { put, removed, become, storage } = await open(t, 'deleting')
   await put()
   await become({ status: 'trashed' })

@@ -38,7 +38,7 @@ for (const [what, found, message] of [
   ['was killed', { state: 'exited', exitCode: 137 }, /^it .*: FATAL: it said \*\*\*$/],
   ['is paused', { state: 'paused' }, 'its container is paused: docker unpause berth-datastore-shop'],
 ] as const) {
-  test(`one whose container ${what} is lost at once, and it is said why`, async (t) => {
+  test(`a datastore whose container ${what} is lost immediately, with the reason`, async (t) => {
     const site = await openDatastorePorts(t)
     await site.serve()
     const { kept } = keep(t, site)
@@ -55,7 +55,7 @@ for (const [what, found, message] of [
   })
 }
 
-test('one that takes connections is kept while Docker is away and nobody can ask it', async (t) => {
+test('a datastore that accepts connections is kept while Docker is down', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
   site.world.run = away
@@ -68,7 +68,7 @@ test('one that takes connections is kept while Docker is away and nobody can ask
   assert.ok(site.seen.commands.length >= 2, 'it was asked')
 })
 
-test('one that takes no connection is lost after three tries, though its container runs', async (t) => {
+test('a datastore that refuses connections is lost after three tries', async (t) => {
   const site = await openDatastorePorts(t)
   const close = await site.serve()
   const { kept } = keep(t, site)
@@ -79,14 +79,14 @@ test('one that takes no connection is lost after three tries, though its contain
   assert.match((await kept).message, /^it does not respond: connect ECONNREFUSED 127\./)
 })
 
-test('one that takes no connection is lost although Docker is away', async (t) => {
+test('a datastore that refuses connections is lost even while Docker is down', async (t) => {
   const site = await openDatastorePorts(t)
   site.world.inspect = away
   const { kept } = keep(t, site)
   assert.match((await kept).message, /^it does not respond: connect ECONNREFUSED 127\./)
 })
 
-test('one that takes connections and gives no answer is lost after three questions', async (t) => {
+test('a datastore that accepts connections but never responds is lost after three probes', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
   site.world.run = () => ({ exitCode: 143 })
@@ -97,7 +97,7 @@ test('one that takes connections and gives no answer is lost after three questio
   assert.equal(site.seen.commands.length, 3)
 })
 
-test('two questions without an answer are forgiven by the next that has one', async (t) => {
+test('one successful probe resets two failed ones', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
   let asked = 0
@@ -109,7 +109,7 @@ test('two questions without an answer are forgiven by the next that has one', as
   assert.equal(await Promise.race([kept, 'kept']), 'kept')
 })
 
-test('Docker starts it again by itself from the first look on', async (t) => {
+test('the restart policy of Docker is active from the first check on', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
   let restart: 'no' | 'unless-stopped' = 'no'
@@ -138,7 +138,7 @@ for (const [what, fields, found, isGiven] of [
   ],
   ['being given by others', { cpu_limit: 2, limits: { revision: 2, settled: 1, trouble: null } }, {}, false],
 ] as const) {
-  test(`limits that are ${what} are ${isGiven ? 'given' : 'left alone'}`, async (t) => {
+  test(`limits that are ${what} are ${isGiven ? 'applied' : 'left alone'}`, async (t) => {
     const site = await openDatastorePorts(t, fields)
     await site.serve()
     site.world.run = () => ({ stdout: 'OK' })
@@ -151,7 +151,7 @@ for (const [what, fields, found, isGiven] of [
   })
 }
 
-test('limits that are refused meanwhile are no loss', async (t) => {
+test('limits that the engine refuses do not mark the datastore as lost', async (t) => {
   const site = await openDatastorePorts(t, { memory_limit_mb: 1024 })
   await site.serve()
   site.world.limit = () => {
@@ -163,7 +163,7 @@ test('limits that are refused meanwhile are no loss', async (t) => {
   assert.equal(await Promise.race([kept, 'kept']), 'kept')
 })
 
-test('one that is not wanted any more is let go at once, with the reason', async (t) => {
+test('a datastore that is no longer wanted is released immediately, with the reason', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
   const { kept, end } = keep(t, site)

@@ -37,7 +37,7 @@ async function openShop(t: TestContext) {
   return { storage, add, addBuilt, freeze, fill, imageOf }
 }
 
-test('older deploys are forgotten with record, history, release and log; the newest stay', async (t) => {
+test('older deploys are deleted with record, history, release and log; the newest stay', async (t) => {
   const { storage, add, freeze, fill } = await openShop(t)
   const old = [await add('deploy'), await add('deploy')]
   await freeze(old[0]!)
@@ -58,7 +58,7 @@ test('older deploys are forgotten with record, history, release and log; the new
   )
 })
 
-test('what runs, is live, can be rolled back to or is referred to stays, however old', async (t) => {
+test('active, live, referenced deploys and rollback targets stay at any age', async (t) => {
   const { storage, add, addBuilt, fill, imageOf } = await openShop(t)
   const uploaded = await add('deploy')
   const former = await add('deploy')
@@ -92,7 +92,7 @@ test('what runs, is live, can be rolled back to or is referred to stays, however
   equal(storage.actors.record(built), null)
 })
 
-test('the target of a parked rollback stays: the rollback may be retried', async (t) => {
+test('the target of a parked rollback stays, because the rollback may be retried', async (t) => {
   const { storage, add, fill } = await openShop(t)
   const target = await add('deploy')
   await fill()
@@ -104,7 +104,7 @@ test('the target of a parked rollback stays: the rollback may be retried', async
   equal(storage.actors.record(target)?.id, target)
 })
 
-test('each service keeps its own', async (t) => {
+test('each service has its own retention', async (t) => {
   const { storage, add, fill } = await openShop(t)
   const other = await add('deploy', {})
   await fill()

@@ -37,7 +37,7 @@ const found = {
   ],
 }
 
-test('the first who asks gets null at once, later ones the sizes by category', async (t) => {
+test('the first request gets null immediately, later ones the sizes by category', async (t) => {
   let asked = 0
   const { usage, write } = openUsage(t, async () => {
     asked++
@@ -59,7 +59,7 @@ test('the first who asks gets null at once, later ones the sizes by category', a
   equal(asked, 1, 'what is known is not counted again')
 })
 
-test('a slow engine is asked once, and one that does not respond leaves the rest', async (t) => {
+test('a slow engine is queried once, and an unresponsive one omits only its own sizes', async (t) => {
   let refuse = (_: Error) => {}
   let asked = 0
   const { usage } = openUsage(t, () => {

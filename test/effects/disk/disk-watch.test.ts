@@ -36,7 +36,7 @@ function openWatch(minFreeDiskMb = neededMb) {
   }
 }
 
-test('one that writes to a disk that fills up is canceled with path, free and needed space', {
+test('work that writes to a full disk is canceled with the path, the free and the needed space', {
   skip,
 }, async (t) => {
   const disk = smallDisk(t, 64)
@@ -52,7 +52,7 @@ test('one that writes to a disk that fills up is canceled with path, free and ne
   assert.equal(operation.outcome, `insufficient_storage: canceled: ${disk} ${words}`)
 })
 
-test('others on another disk go on, and so does an older one when the end of the youngest helps', {
+test('work on other disks continues, and so does older work if ending the youngest helps', {
   skip,
 }, async (t) => {
   const [full, other] = [smallDisk(t, 64), smallDisk(t, 64)]
@@ -72,7 +72,7 @@ test('others on another disk go on, and so does an older one when the end of the
   await eventually('its end', () => older.outcome === 'done')
 })
 
-test('when its end does not help, the next one follows', { skip }, async (t) => {
+test('if ending it does not help, the next one follows', { skip }, async (t) => {
   const disk = smallDisk(t, 64)
   const { start } = openWatch()
   const older = start('a fetch', disk)
@@ -84,7 +84,7 @@ test('when its end does not help, the next one follows', { skip }, async (t) => 
   await eventually('the older one to be canceled', () => older.outcome !== 'running')
 })
 
-test('when hardly anything is left, all that write there are canceled at once', { skip }, async (t) => {
+test('when hardly any space is left, all work on that disk is canceled immediately', { skip }, async (t) => {
   const disk = smallDisk(t, 64)
   const { start } = openWatch()
   const operations = ['a fetch', 'a build', 'a backup'].map((what) => start(what, disk))

@@ -39,7 +39,7 @@ async function openEdge(t: TestContext) {
   return { edge, state, calls, round }
 }
 
-test('a round reads everything for another process, and does nothing without a change', async (t) => {
+test('a round reads everything for a new process, and does nothing without a change', async (t) => {
   const { edge, state, round } = await openEdge(t)
   deepEqual(await round(), ['invalidate', 'apply'])
   deepEqual(await round(), [])

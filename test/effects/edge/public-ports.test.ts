@@ -21,7 +21,7 @@ const look = (address: string, ...answers: PortOwner[]) => ({
   answers,
 })
 
-test('a port that another HAProxy shares is reported, and no longer when that one has ended', async (t) => {
+test('a port shared with another HAProxy is reported until that one has ended', async (t) => {
   const edge = await startEdge(t)
   assert.equal(await openPublicPorts(edge.frame).check(signal), null)
   // Binds ports like the edges of earlier versions.
@@ -51,7 +51,7 @@ test('ports without any listener are reported as unreachable', async (t) => {
   assert.equal(problem?.code, 'port_unreachable')
 })
 
-test('a recent result is used again, one of a caller that gave up is not', async (t) => {
+test('a recent result is reused; the result of a canceled check is not', async (t) => {
   const edge = await startEdge(t)
   const ports = openPublicPorts(edge.frame)
   await assert.rejects(ports.check(AbortSignal.abort(new Error('given up'))), /given up/)
@@ -60,7 +60,7 @@ test('a recent result is used again, one of a caller that gave up is not', async
   assert.equal(await ports.check(signal), null)
 })
 
-test('a problem that is over is not shown again from memory', async (t) => {
+test('a solved problem is not shown again from the cache', async (t) => {
   const edge = await startEdge(t)
   await edge.process.stop()
   const ports = openPublicPorts(edge.frame)
@@ -94,7 +94,7 @@ test('changes are sent and logged once', async () => {
   assert.deepEqual(logged, ['error port_shared', 'info requests to the public ports reach this edge again'])
 })
 
-test('silence counts at loopback only, an answer of another program everywhere', () => {
+test('silence counts only on loopback, a response of another program on every address', () => {
   assert.equal(toProblem([look('127.0.0.1', 'this edge'), look('192.0.2.1', 'none')]), null)
   assert.equal(toProblem([look('127.0.0.1', 'this edge', 'none')])?.code, 'port_unreachable')
   const shared = toProblem([
@@ -107,7 +107,7 @@ test('silence counts at loopback only, an answer of another program everywhere',
   })
 })
 
-test('loopback and the host’s own addresses are asked, those of containers and links are not', () => {
+test('loopback and the host’s own addresses are checked, those of containers and links are not', () => {
   const one = (address: string, internal = false) =>
     [{ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }] as NetworkInterfaceInfo[]
   const interfaces = {

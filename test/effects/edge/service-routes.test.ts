@@ -21,7 +21,7 @@ const row = (slot: number, state: UpstreamRow['state']): UpstreamRow => ({
   ...{ slot, deploy_id: 'dep-1', index: 0, address: `10.0.0.${slot}`, port: 3000, state, run: null },
 })
 
-test('each host leads to the pool of its service, with its limits', () => {
+test('each host routes to the pool of its service, with its limits', () => {
   const services = [
     route({ hosts: ['a.test', 'shop.example'] }),
     route({ pool: 3, hosts: ['b.test'], timeoutMs: 5 }),
@@ -39,7 +39,7 @@ test('each host leads to the pool of its service, with its limits', () => {
   )
 })
 
-test('slots stay where they are, also with a gap before them', () => {
+test('slots keep their positions, also with a gap before them', () => {
   const upstreams = [row(2, 'ready'), row(3, 'verifying'), row(5, 'out')]
   const [pool] = toRoutes([route({ upstreams })], around).pools
   deepEqual(pool!.upstreams, [
@@ -51,11 +51,11 @@ test('slots stay where they are, also with a gap before them', () => {
   ])
 })
 
-test('a suspended service has a page, not its pool', () => {
+test('a suspended service gets a page instead of its pool', () => {
   equal(toRoutes([route({ isSuspended: true })], around).maps.hosts.get('a.test'), 'suspended')
 })
 
-test('https and hsts are for hosts with a certificate, and the dashboard is on https alone', () => {
+test('https and hsts apply to hosts with a certificate, and the dashboard is https-only', () => {
   const certificates = new Map([['a.test', 'pem']])
   const hosts = ['a.test', 'b.test']
   const { maps } = toRoutes([route({ hosts, hsts: true })], {
@@ -69,7 +69,7 @@ test('https and hsts are for hosts with a certificate, and the dashboard is on h
   equal(maps.hosts.get('berth.test'), 'dashboard')
 })
 
-test('where two claim a host it is the default host of one, and the dashboard before all', () => {
+test('a default host wins a conflict, and the dashboard wins over all', () => {
   const own = route({ id: 'svc-1', pool: 1, hosts: ['shop.example'] })
   const custom = route({ id: 'svc-2', pool: 2, hosts: ['b.test', 'shop.example', 'berth.test'] })
   for (const services of [
@@ -81,7 +81,7 @@ test('where two claim a host it is the default host of one, and the dashboard be
   }
 })
 
-test('public services get a pool, and are read again only when they were touched', async (t) => {
+test('public services get a pool, and are read again only after a change', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
   await storage.services.create(serviceRow({ id: 'svc-2', name: 'inner', type: 'private_service' }))

@@ -16,7 +16,7 @@ test('another build of the release, a newer one and an unknown version replace t
   assert.equal(isReplacement(running, software('2.6.12-1+deb12u4', running.identity), ''), false)
 })
 
-test('the fallback of a registry that does not respond replaces no newer release', () => {
+test('the fallback for an unresponsive registry does not replace a newer release', () => {
   const running = software('3.2.24')
   for (const wanted of ['2.6.12-1+deb12u4', '3.0.9']) {
     assert.equal(isReplacement(running, software(wanted), ''), false, wanted)

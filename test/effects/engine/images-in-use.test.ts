@@ -62,14 +62,14 @@ async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
   return { storage, add, addBuilt, addParked, image, nameOf, needOf, retain }
 }
 
-test('the image of a finished deploy is a version, one that no record names is not needed', async (t) => {
+test('the image of a finished deploy is a version, and an unreferenced one is not needed', async (t) => {
   const { storage, add, addBuilt, needOf } = await openShop(t)
   equal(needOf(await addBuilt()), 'version')
   equal(needOf(await add()), null, 'its deploy was canceled before it was built')
   equal(needOf(storage.ids.newId('dep')), null)
 })
 
-test('an active deploy needs its image, the one it reruns and the one it will roll back to', async (t) => {
+test('an active deploy needs its image, the one it reruns and its rollback target', async (t) => {
   const { add, addBuilt, nameOf, needOf } = await openShop(t)
   const [rerun, target] = [await addBuilt(), await addBuilt()]
   const building = await add({}, { final: false })
@@ -83,7 +83,7 @@ test('an active deploy needs its image, the one it reruns and the one it will ro
   equal(needOf(building, { endingId: building }), null, 'a deploy that ends needs nothing')
 })
 
-test('an active run needs the image that was live when it began', async (t) => {
+test('an active run needs the image that was live when it started', async (t) => {
   const { storage, addBuilt, nameOf, needOf } = await openShop(t)
   const id = await addBuilt()
   const run = transitionOf({ id: storage.ids.newId('job'), kind: 'job-run' })
@@ -91,7 +91,7 @@ test('an active run needs the image that was live when it began', async (t) => {
   equal(needOf(id), 'in-use')
 })
 
-test('the tree of a site is needed while its deploy builds, and never beside the image', async (t) => {
+test('the intermediate image of a site is needed only while its deploy builds', async (t) => {
   const { storage, add, image } = await openShop(t)
   const [building, ended] = [await add({}, { final: false }), await add()]
   const needOf = imagesInUse({ owner, storage })
@@ -100,7 +100,7 @@ test('the tree of a site is needed while its deploy builds, and never beside the
   equal(needOf(image(ended, true)), null)
 })
 
-test('a parked deploy keeps its image and its target, whatever retention allows', async (t) => {
+test('a parked deploy keeps its image and its target, regardless of retention', async (t) => {
   const { add, addBuilt, addParked, needOf, nameOf, retain } = await openShop(t)
   const [target, old] = [await addBuilt(), await addBuilt()]
   const building = await addParked()
@@ -115,7 +115,7 @@ test('a parked deploy keeps its image and its target, whatever retention allows'
   deepEqual(removed.sort(), [nameOf(old), nameOf(stray)].sort())
 })
 
-test('what is live keeps its image after its deploy was parked', async (t) => {
+test('a live image stays after its deploy was parked', async (t) => {
   const { storage, addBuilt, add, nameOf, retain } = await openShop(t)
   const built = await addBuilt()
   const live = await add({ image: nameOf(built) })
@@ -123,7 +123,7 @@ test('what is live keeps its image after its deploy was parked', async (t) => {
   deepEqual(await retain([built, await addBuilt()], 1), [])
 })
 
-test('what a discarded deploy built stays for a person to decide about', async (t) => {
+test('the image of a discarded deploy stays until an administrator removes it', async (t) => {
   const { storage, addParked, needOf, retain } = await openShop(t)
   const id = await addParked()
   await storage.actors.discard(id, { status: 'failed', at: instant, service: null })

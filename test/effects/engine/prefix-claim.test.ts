@@ -41,7 +41,7 @@ async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory
   return { ...site, owner, former, storage, warnings, claim, name }
 }
 
-test('a prefix that is taken over loses its edge and network, and keeps instances and volumes', async (t) => {
+test('taking over a prefix removes its edge and network, and keeps instances and volumes', async (t) => {
   const { engine, owner, former, claim, warnings, name } = await openTakeOver(t)
 
   await claim()
@@ -59,7 +59,7 @@ test('a prefix that is taken over loses its edge and network, and keeps instance
   assert.deepEqual(warnings.at(-1)![0], listed, 'told again, and no reason not to start')
 })
 
-test('the refusal names the id that takes the prefix over; a wrong one takes nothing', async (t) => {
+test('the refusal names the id that takes over the prefix; a wrong id changes nothing', async (t) => {
   const { former, claim } = await openTakeOver(t)
   const before = await findLeftovers(former.prefix)
   const hint = new RegExp(`--take-over-prefix ${former.serverId}$`)
@@ -93,7 +93,7 @@ test('a prefix is not taken over while a daemon locks the other data directory',
   await claim()
 })
 
-test('a prefix is not taken over when an object of the other data directory is started again', async (t) => {
+test('a prefix is not taken over if an object of the other data directory is started again', async (t) => {
   const { engine, former, storage, claim, name } = await openTakeOver(t)
   const back = setTimeout(() => void openInstances(engine, former).start(name), 1000)
   t.after(() => clearTimeout(back))

@@ -35,7 +35,7 @@ function readinessOf(
   return { ...readiness, done, opened }
 }
 
-test('it opens once for all who ask, and nobody passes before everything was reconciled', async (t) => {
+test('the gate opens once for all waiters, after everything was reconciled', async (t) => {
   const site = await openDockerSite(t)
   const order: string[] = []
   const { engineReady, opened } = readinessOf(site, {
@@ -60,7 +60,7 @@ test('it opens once for all who ask, and nobody passes before everything was rec
   assert.equal(opened.length, 1)
 })
 
-test('objects of its prefix that are another server’s keep it shut, and are named', async (t) => {
+test('foreign objects with its prefix keep the gate closed, and are named', async (t) => {
   const site = await openDockerSite(t)
   const other = { prefix: site.owner.prefix, serverId: testOwner().serverId }
   await ensureVolume(site.engine, other, `${other.prefix}-disk`)
@@ -76,7 +76,7 @@ test('objects of its prefix that are another server’s keep it shut, and are na
   assert.deepEqual(made, [])
 })
 
-test('it waits for an engine that does not respond yet, as long as the signal lets it', async (t) => {
+test('the gate waits for an unresponsive engine until the signal aborts', async (t) => {
   const { owner } = await openDockerSite(t)
   const socket = join(temporaryDirectory(t), 'docker.sock')
   const engine = openEngine(`unix://${socket}`)
@@ -96,7 +96,7 @@ test('it waits for an engine that does not respond yet, as long as the signal le
   assert.deepEqual(done, ['reconciled'])
 })
 
-test('when opening fails, the next one who asks tries again', async (t) => {
+test('if opening fails, the next caller retries', async (t) => {
   const site = await openDockerSite(t)
   let attempts = 0
   const { engineReady } = readinessOf(site, {

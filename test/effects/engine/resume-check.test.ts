@@ -27,7 +27,7 @@ async function start(t: TestContext, kind: string, state: string) {
 
 for (const { state } of resting.filter(({ kind }) => kind === 'deploy')) {
   const isWatchful = watchful.includes(state)
-  test(`a deploy parked in ${state} ${isWatchful ? 'goes on' : 'waits'} while another runs`, async (t) => {
+  test(`a deploy parked in ${state} ${isWatchful ? 'resumes' : 'waits'} while another runs`, async (t) => {
     const { storage, supervisor, id } = await start(t, 'deploy', state)
     await storage.actors.create(transitionOf({ id: 'dep-2' }, { status: 'running' }))
     const retried = supervisor.retry(id)
@@ -37,7 +37,7 @@ for (const { state } of resting.filter(({ kind }) => kind === 'deploy')) {
   })
 }
 
-test('a deploy does not go on once a newer one is live, and can be discarded', async (t) => {
+test('a deploy does not resume once a newer one is live, and can be discarded', async (t) => {
   const { storage, supervisor, id } = await start(t, 'deploy', 'running.building')
   await storage.services.update('svc-1', (row) => ({ ...row, live_deploy_id: 'dep-2' }))
   await assert.rejects(supervisor.retry(id), { code: 'conflict' })
@@ -45,7 +45,7 @@ test('a deploy does not go on once a newer one is live, and can be discarded', a
   assert.equal(storage.services.get('svc-1')?.live_deploy_id, 'dep-2')
 })
 
-test('a certificate does not go on beside another one of its host', async (t) => {
+test('a certificate does not resume while its host has another one', async (t) => {
   const { storage, supervisor, id } = await start(t, 'certificate', 'waiting')
   const other = transitionOf({ id: 'crt-2', kind: 'certificate' }, { status: 'valid' })
   await storage.actors.create({ ...other, record: { ...other.record, host: 'shop.example.com' } })

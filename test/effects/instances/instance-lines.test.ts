@@ -13,7 +13,7 @@ const exit: InstanceEvent = {
   restarts_in_ms: 2000,
 }
 
-test('a line says which instance, how it ended and what comes next', () => {
+test('a line names the instance, how it ended and what happens next', () => {
   const unknown = { restarts: true, restarts_in_ms: null }
   assert.deepEqual(
     [
@@ -35,7 +35,7 @@ test('a line says which instance, how it ended and what comes next', () => {
   )
 })
 
-test('the delay of a restart doubles for short runs to a minute at most, and starts over', () => {
+test('the restart delay doubles for short runs up to a minute, and then resets', () => {
   let delayMs: number | null = 0
   const delays = Array.from({ length: 12 }, () => (delayMs = restartDelay(delayMs, 50)))
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000])
@@ -46,7 +46,7 @@ test('the delay of a restart doubles for short runs to a minute at most, and sta
   )
 })
 
-test('a crash loop does not fill the log: what exceeds the bound is counted in one line', (t) => {
+test('a crash loop does not fill the log: lines over the limit are counted in one line', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let nowMs = 0
   const lines: string[] = []

@@ -39,14 +39,14 @@ async function open(t: TestContext) {
   return { storage, applied, kernel, isolation, addDatastore, take }
 }
 
-test('before the engine answers nothing is in force, and it says so', async (t) => {
+test('before the engine responds nothing is enforced, and the status shows it', async (t) => {
   const { isolation, applied } = await open(t)
   await isolation.apply()
   assert.deepEqual(isolation.state(), { enforced: false, reason: 'the Docker engine has not responded yet' })
   assert.deepEqual(applied, [])
 })
 
-test('an address is admitted before its container can start', async (t) => {
+test('an address is allowed before its container can start', async (t) => {
   const { storage, isolation, applied, addDatastore, take } = await open(t)
   isolation.open('br-test')
   await addDatastore('dst-1', 'cache')
@@ -61,7 +61,7 @@ test('an address is admitted before its container can start', async (t) => {
   assert.deepEqual(isolation.state(), { enforced: true, reason: null })
 })
 
-test('what did not change is not applied again, and an engine that came back is', async (t) => {
+test('unchanged rules are not applied again, except after the engine restarted', async (t) => {
   const { isolation, applied } = await open(t)
   isolation.open('br-test')
   await isolation.apply()
@@ -72,7 +72,7 @@ test('what did not change is not applied again, and an engine that came back is'
   assert.equal(applied.length, 2)
 })
 
-test('a kernel that refuses is the reason, holds up no start, and is tried again', async (t) => {
+test('a kernel error is reported, blocks no start, and is retried', async (t) => {
   const { isolation, applied, kernel, addDatastore, take } = await open(t)
   kernel.refusal = 'nft needs root'
   isolation.open('br-test')
@@ -84,7 +84,7 @@ test('a kernel that refuses is the reason, holds up no start, and is tried again
   assert.deepEqual(isolation.state(), { enforced: true, reason: null })
 })
 
-test('rules that are gone are applied again', async (t) => {
+test('missing rules are applied again', async (t) => {
   const { isolation, applied, kernel } = await open(t)
   isolation.open('br-test')
   await isolation.apply()
@@ -92,7 +92,7 @@ test('rules that are gone are applied again', async (t) => {
   await eventually('rules again', () => applied.length === 2)
 })
 
-test('pairs follow from what each release refers to, and from belonging together', async (t) => {
+test('allowed pairs follow from the references of each release and from common services', async (t) => {
   const { storage, isolation, applied, addDatastore, take } = await open(t)
   isolation.open('br-test')
   await addDatastore('dst-1', 'cache')
@@ -132,7 +132,7 @@ test('pairs follow from what each release refers to, and from belonging together
   assert.deepEqual(hostPairs.map(String).sort(), [...web, job].map((from) => `${from},25000`).sort())
 })
 
-test('services of before the setting are reachable by all, and reach no more than others', async (t) => {
+test('services older than the setting are reachable by all, and reach no others', async (t) => {
   const { storage, isolation, applied, take } = await open(t)
   isolation.open('br-test')
   const row = serviceRow({ id: 'svc-old', name: 'old' })

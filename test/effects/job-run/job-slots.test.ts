@@ -17,7 +17,7 @@ function recordTurns(slots: JobSlots) {
   return { begun, request }
 }
 
-test('as many as there are places run at once, and the next one is told how many run', async () => {
+test('as many runs as slots are active, and the next one learns how many run', async () => {
   const slots = createJobSlots(2)
   const told: (number | null)[] = []
   const take = (id: string) =>
@@ -35,7 +35,7 @@ test('as many as there are places run at once, and the next one is told how many
   await third
 })
 
-test('the service with the fewest runs comes first, then who has waited longest', async () => {
+test('the service with the fewest runs comes first, then the longest waiter', async () => {
   const slots = createJobSlots(3)
   const { begun, request } = recordTurns(slots)
   for (const id of ['a1', 'a2', 'a3']) await request(id, 'a')
@@ -55,7 +55,7 @@ test('the service with the fewest runs comes first, then who has waited longest'
   assert.deepEqual(begun.slice(3), ['b1', 'c1', 'a4', 'b2', 'a5'])
 })
 
-test('of one service who waits longest is next', async () => {
+test('within a service the longest waiter is next', async () => {
   const slots = createJobSlots(1)
   const { begun, request } = recordTurns(slots)
   const ids = ['1', '2', '3', '4']
@@ -68,7 +68,7 @@ test('of one service who waits longest is next', async () => {
   assert.deepEqual(begun, ids)
 })
 
-test("of a service's own command one at a time has a place; other commands do not wait for it", async () => {
+test("a service's own command has one slot at a time; other commands do not wait for it", async () => {
   const slots = createJobSlots(4)
   const begun: string[] = []
   const told: (number | null)[] = []
@@ -89,7 +89,7 @@ test("of a service's own command one at a time has a place; other commands do no
   assert.deepEqual(begun.at(-1), 'own-1')
 })
 
-test('a run that has a place has it again when it asks, and gives back one', async () => {
+test('a run that holds a slot gets the same one again, and releases it once', async () => {
   const slots = createJobSlots(1)
   const own = { id: 'a', serviceId: 'a', isOwn: false }
   await slots.acquire(own, neverAborted, noWait)
@@ -104,7 +104,7 @@ test('a run that has a place has it again when it asks, and gives back one', asy
   assert.deepEqual(begun, [])
 })
 
-test('runs that go on have places though there are not so many, and new ones wait', async () => {
+test('resumed runs get slots even beyond the limit, and new ones wait', async () => {
   const slots = createJobSlots(1)
   for (const id of ['a', 'b']) slots.reserve({ id, serviceId: id, isOwn: false })
   const { begun, request } = recordTurns(slots)
@@ -116,7 +116,7 @@ test('runs that go on have places though there are not so many, and new ones wai
   await waiting
 })
 
-test('what is given back by nobody gives no place', async () => {
+test('a release without a holder frees no slot', async () => {
   const slots = createJobSlots(1)
   await slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, neverAborted, noWait)
   const { begun, request } = recordTurns(slots)
@@ -127,7 +127,7 @@ test('what is given back by nobody gives no place', async () => {
   assert.deepEqual(begun, [])
 })
 
-test('who is aborted while waiting leaves, and the next one has the place', async () => {
+test('an aborted waiter leaves, and the next one gets the slot', async () => {
   const slots = createJobSlots(1)
   const { begun, request } = recordTurns(slots)
   await request('a', 'a')
@@ -142,14 +142,14 @@ test('who is aborted while waiting leaves, and the next one has the place', asyn
   assert.deepEqual(begun, ['a', 'c'])
 })
 
-test('who is aborted already does not even wait, and takes nothing', async () => {
+test('a caller that is already aborted does not wait and takes nothing', async () => {
   const slots = createJobSlots(1)
   const aborted = AbortSignal.abort(new Error('canceled'))
   await assert.rejects(slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, aborted, noWait), /canceled/)
   await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, neverAborted, noWait)
 })
 
-test('an abort after the place was given leaves it to whoever gives it back', async () => {
+test('an abort after the slot was granted does not release it', async () => {
   const slots = createJobSlots(1)
   const { begun, request } = recordTurns(slots)
   const controller = new AbortController()
@@ -169,7 +169,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('abort' as const), which: fc.nat(30) }),
 )
 
-test('whatever comes and goes, no place is given beyond the count, and all come back', async () => {
+test('under random load slots are never exceeded, and all are returned', async () => {
   const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
     const slots = createJobSlots(count)
     const running = new Set<string>()

@@ -7,7 +7,7 @@ import { openLogs } from '../../../storage/log/logs.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { standIn } from '../../support/stand-in.ts'
 
-test('what is said before a container is made is written before it is made, and once', async (t) => {
+test('log lines before a container is created are written first, and once', async (t) => {
   const directory = temporaryDirectory(t)
   // A log that is not flushed by its timer during this test.
   const logs = openLogs(directory, { flushMs: 600_000 })

@@ -17,7 +17,7 @@ const withoutTime = async (asked: Promise<{ at: string }>) => {
   return turn
 }
 
-test('a run with nobody before it has its turn at once, in what is live then', async (t) => {
+test('a run without predecessors gets its turn immediately, on the live version', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-1', 'pending')
   await queue.deploy('dep-2', null)
@@ -26,7 +26,7 @@ test('a run with nobody before it has its turn at once, in what is live then', a
   assert.deepEqual(await queue.saidBy('job-1'), [])
 })
 
-test('a command that somebody gave runs beside all others, as it was given', async (t) => {
+test('a one-off command runs in parallel with all others, unchanged', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending', { overlap: null })
@@ -35,7 +35,7 @@ test('a command that somebody gave runs beside all others, as it was given', asy
 
 for (const overlap of ['skip', 'queue'] as const) {
   for (const status of ['pending', 'running', 'canceled'] as const) {
-    test(`${overlap}: a run waits for one before it that is ${status} until it is gone`, async (t) => {
+    test(`${overlap}: a run waits for a predecessor that is ${status} until it is removed`, async (t) => {
       const queue = await openJobQueue(t)
       await queue.is('job-1', status)
       await queue.is('job-2', 'pending')
@@ -54,7 +54,7 @@ for (const overlap of ['skip', 'queue'] as const) {
   }
 }
 
-test('a restart of the daemon that has to wait for the engine repeats no line of before', async (t) => {
+test('a restart of the daemon that has to wait for the engine repeats no earlier line', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending')
@@ -70,7 +70,7 @@ test('a restart of the daemon that has to wait for the engine repeats no line of
   assert.deepEqual(await queue.saidBy('job-2'), lines)
 })
 
-test('a run that has ended by itself holds nobody up, although its container is still to go', async (t) => {
+test('a run that has ended does not block, although its container still exists', async (t) => {
   for (const status of ['succeeded', 'failed'] as const) {
     const queue = await openJobQueue(t)
     await queue.is('job-1', status)
@@ -80,7 +80,7 @@ test('a run that has ended by itself holds nobody up, although its container is 
   }
 })
 
-test('no run waits for a newer one, for a command that somebody gave, or for another service', async (t) => {
+test('runs do not wait for newer ones, one-off commands or other services', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-1', 'running', { overlap: null })
   await queue.is('job-2', 'running', { service_id: 'svc-10' })
@@ -89,7 +89,7 @@ test('no run waits for a newer one, for a command that somebody gave, or for ano
   assert.deepEqual(await withoutTime(queue.ask('job-3')), live)
 })
 
-test('runs have their turn in the order in which they were asked for, one at a time', async (t) => {
+test('runs get their turns in order of request, one at a time', async (t) => {
   const queue = await openJobQueue(t)
   const ids = ['job-1', 'job-2', 'job-3', 'job-4']
   const order: string[] = []
@@ -109,7 +109,7 @@ test('runs have their turn in the order in which they were asked for, one at a t
   ])
 })
 
-test('replace: those before it are canceled, and it waits until they are gone', async (t) => {
+test('replace: earlier runs are canceled, and the new one waits until they are removed', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-0', 'running', { overlap: null })
   await queue.is('job-1', 'running')
@@ -132,7 +132,7 @@ test('replace: those before it are canceled, and it waits until they are gone', 
   assert.deepEqual(await withoutTime(asked), live)
 })
 
-test('a run that waits gives up when its service is suspended, deleted or gone', async (t) => {
+test('a waiting run gives up when its service is suspended, deleted or removed', async (t) => {
   const queue = await openJobQueue(t)
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending')
@@ -153,7 +153,7 @@ test('a run that waits gives up when its service is suspended, deleted or gone',
   await assert.rejects(queue.ask('job-2'), removal)
 })
 
-test('a run that is canceled while it waits takes no place with it', async (t) => {
+test('a run that is canceled while it waits keeps no slot', async (t) => {
   const queue = await openJobQueue(t, { slots: 1 })
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending')
@@ -169,7 +169,7 @@ test('a run that is canceled while it waits takes no place with it', async (t) =
   assert.deepEqual(await withoutTime(queue.ask('job-3')), live)
 })
 
-test('a run for which there is no place says so, and has its turn when one is given back', async (t) => {
+test('a run without a free slot logs it, and gets its turn when one is released', async (t) => {
   const queue = await openJobQueue(t, { slots: 1 })
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
@@ -183,7 +183,7 @@ test('a run for which there is no place says so, and has its turn when one is gi
   assert.deepEqual(await withoutTime(asked), live)
 })
 
-test('what goes live while a run waits for its place is what it runs', async (t) => {
+test('a deploy that goes live while a run waits for its slot is what it runs on', async (t) => {
   const queue = await openJobQueue(t, { slots: 1 })
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
@@ -194,14 +194,14 @@ test('what goes live while a run waits for its place is what it runs', async (t)
   assert.equal((await asked).deployId, 'dep-2')
 })
 
-test('a run of what is not live any more fails instead of waiting', async (t) => {
+test('a run without a live deploy fails instead of waiting', async (t) => {
   const queue = await openJobQueue(t, { isDeployed: false })
   await queue.is('job-1', 'pending')
   const message = 'its service is no longer live'
   await assert.rejects(queue.ask('job-1'), { code: 'conflict', message })
 })
 
-test('no run has its turn before the engine answers', async (t) => {
+test('no run gets its turn before the engine responds', async (t) => {
   let answer = () => {}
   const engineReady = new Promise<object>((resolve) => {
     answer = () => resolve({})

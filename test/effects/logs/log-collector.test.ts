@@ -54,7 +54,7 @@ function begin(
 const serviceId = 'svc-01hzy7k9m0000000000000test'
 const textsOf = async (logs: Logs) => (await readLog(logs, serviceId)).map(({ line }) => line)
 
-test('lines of two instances are stored once each, in order, however often the daemon dies', async (t) => {
+test('lines of two instances are stored once and in order, however often the daemon dies', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const write =
@@ -87,7 +87,7 @@ test('lines of two instances are stored once each, in order, however often the d
   assert.equal(lines.length, 32_000)
 })
 
-test('what was written before anybody read is stored, with the instance that wrote it', async (t) => {
+test('earlier output is stored with its instance', async (t) => {
   const site = await openDockerSite(t)
   const wanted = await site.spec({ command: 'echo early; echo late >&2; sleep 600' })
   await site.instances.ensure(wanted)
@@ -104,7 +104,7 @@ test('what was written before anybody read is stored, with the instance that wro
   ])
 })
 
-test('the last words of an instance of a moment are there when its container is not', async (t) => {
+test('the last output of a short-lived instance is stored after its container is removed', async (t) => {
   const site = await openDockerSite(t)
   const { collector, logs } = begin(t, site, temporaryDirectory(t))
 
@@ -121,7 +121,7 @@ test('the last words of an instance of a moment are there when its container is 
   assert.deepEqual(await textsOf(logs), expected)
 })
 
-test('an instance that starts again is read again, whether its start was seen or not', async (t) => {
+test('a restarted instance is read again, whether its start was observed or not', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const wanted = await site.spec({ command: 'date +%N' })
@@ -143,7 +143,7 @@ test('an instance that starts again is read again, whether its start was seen or
   assert.deepEqual(await textsOf(second.logs), printed)
 })
 
-test('an instance that is silent is not read again behind one that has much to say', async (t) => {
+test('a silent instance is not read again because of a busy one', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const count = 9000
@@ -164,7 +164,7 @@ test('an instance that is silent is not read again behind one that has much to s
   assert.equal(lines.length, count + 2)
 })
 
-test('while the disk takes nothing Docker keeps what comes, and then all of it is stored', async (t) => {
+test('while the disk is full Docker buffers the output, and then all of it is stored', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const refusals: unknown[] = []
@@ -203,7 +203,7 @@ async function closeFiles(logs: Logs): Promise<void> {
   await logs.flush()
 }
 
-test('the log of a service that was removed is gone', async (t) => {
+test('the log of a removed service is deleted', async (t) => {
   const site = await openDockerSite(t)
   const { collector, logs } = begin(t, site, temporaryDirectory(t))
   const { name } = await site.instances.ensure(await site.spec({ command: 'echo words; sleep 600' }))

@@ -38,7 +38,7 @@ function complaint(text: string): string {
   return whole!.replace('unsupported_dump: ', '')
 }
 
-test('what is no command goes on as it is', () => {
+test('text that is not a command passes unchanged', () => {
   const texts = [
     "select 'a\\b', E'it\\'s; \\! x', 'it''s', U&'\\0061', $$ \\! ; $$;\n",
     'select $a_1$ $$ \\! $a$ $b$a_1$ from t where a = $1;\n',
@@ -54,7 +54,7 @@ test('what is no command goes on as it is', () => {
   for (const text of texts) assert.equal(filtered(text), text)
 })
 
-test('owners, grants, and the bounds of transactions are left out, and line numbers stay', () => {
+test('owners, grants and transaction statements are omitted, and line numbers stay', () => {
   const left = [
     'ALTER TABLE public."x y" OWNER TO "some one";',
     'ALTER FUNCTION public.f(a integer,\n b text) OWNER TO bob;',
@@ -80,7 +80,7 @@ test('owners, grants, and the bounds of transactions are left out, and line numb
   assert.equal(filtered('\\restrict aB1\n\nselect 1;\n\\unrestrict aB1\r\n'), '\n\nselect 1;\n\n')
 })
 
-test('commands of psql are refused with their line, wherever psql would see one', () => {
+test('psql commands are refused with their line, wherever psql would recognize one', () => {
   const refused = {
     '\\! id\n': 'line 1: the psql command \\! is not allowed',
     'select 1;\n\n  \\i /etc/passwd\n': 'line 3: the psql command \\i is not allowed',
@@ -107,7 +107,7 @@ test('commands of psql are refused with their line, wherever psql would see one'
   for (const [text, words] of Object.entries(refused)) assert.equal(complaint(text), words)
 })
 
-test('what would reach beyond the database or its transaction is refused with its line', () => {
+test('statements that reach beyond the database or its transaction are refused with their line', () => {
   const start = 'select 1;\n'
   const refused = {
     'create database x;': /^line 2: it makes or changes a database/,
@@ -126,7 +126,7 @@ test('what would reach beyond the database or its transaction is refused with it
   for (const [text, words] of Object.entries(refused)) assert.match(complaint(`${start}${text}`), words)
 })
 
-test('a file that is cut is refused wherever it was cut', () => {
+test('a file truncated at any place is refused', () => {
   const whole = [
     '--\n-- PostgreSQL database dump\n--\n\ncreate table t (a text);\n',
     "COPY t (a) FROM stdin;\none\n\\.\n\ninsert into t values ('two');\n\n",

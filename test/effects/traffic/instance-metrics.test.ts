@@ -39,7 +39,7 @@ const found =
   () =>
     Promise.resolve(samples)
 
-test('a scrape gets the last finished sample at once, and many scrapes make one sample', async () => {
+test('a scrape gets the last sample immediately, and concurrent scrapes share one', async () => {
   let finish: (samples: InstanceSample[]) => void = () => undefined
   const hanging = () => new Promise<InstanceSample[]>((resolve) => (finish = resolve))
   const { metrics, next, sampled } = start(found(instance('a', 1), instance('old', 1, 'dep-0')), hanging)
@@ -53,7 +53,7 @@ test('a scrape gets the last finished sample at once, and many scrapes make one 
   assert.equal(metrics.latest()?.byService.get('srv-1'), undefined)
 })
 
-test('an engine that is away leaves the last sample, with its time', async () => {
+test('an unavailable engine leaves the last sample, with its time', async () => {
   const away = () => Promise.reject(new Error('away'))
   const { metrics, next } = start(found(instance('a', 1)), away, away, away)
   await next()
@@ -64,7 +64,7 @@ test('an engine that is away leaves the last sample, with its time', async () =>
   assert.deepEqual(metrics.latest(), before)
 })
 
-test('CPU time grows by what containers used since they were seen, also over their replacement', async () => {
+test('CPU time accumulates the use of containers, also across their replacement', async () => {
   const { metrics, next } = start(
     found(instance('a', 1000)),
     found(instance('a', 1003)),

@@ -18,7 +18,7 @@ const sampleOf = (metrics: string, name: string) =>
     .filter((line) => line.startsWith(name))
     .map((line) => line.slice(name.length))
 
-test('a window has all requests, errors among them, and percentiles within 2.5 %', () => {
+test('a window counts all requests and errors, with percentiles within 2.5 %', () => {
   const { numbers, ask } = openNumbers()
   for (let ms = 1; ms <= 1000; ms++) ask({ durationMs: ms, status: ms > 990 ? 502 : 200 })
 
@@ -34,7 +34,7 @@ test('a window has all requests, errors among them, and percentiles within 2.5 %
   }
 })
 
-test('short whole milliseconds are told as they are', () => {
+test('short whole milliseconds are exact', () => {
   for (let ms = 1; ms <= 20; ms++) {
     const { numbers, ask } = openNumbers()
     ask({ durationMs: ms })
@@ -42,7 +42,7 @@ test('short whole milliseconds are told as they are', () => {
   }
 })
 
-test('what is older than five minutes counts no more, and services are counted apart', () => {
+test('requests older than five minutes do not count, and services are counted separately', () => {
   const { clock, numbers, ask } = openNumbers()
   ask({ status: 500 })
   clock.nowMs += 200_000
@@ -73,7 +73,7 @@ test('a WebSocket is a request without a latency', () => {
   assert.deepEqual([requests, p99_ms], [2, 5])
 })
 
-test('Prometheus gets a counter by class of answer and a histogram in seconds, by service', async () => {
+test('Prometheus gets a counter by status class and a histogram in seconds, by service', async () => {
   const { numbers, ask } = openNumbers()
   for (const status of [200, 204, 301, 404, 500, 503, 503, -1, 101]) ask({ status, durationMs: 40 })
   ask({ serviceId: 'svc-2', durationMs: 3000 }, 'other')
@@ -96,7 +96,7 @@ test('Prometheus gets a counter by class of answer and a histogram in seconds, b
   assert.equal(below, ' 8')
 })
 
-test('nothing is left of a service that was removed', async () => {
+test('a removed service leaves no numbers', async () => {
   const { numbers, ask } = openNumbers()
   ask({})
   ask({ serviceId: 'svc-2' }, 'other')

@@ -11,7 +11,7 @@ import { owner } from '../../support/session.ts'
 const asToken = { authorization: `Bearer ${token}` }
 const wrongToken = { authorization: 'Bearer bth_wrong' }
 
-test('a fresh server wants its setup and knows nobody, whatever credential is shown', async (t) => {
+test('a new server requires setup and rejects every credential', async (t) => {
   const { url } = await startApi(t)
   const { call, jar } = openBrowser(url)
   jar.set(`svc_session_${new URL(url).port}`, 'bths_wrong')
@@ -26,7 +26,7 @@ test('a fresh server wants its setup and knows nobody, whatever credential is sh
   assert.equal(outcomeOf(await call('POST', '/auth/login', owner, { cookie: null })), '409 conflict')
 })
 
-test('a session is told whose it is; a token and a signed-out browser are not', async (t) => {
+test('a session is described only to its own browser', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   const status = async (headers = {}) => (await browser.call('GET', '/auth/status', undefined, headers)).body
 
@@ -40,7 +40,7 @@ test('a session is told whose it is; a token and a signed-out browser are not', 
   assert.deepEqual((await signedOut().call('GET', '/auth/status')).body, { auth: null, ...others })
 })
 
-test('setup makes the account, signs in and ends setting up', async (t) => {
+test('setup creates the account, signs in and disables setup', async (t) => {
   const { url, storage } = await startApi(t)
   const browser = openBrowser(url)
   const code = storage.setupCode.ensure()
@@ -56,7 +56,7 @@ test('setup makes the account, signs in and ends setting up', async (t) => {
   assert.equal(outcomeOf(await openBrowser(url).setUp(code)), '409 already_set_up')
 })
 
-test('setup is refused for the account, then the attempts, then the code, then the rest', async (t) => {
+test('setup checks the account, then the attempts, then the code, then the other fields', async (t) => {
   const { url, storage } = await startApi(t)
   const { call } = openBrowser(url)
   const code = storage.setupCode.ensure()
@@ -85,7 +85,7 @@ test('setup is refused for the account, then the attempts, then the code, then t
   }
 })
 
-test('without a code on the disk nobody can set up', async (t) => {
+test('without a code on disk setup is impossible', async (t) => {
   const { url } = await startApi(t)
 
   for (const code of ['', ' ', 'null', 'undefined']) {
@@ -93,7 +93,7 @@ test('without a code on the disk nobody can set up', async (t) => {
   }
 })
 
-test('fifty setups at once make one account and sign one browser in', async (t) => {
+test('fifty concurrent setups create one account and one session', async (t) => {
   const { url, storage } = await startApi(t)
   const code = storage.setupCode.ensure()
   const browsers = Array.from({ length: 50 }, () => openBrowser(url))
@@ -115,7 +115,7 @@ test('fifty setups at once make one account and sign one browser in', async (t) 
   assert.equal(storage.sessions.list().length, 1)
 })
 
-test('an e-mail is kept without blanks around it and in lower case, and found in any', async (t) => {
+test('an e-mail is stored trimmed and in lower case, and matches in any case', async (t) => {
   const { url, storage } = await startApi(t)
   const { call } = openBrowser(url)
   const code = storage.setupCode.ensure()
@@ -127,7 +127,7 @@ test('an e-mail is kept without blanks around it and in lower case, and found in
   assert.equal((await call('POST', '/auth/login', { ...owner, email })).status, 200)
 })
 
-test('what is no e-mail is refused by its name', async (t) => {
+test('an invalid e-mail is rejected by name', async (t) => {
   const { url, storage } = await startApi(t)
   const code = storage.setupCode.ensure()
   const long = `${'a'.repeat(243)}@example.com`
@@ -142,7 +142,7 @@ test('what is no e-mail is refused by its name', async (t) => {
   assert.equal((await setUp(long.slice(1))).status, 201)
 })
 
-test('a password has 8 to 1024 characters, however many bytes those are', async (t) => {
+test('a password has 8 to 1024 characters, regardless of bytes', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   let current = owner.password
   const change = (next: string) =>
@@ -160,7 +160,7 @@ test('a password has 8 to 1024 characters, however many bytes those are', async 
   assert.equal(outcomeOf(await signIn(' with blanks ')), '200')
 })
 
-test('a new password ends the other sessions and no token, and the old one opens nothing', async (t) => {
+test('a new password ends the other sessions but no token, and the old one stops working', async (t) => {
   const { browser, signedIn, signedOut, call } = await startWithAccount(t)
   const others = [await signedIn(), await signedIn()]
   const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
@@ -176,7 +176,7 @@ test('a new password ends the other sessions and no token, and the old one opens
   assert.equal(outcomeOf(await signedOut().signIn()), '401 invalid_credentials')
 })
 
-test('the new password is looked at before the current one, and that has a limit of its own', async (t) => {
+test('the new password is validated before the current one, which has a separate limit', async (t) => {
   const { browser, signedIn, storage } = await startWithAccount(t)
   const change = (current_password: string, new_password: string) =>
     browser.call('POST', '/auth/password', { current_password, new_password })

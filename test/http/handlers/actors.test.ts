@@ -29,11 +29,11 @@ async function start(t: TestContext) {
   return { ...api, supervisor, park }
 }
 
-test('the schema names every kind', () => {
+test('the schema lists every kind', () => {
   assert.deepEqual([...actorKinds], kinds)
 })
 
-test('parked actors of every kind are listed, retried once, and then at work', async (t) => {
+test('parked actors of every kind are listed, retried once, and then active', async (t) => {
   const { call, park } = await start(t)
   for (const kind of kinds) await park(one(kind))
   const parked = (await call('GET', '/actors?parked=true')).body as unknown as Record<string, object>[]
@@ -69,7 +69,7 @@ test('discarding a parked actor of every kind lists what it leaves behind, and i
   }
 })
 
-test('a repetition of a request gets the first answer, and changes nothing', async (t) => {
+test('a repeated request gets the first response, and changes nothing', async (t) => {
   const { call, park } = await start(t)
   const deploy = await park(one('deploy', 'queued'))
   const backup = await park(one('backup'))
@@ -84,7 +84,7 @@ test('a repetition of a request gets the first answer, and changes nothing', asy
   }
 })
 
-test('an id that nobody has, and one of a service, is not found', async (t) => {
+test('an unknown id and the id of a service are not found', async (t) => {
   const { refused } = await start(t)
   for (const id of ['dep-none', 'svc-1', 'edge']) {
     const [status] = await refused('POST', `/actors/${id}/discard`)
@@ -101,7 +101,7 @@ test('an engine that does not respond refuses the discard, and the actor stays p
   assert.equal(storage.actors.parkedOf(id)?.id, id)
 })
 
-test('a parked edge fits its schema, and goes on by its own route', async (t) => {
+test('a parked edge matches its schema, and resumes by its own route', async (t) => {
   const { call, park } = await start(t)
   await park(one('edge', 'serving'))
   const parked = (await call('GET', '/edge')).body
@@ -113,7 +113,7 @@ test('a parked edge fits its schema, and goes on by its own route', async (t) =>
   assert.equal((await call('POST', '/edge/retry')).body.code, 'not_parked')
 })
 
-test('health stays ok for those who ask plainly; verbose names codes, metrics count by kind', async (t) => {
+test('plain health stays ok; verbose health names codes, and metrics count by kind', async (t) => {
   const api = await start(t)
   const text = async (path: string) => (await fetch(`${api.url}${path}`)).text()
   assert.deepEqual([await text('/healthz'), await text('/healthz?verbose')], ['ok', 'ok'])
@@ -127,7 +127,7 @@ test('health stays ok for those who ask plainly; verbose names codes, metrics co
   assert.match(metrics, /^berth_parked_actors\{kind="deploy"\} 0$/m)
 })
 
-test('a service whose live deploy is parked is degraded, and says why', async (t) => {
+test('a service whose live deploy is parked is degraded, with the reason', async (t) => {
   const { call, park, storage } = await start(t)
   const id = await park(one('deploy', 'live'))
   await storage.services.update('svc-1', (row) => ({ ...row, live_deploy_id: id, degraded: true }))
@@ -137,7 +137,7 @@ test('a service whose live deploy is parked is degraded, and says why', async (t
   assert.match(String(body.reason), /^the deploy dep-1 is parked: a bug; berth retry dep-1$/)
 })
 
-test('only an admin may retry or discard; a read token sees what is parked', async (t) => {
+test('only an admin may retry or discard; a read token may list parked actors', async (t) => {
   const { call, park } = await start(t)
   const id = await park(one('backup'))
   const { api_token: _, token } = (await call('POST', '/auth/tokens', { name: 'reader', role: 'read' })).body

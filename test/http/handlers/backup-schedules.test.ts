@@ -9,7 +9,7 @@ async function start(t: TestContext) {
   return api
 }
 
-test('a datastore is made with its schedule in one form, and keeps seven without a number', async (t) => {
+test('a datastore is created with a normalized schedule, and keeps seven backups by default', async (t) => {
   const { call } = await start(t)
   const make = async (name: string, plan: object) => {
     const { status, body } = await call('POST', '/datastores', { kind: 'redis', name, ...plan })
@@ -24,7 +24,7 @@ test('a datastore is made with its schedule in one form, and keeps seven without
   assert.deepEqual(await make('fields', fields), [201, '0 3 * * 1-5', 1000, true])
 })
 
-test('what is no schedule, and no number of backups to keep, is said and changes nothing', async (t) => {
+test('an invalid schedule or number of backups is rejected and changes nothing', async (t) => {
   const { call, refused } = await start(t)
   await call('PATCH', '/datastores/shop-db', { backup_schedule: '@weekly', backup_keep: 3 })
   const schedules = [
@@ -56,7 +56,7 @@ test('what is no schedule, and no number of backups to keep, is said and changes
   assert.deepEqual(await refused('GET', '/datastores/wrong-db'), [404, 'not_found'])
 })
 
-test('a change says only what changes; an empty schedule, not null, ends the backups', async (t) => {
+test('a PATCH changes only its fields; an empty schedule, unlike null, disables backups', async (t) => {
   const { call } = await start(t)
   const change = async (fields: object) => {
     const { status, body } = await call('PATCH', '/datastores/shop-db', fields)

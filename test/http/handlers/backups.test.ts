@@ -17,7 +17,7 @@ async function start(t: TestContext) {
   return api
 }
 
-test('a backup that was asked for runs, and says what it is of', async (t) => {
+test('a requested backup runs, and names its datastore', async (t) => {
   const { call, storage, context } = await start(t)
   const { id: datastoreId } = (await call('GET', '/datastores/shop-db')).body
 
@@ -52,7 +52,7 @@ test('a backup that was asked for runs, and says what it is of', async (t) => {
   })
 })
 
-test('how far one is, is what its effect says just then', async (t) => {
+test('the progress of a backup is the current one of its effect', async (t) => {
   const { begun, backup, context } = await start(t)
   const { id } = await begun('shop-db')
 
@@ -62,7 +62,7 @@ test('how far one is, is what its effect says just then', async (t) => {
   assert.deepEqual([done_bytes, total_bytes], [7, 12])
 })
 
-test('a datastore that does not serve is not backed up, and one that is not there neither', async (t) => {
+test('an unavailable datastore is not backed up, and neither is a missing one', async (t) => {
   const { refused, call, world, datastoreOf } = await start(t)
   world.areServing = false
   await datastoreOf('away-db')
@@ -74,13 +74,13 @@ test('a datastore that does not serve is not backed up, and one that is not ther
   assert.deepEqual((await call('GET', '/backups')).body, [])
 })
 
-test('a body of a backup may be empty, and no field of it is taken', async (t) => {
+test('the body of a backup may be empty, and no field is accepted', async (t) => {
   const { refused } = await start(t)
   const answer = await refused('POST', '/datastores/shop-db/backups', { name: 'mine' })
   assert.deepEqual(answer.slice(0, 2), [400, 'invalid_request'])
 })
 
-test('the list has the newest first, and those of one datastore by its name or id', async (t) => {
+test('the list is newest first, and can be filtered by the name or id of a datastore', async (t) => {
   const { begun, call, refused, datastoreOf } = await start(t)
   await datastoreOf('other-db', 'redis')
   const first = await begun('shop-db')
@@ -96,7 +96,7 @@ test('the list has the newest first, and those of one datastore by its name or i
   assert.deepEqual(await refused('GET', '/backups?of=shop-db'), [400, 'invalid_request', 'of unknown_key'])
 })
 
-test('one is shown with its transitions, and what is none of them is not there', async (t) => {
+test('a backup is shown with its transitions, and other ids are not found', async (t) => {
   const { kept, call, refused, storage } = await start(t)
   const { id, datastore_id } = await kept('shop-db', 'PGDMP1')
   await eventually('all is written', () => storage.actors.history(id).length === 4)
@@ -112,7 +112,7 @@ test('one is shown with its transitions, and what is none of them is not there',
       assert.deepEqual(await refused('GET', `/backups/${path}${more}`), [404, 'not_found'], path + more)
 })
 
-test('one that is deleted is gone from everywhere, and is not deleted again', async (t) => {
+test('a deleted backup is gone everywhere, and cannot be deleted again', async (t) => {
   const { kept, begun, call, refused, storage } = await start(t)
   const { id } = await kept('shop-db')
   const { id: running } = await begun('shop-db')
@@ -125,7 +125,7 @@ test('one that is deleted is gone from everywhere, and is not deleted again', as
   assert.deepEqual((await call('GET', '/backups')).body, [])
 })
 
-test('one that is being restored from is not deleted', async (t) => {
+test('a backup in use by a restore is not deleted', async (t) => {
   const { kept, call, refused, goOn, storage } = await start(t)
   const { id } = await kept('shop-db')
   const restored = (await call('POST', '/datastores/shop-db/restores', { backup_id: id })).body
@@ -140,7 +140,7 @@ test('one that is being restored from is not deleted', async (t) => {
 const download = ({ url }: BackupApi, id: string, authorization = `Bearer ${token}`) =>
   fetch(`${url}/api/v1/backups/${id}/content`, { headers: { authorization } })
 
-test('the content of one is its file, byte for byte, under its name', async (t) => {
+test('the content of a backup is its file, byte for byte, with its name', async (t) => {
   const api = await start(t)
   for (const sizeBytes of [6, 64 * 1024, 3_000_001]) {
     const content = dump(sizeBytes)
@@ -161,7 +161,7 @@ test('the content of one is its file, byte for byte, under its name', async (t) 
   }
 })
 
-test('what is not known to be whole is not handed out', async (t) => {
+test('an incomplete backup has no content', async (t) => {
   const { kept, begun, refused, call, fails } = await start(t)
   const running = await begun('shop-db')
   const [grown, cut, gone] = [await kept('shop-db'), await kept('shop-db'), await kept('shop-db')]
@@ -185,7 +185,7 @@ test('what is not known to be whole is not handed out', async (t) => {
   })
 })
 
-test('content is not asked for by HEAD, nor by who is nobody', async (t) => {
+test('content does not support HEAD, and requires a credential', async (t) => {
   const api = await start(t)
   const { id } = await api.kept('shop-db')
   const path = `/api/v1/backups/${id}/content`
@@ -200,7 +200,7 @@ test('content is not asked for by HEAD, nor by who is nobody', async (t) => {
   )
 })
 
-test('a repetition with the same key is the same backup, as it is by then', async (t) => {
+test('a repetition with the same key returns the same backup in its current state', async (t) => {
   const { call, goOn, reached } = await start(t)
   const ask = (key: string, name = 'shop-db') =>
     call('POST', `/datastores/${name}/backups`, undefined, { headers: { 'idempotency-key': key } })

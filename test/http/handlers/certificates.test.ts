@@ -60,7 +60,7 @@ async function start(t: TestContext) {
   return { ...api, add, list }
 }
 
-test('certificates are listed by host, whoever they belong to, with what is known of each', async (t) => {
+test('certificates are listed by host with all details, for every owner', async (t) => {
   const { add, call, create, list } = await start(t)
   const { id } = await create({ name: 'shop' })
   assert.deepEqual(await list(), [])
@@ -91,7 +91,7 @@ test('certificates are listed by host, whoever they belong to, with what is know
   )
 })
 
-test('a retry begins the next attempt, and one that is under way is left to it', async (t) => {
+test('a retry starts the next attempt, unless one is running', async (t) => {
   const { add, call, storage } = await start(t)
   const waiting = await add(null, 'elsewhere.example.com')
   const working = await add(null, 'slow.example.com')
@@ -117,7 +117,7 @@ test('a retry with an Idempotency-Key is one attempt', async (t) => {
   assert.equal(storage.actors.record(id)?.attempts, 2)
 })
 
-test('a retry is refused for a valid one, and while the CA wants a pause', async (t) => {
+test('a retry is refused for a valid certificate, and during a pause of the CA', async (t) => {
   const { add, call } = await start(t)
   const valid = await add(null, 'shop.example.com')
   const limited = await add(null, 'limited.example.com')
@@ -135,7 +135,7 @@ test('a retry is refused for a valid one, and while the CA wants a pause', async
   assert.ok(seconds > 7000 && seconds <= 7200, String(seconds))
 })
 
-test('a parked one is tried again from where it was', async (t) => {
+test('a parked certificate is retried from its state', async (t) => {
   const { add, call, storage, list } = await start(t)
   const id = await add(null, 'elsewhere.example.com')
   await storage.actors.park(id, 'a bug', new Date().toISOString())
@@ -153,7 +153,7 @@ test('a parked one is tried again from where it was', async (t) => {
   )
 })
 
-test('what is no certificate is 404', async (t) => {
+test('an unknown certificate is 404', async (t) => {
   const { create, refused } = await start(t)
   const { id } = await create({ name: 'web' })
 

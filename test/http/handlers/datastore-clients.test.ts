@@ -7,7 +7,7 @@ import { bearer, openShellApi, pathOf, start } from '../../support/shell-api.ts'
 import { eventually, silentLogger } from '../../support/supervision.ts'
 import { storeDatastore } from '../../support/ws-client.ts'
 
-test('who may ask is decided before there is a WebSocket, as for every change', async (t) => {
+test('access is checked before the WebSocket opens, as for every change', async (t) => {
   const { url, browser, tryOpen, opened, storage } = await openShellApi(t)
   const { cookie } = browser
   const path = pathOf('shop')
@@ -34,7 +34,7 @@ test('who may ask is decided before there is a WebSocket, as for every change', 
   assert.ok(storage.datastores.idOf('shop'))
 })
 
-test('what cannot be opened is refused as by any other route', async (t) => {
+test('a connection that cannot open is refused as on any other route', async (t) => {
   const { tryOpen, call, storage } = await openShellApi(t)
   await storeDatastore(storage, 'broken', { status: 'failed', error: 'no memory' })
   await storeDatastore(storage, 'busy', { status: 'restarting' })
@@ -48,7 +48,7 @@ test('what cannot be opened is refused as by any other route', async (t) => {
   assert.equal((await call('POST', pathOf('shop'))).status, 405)
 })
 
-test('only so many are open at a time, and each that ends makes room', async (t) => {
+test('the number of open connections is limited, and each one that ends makes room', async (t) => {
   const { tryOpen, open } = await openShellApi(t)
   const sessions = [await open(), await open(), await open(), await open()]
   assert.deepEqual(await tryOpen(pathOf('shop')), [503, 'unavailable'])
@@ -57,7 +57,7 @@ test('only so many are open at a time, and each that ends makes room', async (t)
   await open()
 })
 
-test('it ends with the token and with the session that opened it, and no other does', async (t) => {
+test('a connection ends with the token or session that opened it, and with no other', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { browser, signedIn, open, url, storage } = await openShellApi(t)
   const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
@@ -77,7 +77,7 @@ test('it ends with the token and with the session that opened it, and no other d
   await eventually('that it goes on', () => kept.client.start)
 })
 
-test('a stop of the server ends it at once', async (t) => {
+test('a stop of the server ends a connection immediately', async (t) => {
   const { server, openStarted } = await openShellApi(t)
   const { ws, client } = await openStarted()
   const startedAt = performance.now()
@@ -87,7 +87,7 @@ test('a stop of the server ends it at once', async (t) => {
   assert.ok(performance.now() - startedAt < 30_000)
 })
 
-test('the log says who opened it and when it closed, and nothing of what was said', async (t) => {
+test('the log records who opened a connection and when it closed, without its content', async (t) => {
   const lines: { msg?: string | undefined; datastore?: string; by?: string }[] = []
   const hear = (fields: object | string, msg?: string) => void lines.push({ msg, ...Object(fields) })
   const logger = { ...silentLogger, debug: hear, info: hear, error: hear } as Logger

@@ -30,7 +30,7 @@ async function start(t: TestContext, effects: Record<string, TestEffect> = {}) {
   return { ...api, made, patch, limits, given }
 }
 
-test('a limit that is left out, or null, stays as it is; 0 is the default of the server', async (t) => {
+test('an omitted or null limit is unchanged; 0 is the default of the server', async (t) => {
   const { patch, limits, given } = await start(t)
 
   const shown: unknown[] = []
@@ -62,7 +62,7 @@ test('a limit that is left out, or null, stays as it is; 0 is the default of the
   assert.deepEqual(await limits(), [16, 512])
 })
 
-test('CPUs are rounded to hundredths, also where that is the smallest there is', async (t) => {
+test('CPUs are rounded to hundredths, also near the minimum', async (t) => {
   const { patch, make } = await start(t)
   const rounded: unknown[] = []
   for (const cpu_limit of [0.25499, 0.255, 0.014, 1.999, 511.999, 1 / 3]) {
@@ -72,7 +72,7 @@ test('CPUs are rounded to hundredths, also where that is the smallest there is',
   assert.equal((await make({ name: 'other', cpu_limit: 0.129 })).cpu_limit, 0.13)
 })
 
-test('one bad limit changes nothing, not even the good one beside it', async (t) => {
+test('one invalid limit changes nothing, not even a valid one in the same request', async (t) => {
   const { call, patch, limits, given, made } = await start(t)
   const bad = [
     { memory_limit_mb: 15 },
@@ -108,7 +108,7 @@ test('an empty PATCH applies the stored limits again, and keeps them', async (t)
   assert.deepEqual(await limits(), [64, 1])
 })
 
-test('what the host cannot give is said, until it can', async (t) => {
+test('limits beyond the host are reported until they fit', async (t) => {
   const notice = 'the host has 2 CPUs: cpu_limit 512 is capped at 2'
   const { patch } = await start(t, {
     applyLimits: async ({ cpus }) => ({ at: at(), notice: cpus === 512 ? notice : null }),
@@ -123,7 +123,7 @@ for (const [code, status, reason] of [
   ['docker_unavailable', 503, 'Docker does not respond'],
   ['not_foreseen', 502, 'it went wrong'],
 ] as const) {
-  test(`limits refused with ${code} are saved, and the answer is ${status} and says both`, async (t) => {
+  test(`limits refused with ${code} are saved, and the ${status} response reports both`, async (t) => {
     const { patch, limits, given, call } = await start(t, {
       applyLimits: once(fails(code, reason), succeeds),
     })
@@ -143,7 +143,7 @@ for (const [code, status, reason] of [
   })
 }
 
-test('limits of one that failed are saved and applied at once, and it stays as it is', async (t) => {
+test('limits of a failed datastore are saved and applied immediately, and its status stays', async (t) => {
   const noImage = fails('image_missing', 'there is no image postgres:17')
   const { patch, made } = await start(t, { obtainImage: noImage })
   assert.equal(made.status, 'failed')
@@ -156,7 +156,7 @@ test('limits of one that failed are saved and applied at once, and it stays as i
   )
 })
 
-test('two changes at once both count, and each answers with what holds then', async (t) => {
+test('two concurrent changes both apply, and each response shows the values after it', async (t) => {
   const { patch, limits, given } = await start(t)
 
   const answers = await Promise.all([patch({ memory_limit_mb: 128 }), patch({ cpu_limit: 2 })])
@@ -174,7 +174,7 @@ test('two changes at once both count, and each answers with what holds then', as
   )
 })
 
-test('limits of one that is being deleted are 409, and change nothing', async (t) => {
+test('limits of a datastore that is being deleted are 409, and change nothing', async (t) => {
   const { patch, limits, call } = await start(t, { trashDatastore: waits })
   await call('DELETE', path)
 
@@ -188,7 +188,7 @@ test('limits of one that is being deleted are 409, and change nothing', async (t
   assert.deepEqual(await limits(), [64, 1])
 })
 
-test('limits that are being applied when it is deleted are answered 409, too', async (t) => {
+test('limits that are being applied during a deletion are 409 too', async (t) => {
   const { patch, call, storage, made } = await start(t, { applyLimits: waits, trashDatastore: waits })
 
   const waiting = patch({ memory_limit_mb: 128 })

@@ -9,7 +9,7 @@ import { eventually } from '../../support/supervision.ts'
 const reference = (inner: string) => `$\{{${inner}}}`
 const path = '/datastores/shop-db'
 
-test('one that services refer to is not deleted: each variable that does so is named', async (t) => {
+test('a datastore in use is not deleted: each variable that refers to it is named', async (t) => {
   const { call, create, make } = await startDatastores(t)
   await make({ name: 'shop-db' })
   await make({ name: 'shop-db2' })
@@ -41,7 +41,7 @@ test('one that services refer to is not deleted: each variable that does so is n
   assert.equal((await call('GET', path)).body.status, 'available')
 })
 
-test('it is deleted all the same by force, and when nobody refers to it any more', async (t) => {
+test('a datastore in use is deleted with force, or once its references are gone', async (t) => {
   const { call, create, make, refused } = await startDatastores(t)
   for (const name of ['shop-db', 'cache']) {
     await make({ name })
@@ -59,7 +59,7 @@ test('it is deleted all the same by force, and when nobody refers to it any more
   assert.equal((await call('DELETE', '/datastores/cache')).status, 204)
 })
 
-test('one that is being deleted is shown as that, takes no restart, and may be deleted again', async (t) => {
+test('a datastore being deleted shows that, rejects restarts, and can be deleted again', async (t) => {
   const { call, create, make, refused } = await startDatastores(t, { trashDatastore: waits })
   await make({ name: 'shop-db' })
 
@@ -75,7 +75,7 @@ test('one that is being deleted is shown as that, takes no restart, and may be d
   assert.equal((await call('DELETE', path)).status, 204)
 })
 
-test('one is deleted while it is being made, from the moment on that it is on disk', async (t) => {
+test('a datastore can be deleted while it is being created, once it is on disk', async (t) => {
   const { call, context, make, storage } = await startDatastores(t, { obtainImage: waits })
   const onDisk = new Promise<string>((resolve) => void storage.changes.subscribe(({ id }) => resolve(id)))
   holdCreation(storage, context)
@@ -112,7 +112,7 @@ function holdCreation({ actors }: Storage, context: HttpContext): void {
   }
 }
 
-test('one that is parked after a bug is restarted, limited and deleted like any other', async (t) => {
+test('a datastore parked after a bug is restarted, limited and deleted like any other', async (t) => {
   const { call, make, storage } = await startDatastores(t)
   for (const [name, method, tail] of [
     ['a', 'POST', '/restart'],
@@ -131,7 +131,7 @@ test('one that is parked after a bug is restarted, limited and deleted like any 
   }
 })
 
-test('a dry run tells the references to datastores that lead nowhere', async (t) => {
+test('a dry run lists references to missing datastores', async (t) => {
   const { call, create, make } = await startDatastores(t, {
     obtainImage: (input, signal) =>
       input.version === '99'

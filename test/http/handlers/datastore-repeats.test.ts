@@ -10,7 +10,7 @@ import { eventually } from '../../support/supervision.ts'
 const asked = { kind: 'postgres', name: 'shop-db' }
 const headers = { 'idempotency-key': 'make it once' }
 
-test('a creation that is repeated makes one, and is answered with it as it is now', async (t) => {
+test('a repeated creation creates one datastore, and returns its current state', async (t) => {
   const { call } = await startDatastores(t)
   const first = await call('POST', '/datastores', asked, { headers })
   await call('PATCH', '/datastores/shop-db', { memory_limit_mb: 128 })
@@ -23,7 +23,7 @@ test('a creation that is repeated makes one, and is answered with it as it is no
   assert.deepEqual(again.body, (await call('GET', '/datastores/shop-db')).body)
 })
 
-test('repetitions at the same time wait for the one that makes it', async (t) => {
+test('concurrent repetitions wait for the first request', async (t) => {
   const { call } = await startDatastores(t)
 
   const answers = await Promise.all([1, 2, 3].map(() => call('POST', '/datastores', asked, { headers })))
@@ -34,7 +34,7 @@ test('repetitions at the same time wait for the one that makes it', async (t) =>
   )
 })
 
-test('another creation under the key is refused', async (t) => {
+test('a different creation with the same key is rejected', async (t) => {
   const { call } = await startDatastores(t)
   await call('POST', '/datastores', asked, { headers })
 
@@ -44,7 +44,7 @@ test('another creation under the key is refused', async (t) => {
   assert.equal((await call('GET', '/datastores/other')).status, 404)
 })
 
-test('a creation that is repeated after its deletion is 404, and makes nothing anew', async (t) => {
+test('a creation repeated after the deletion is 404, and creates nothing', async (t) => {
   const { call, storage } = await startDatastores(t)
   await call('POST', '/datastores', asked, { headers })
   await call('DELETE', '/datastores/shop-db')
@@ -58,7 +58,7 @@ test('a creation that is repeated after its deletion is 404, and makes nothing a
   assert.equal(other.status, 201)
 })
 
-test('a creation that was refused may be asked for again under its key', async (t) => {
+test('a rejected creation may be repeated with its key', async (t) => {
   const { call, create } = await startDatastores(t)
   const { id } = await create({ name: 'shop-db' })
   assert.equal((await call('POST', '/datastores', asked, { headers })).body.code, 'name_taken')
@@ -83,7 +83,7 @@ test('a restart with a key is one restart', async (t) => {
   assert.equal(restarts(), 1)
 })
 
-test('a password is in the answers that show the datastore, and nowhere else', async (t) => {
+test('a password appears in responses about its datastore, and nowhere else', async (t) => {
   const { call, create, make, storage, url } = await startDatastores(t, {
     applyLimits: fails('docker_error', 'no'),
   })

@@ -60,7 +60,7 @@ const bad: Record<string, [body: unknown, ...fields: string[]]> = {
   'a good limit beside a bad one': [{ ...redis, memory_limit_mb: 64, cpu_limit: 1000 }, 'cpu_limit'],
 }
 
-test('what a creation may not ask for is 400, names each wrong field, and makes nothing', async (t) => {
+test('an invalid creation is 400, names each invalid field, and creates nothing', async (t) => {
   const { call, storage } = await startDatastores(t)
 
   for (const [what, [body, ...fields]] of Object.entries(bad)) {
@@ -74,7 +74,7 @@ test('what a creation may not ask for is 400, names each wrong field, and makes 
   assert.deepEqual([...storage.actors.active('datastore')], [])
 })
 
-test('the largest and the smallest that is allowed is taken, null is as left out', async (t) => {
+test('the largest and smallest allowed values are accepted, and null means the default', async (t) => {
   const { make } = await startDatastores(t)
   const longest = `a${'-'.repeat(38)}z`
   const nothing = { version: null, database: null, username: null, memory_limit_mb: null, cpu_limit: null }
@@ -96,7 +96,7 @@ test('the largest and the smallest that is allowed is taken, null is as left out
   assert.deepEqual([plainRedis.version, plainRedis.database], ['8', null])
 })
 
-test('where Postgres keeps a name for itself, the default is another one', async (t) => {
+test('a default that is a reserved name of Postgres is replaced', async (t) => {
   const { make } = await startDatastores(t)
   const made: (string | null)[][] = []
   for (const body of [
@@ -118,7 +118,7 @@ test('where Postgres keeps a name for itself, the default is another one', async
   ])
 })
 
-test('services and datastores have one namespace: a name is taken for both', async (t) => {
+test('services and datastores share one namespace', async (t) => {
   const { call, create, make, refused } = await startDatastores(t)
   await make(postgres)
   await create({ name: 'web' })
@@ -131,7 +131,7 @@ test('services and datastores have one namespace: a name is taken for both', asy
   assert.equal((await call('GET', '/services/shop-db')).status, 404)
 })
 
-test('a name is free again for both when its datastore is gone', async (t) => {
+test('a name is free for both when its datastore is deleted', async (t) => {
   const { call, create, make, storage } = await startDatastores(t)
   const former = await make(postgres)
   const gone = new Promise<void>((resolve) => {
@@ -147,7 +147,7 @@ test('a name is free again for both when its datastore is gone', async (t) => {
   assert.equal((await create({ name: 'web' })).name, 'web')
 })
 
-test('of many creations of one name at once one makes it', async (t) => {
+test('of many concurrent creations of one name one succeeds', async (t) => {
   const { call } = await startDatastores(t)
 
   const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/datastores', postgres)))
@@ -157,7 +157,7 @@ test('of many creations of one name at once one makes it', async (t) => {
   assert.equal(((await call('GET', '/datastores')).body as unknown as Datastore[]).length, 1)
 })
 
-test('where a volume of that name is there already the creation is refused, with what to do', async (t) => {
+test('a creation is refused if a volume of that name exists, with the remedy', async (t) => {
   const { call, context, storage } = await startDatastores(t)
   const hint = 'docker volume rm berth-datastore-shop-db deletes it and its data; or choose another name'
   const asked: string[] = []
@@ -173,7 +173,7 @@ test('where a volume of that name is there already the creation is refused, with
   assert.ok(storage.datastores.isFree('shop-db'))
 })
 
-test('a taken name is told as taken, although its own volume is there', async (t) => {
+test('a name in use is reported as such, even if its own volume exists', async (t) => {
   const { context, make, refused } = await startDatastores(t)
   await make(postgres)
   context.observe.assertVolumeFree = async () => {
@@ -182,7 +182,7 @@ test('a taken name is told as taken, although its own volume is there', async (t
   assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])
 })
 
-test('a route refuses a query or a body that it does not take', async (t) => {
+test('a route rejects unknown query parameters and bodies', async (t) => {
   const { make, refused } = await startDatastores(t)
   await make(postgres)
   const path = '/datastores/shop-db'

@@ -46,7 +46,7 @@ test('a new Postgres has every field, with the defaults', async (t) => {
   })
 })
 
-test('a new Redis has neither a database nor a user of its own', async (t) => {
+test('a new Redis has neither a database nor a user', async (t) => {
   const { make } = await startDatastores(t)
 
   const { id, password, created_at, updated_at, revision, ...datastore } = await make({
@@ -82,7 +82,7 @@ test('a new Redis has neither a database nor a user of its own', async (t) => {
   })
 })
 
-test('what is asked for is what it has', async (t) => {
+test('a datastore has the requested settings', async (t) => {
   const { make } = await startDatastores(t)
 
   const asked = {
@@ -98,7 +98,7 @@ test('what is asked for is what it has', async (t) => {
   assert.deepEqual({ version, database, username, memory_limit_mb, cpu_limit }, asked)
 })
 
-test('an id and a name find the same one on every route', async (t) => {
+test('an id and a name work on every route', async (t) => {
   const { call, make } = await startDatastores(t)
   const made = await make({ name: 'shop-db' })
 
@@ -115,7 +115,7 @@ test('an id and a name find the same one on every route', async (t) => {
   }
 })
 
-test('what is no datastore is 404 on every route, a service of that name too', async (t) => {
+test('unknown datastores are 404 on every route, including the name of a service', async (t) => {
   const { create, refused } = await startDatastores(t)
   const { id } = await create({ name: 'web' })
 
@@ -131,7 +131,7 @@ test('what is no datastore is 404 on every route, a service of that name too', a
   }
 })
 
-test('the list is by name, and has those that failed and those that are being deleted', async (t) => {
+test('the list is ordered by name, with failed datastores and those being deleted', async (t) => {
   const { call, make } = await startDatastores(t, {
     obtainImage: (input, signal) => (input.version === '99' ? noImage(input, signal) : succeeds()),
     trashDatastore: waits,
@@ -154,7 +154,7 @@ test('the list is by name, and has those that failed and those that are being de
     assert.deepEqual((await call('GET', `/datastores/${one.name}`)).body, one)
 })
 
-test('a creation that fails is 201 with the reason, and has no address before it has a port', async (t) => {
+test('a failed creation is 201 with the reason, and has no address before it has a port', async (t) => {
   const { call } = await startDatastores(t, { obtainImage: noImage })
 
   const { status, body } = await call('POST', '/datastores', { kind: 'postgres', name: 'shop-db' })
@@ -167,7 +167,7 @@ test('a creation that fails is 201 with the reason, and has no address before it
   assert.match(String(body.next_attempt_at), /^20/)
 })
 
-test('the history tells its way, and a restart begins it again', async (t) => {
+test('the history lists the transitions, and a restart repeats them', async (t) => {
   const { call, make, storage } = await startDatastores(t)
   const { id } = await make({ name: 'shop-db' })
 
@@ -184,7 +184,7 @@ test('the history tells its way, and a restart begins it again', async (t) => {
   )
 })
 
-test('one that failed is tried again by a restart, and says nothing of what was before', async (t) => {
+test('a restart retries a failed datastore and clears its error', async (t) => {
   const { call, make } = await startDatastores(t, { obtainImage: once(noImage, waits) })
   assert.equal((await make({ name: 'shop-db' })).status, 'failed')
 

@@ -22,7 +22,7 @@ async function start(t: TestContext) {
   return { ...api, call, service, deploy, list }
 }
 
-test('a deploy is asked for with or without a body, and answered with 202', async (t) => {
+test('a deploy is requested with or without a body, and returns 202', async (t) => {
   const { call, service } = await start(t)
 
   const bare = await call('POST', '/services/web/deploys')
@@ -37,7 +37,7 @@ test('a deploy is asked for with or without a body, and answered with 202', asyn
   assert.deepEqual((await call('GET', `/deploys/${full.body.id}`)).body, full.body)
 })
 
-test('a deploy of nothing, of something suspended and of no commit is refused', async (t) => {
+test('a deploy without a source, of a suspended service or of an invalid commit is refused', async (t) => {
   const { call } = await start(t)
   await call('POST', '/services', { body: { name: 'empty' } })
   const codeOf = async (path: string, asked: RequestOptions = {}) =>
@@ -53,7 +53,7 @@ test('a deploy of nothing, of something suspended and of no commit is refused', 
   assert.equal(await codeOf('/services/nobody/deploys'), 'not_found')
 })
 
-test('the list is newest first, and its limit is brought into bounds', async (t) => {
+test('the list is newest first, and its limit is capped', async (t) => {
   const { call, deploy, list } = await start(t)
   const ids = []
   for (let count = 0; count < 22; count++) ids.unshift((await deploy()).id)
@@ -65,7 +65,7 @@ test('the list is newest first, and its limit is brought into bounds', async (t)
   assert.equal((await call('GET', '/services/web/deploys?limit=many')).status, 400)
 })
 
-test('a deploy is canceled once, and says by whom', async (t) => {
+test('a deploy is canceled once, and the record names the requester', async (t) => {
   const { call, deploy } = await start(t)
   const { id } = await deploy()
 
@@ -79,7 +79,7 @@ test('a deploy is canceled once, and says by whom', async (t) => {
   assert.deepEqual([second.status, second.body.code], [409, 'not_cancelable'])
 })
 
-test('deploys are found by their id only, and nothing else passes for one', async (t) => {
+test('deploys are found by their id only', async (t) => {
   const { call, service } = await start(t)
 
   for (const id of ['web', service.id, 'dep-nothing', 'x'.repeat(128)]) {
@@ -102,7 +102,7 @@ test('the history has every transition', async (t) => {
   )
 })
 
-test('a restart takes what is queued, needs something live or under way, and names no deploy', async (t) => {
+test('a restart returns a queued deploy, needs a live or active one, and accepts no commit', async (t) => {
   const { call, deploy, setDeploy } = await start(t)
   const restart = () => call('POST', '/services/web/restart')
 
@@ -121,7 +121,7 @@ const keyed = (key: string, body?: unknown): RequestOptions => ({
   ...(body ? { body } : {}),
 })
 
-test('a repeated key gets the first answer and queues nothing', async (t) => {
+test('a repeated key returns the first response and queues nothing', async (t) => {
   const { call, list, setDeploy } = await start(t)
 
   const first = await call('POST', '/services/web/deploys', keyed('k'))
@@ -135,7 +135,7 @@ test('a repeated key gets the first answer and queues nothing', async (t) => {
   assert.deepEqual(await list(), [other.body.id, first.body.id])
 })
 
-test('another request under a used key is refused, whether or not it is a good one', async (t) => {
+test('a different request with a used key is rejected, valid or not', async (t) => {
   const { call } = await start(t)
   const asked = { name: 'api', deploy: false }
   const create = (body: unknown, query = '') => call('POST', `/services${query}`, keyed('k', body))
@@ -152,7 +152,7 @@ test('another request under a used key is refused, whether or not it is a good o
   assert.equal((await call('GET', '/services/shop')).status, 404)
 })
 
-test('a body that is nested beyond all sense is refused under a key as without one', async (t) => {
+test('an excessively nested body is rejected with or without a key', async (t) => {
   const { call, url } = await start(t)
   const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
   const answers = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
@@ -166,7 +166,7 @@ test('a body that is nested beyond all sense is refused under a key as without o
   assert.equal((await call('POST', '/services', keyed('k', { name: 'api', deploy: false }))).status, 201)
 })
 
-test('another request under a key is refused while the first one is under way', async (t) => {
+test('a different request with a key is rejected while the first one runs', async (t) => {
   const { call } = await start(t)
   const create = (name: string) => call('POST', '/services', keyed('k', { name, deploy: false }))
 
@@ -177,7 +177,7 @@ test('another request under a key is refused while the first one is under way', 
   assert.deepEqual(done![0]!.body, done![1]!.body)
 })
 
-test('an answer that was kept without what was asked is given to whoever has the key', async (t) => {
+test('a stored response without its request is returned to any request with the key', async (t) => {
   const { call, storage } = await start(t)
   const scope = JSON.stringify(['server', 'POST', '/api/v1/services', 'k'])
   const key = createHash('sha256').update(scope).digest('hex')
@@ -189,7 +189,7 @@ test('an answer that was kept without what was asked is given to whoever has the
   assert.deepEqual([status, body], [201, web])
 })
 
-test('a created service is answered the same twice, first deploy and all', async (t) => {
+test('a repeated creation of a service returns the same response, with the first deploy', async (t) => {
   const { call } = await start(t)
   const asked = keyed('k', { name: 'api', repo_url: 'https://git.test/a/b' })
 
@@ -199,7 +199,7 @@ test('a created service is answered the same twice, first deploy and all', async
   assert.deepEqual([again.status, again.body], [201, first.body])
 })
 
-test('twenty requests with one key at the same time do one thing', async (t) => {
+test('twenty concurrent requests with one key act once', async (t) => {
   const { call, list } = await start(t)
 
   const answers = await Promise.all(
@@ -221,7 +221,7 @@ test('suspend is not repeated after a resume', async (t) => {
   assert.equal((await call('GET', '/services/web')).body.suspended, false)
 })
 
-test('a key belongs to one path, a refused request uses none up, and a long one is refused', async (t) => {
+test('a key belongs to one path, has a maximum length, and survives a rejected request', async (t) => {
   const { call } = await start(t)
 
   const refused = await call('POST', '/services/web/deploys', keyed('k', { commit: 'zz' }))
@@ -232,7 +232,7 @@ test('a key belongs to one path, a refused request uses none up, and a long one 
   assert.deepEqual([refused.status, deploy.status, suspend.status, long.status], [400, 202, 200, 400])
 })
 
-test('a token counts in the query for GET only, and does not mend a wrong bearer', async (t) => {
+test('a token in the query counts for GET only, and does not override a wrong bearer', async (t) => {
   const { url } = await start(t)
   const ask = async (method: string, query: string, headers = {}) =>
     (await fetch(`${url}/api/v1/services${query}`, { method, headers })).status

@@ -24,7 +24,7 @@ async function start(t: TestContext) {
 
 const plain = { https: false, certificate: null }
 
-test('a domain is added in its normal form, listed after the default host, and taken away', async (t) => {
+test('a domain is added in its normal form, listed after the default host, and removed', async (t) => {
   const { create, get, call, add, domains } = await start(t)
   const { id: service_id } = await create({ name: 'shop' })
   const own = {
@@ -45,7 +45,7 @@ test('a domain is added in its normal form, listed after the default host, and t
   assert.deepEqual(await domains('shop'), [own])
 })
 
-test('a domain that is there already is answered again and changes nothing', async (t) => {
+test('adding an existing domain returns it and changes nothing', async (t) => {
   const { create, add, storage } = await start(t)
   const { id } = await create({ name: 'shop' })
   const first = await add('shop', 'shop.example.com')
@@ -57,7 +57,7 @@ test('a domain that is there already is answered again and changes nothing', asy
   assert.equal(storage.services.get(id)!.revision, revision)
 })
 
-test('a repeated request gets the first answer, also after the domain was taken away', async (t) => {
+test('a repeated request gets the first response, even after the domain was removed', async (t) => {
   const { create, call, get } = await start(t)
   await create({ name: 'shop' })
   const asked = { headers: { 'idempotency-key': 'once' } }
@@ -72,7 +72,7 @@ test('a repeated request gets the first answer, also after the domain was taken 
   assert.deepEqual((await get('shop')).custom_domains, [])
 })
 
-test('what is no domain of the service cannot be taken away, and its default host stays', async (t) => {
+test('a foreign domain cannot be removed, and the default host stays', async (t) => {
   const { create, refused, conflict } = await start(t)
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
   await create({ name: 'api' })
@@ -89,7 +89,7 @@ test('what is no domain of the service cannot be taken away, and its default hos
   ])
 })
 
-test('create and PATCH take domains, each once; an empty list clears them, null leaves them', async (t) => {
+test('create and PATCH accept domains, each once; an empty list clears them, null keeps them', async (t) => {
   const { create, call, get } = await start(t)
   const custom_domains = ['b.example.com', 'A.example.com', 'b.example.com.']
   const made = await create({ name: 'shop', custom_domains })
@@ -103,7 +103,7 @@ test('create and PATCH take domains, each once; an empty list clears them, null 
   assert.deepEqual((await get('shop')).hosts, ['shop.localhost'])
 })
 
-test('only services that are public have domains, limits and HSTS; others 400', async (t) => {
+test('only public services have domains, limits and HSTS; others get 400', async (t) => {
   const { create, refused, call, add } = await start(t)
   await create({ name: 'db', type: 'private_service', hsts: false, max_body_mb: 512 })
   const settings = { custom_domains: ['a.example'], hsts: true, request_timeout_seconds: 5, max_body_mb: 1 }
@@ -120,7 +120,7 @@ test('only services that are public have domains, limits and HSTS; others 400', 
   assert.deepEqual([url, hosts], [null, []])
 })
 
-test('what is no domain is refused with what to write instead, and 51 of them are too many', async (t) => {
+test('an invalid domain is rejected with a suggestion, and 51 domains are too many', async (t) => {
   const { create, call, refused, add } = await start(t)
   const fifty = Array.from({ length: 50 }, (_, index) => `d${index}.example.com`)
   await create({ name: 'shop', custom_domains: fifty })
@@ -154,7 +154,7 @@ test('the limits of a service have bounds', async (t) => {
   }
 })
 
-test('the address is the first host with a certificate, and shows unusual ports', async (t) => {
+test('the address is the first host with a certificate, with unusual ports', async (t) => {
   const { create, get, context, certified, domains } = await start(t)
   await create({ name: 'shop', custom_domains: ['a.example.com', 'b.example.com'] })
 
@@ -173,7 +173,7 @@ test('the address is the first host with a certificate, and shows unusual ports'
   )
 })
 
-test('each domain shows how far its newest certificate is, or that it gets none', async (t) => {
+test('each domain shows the state of its newest certificate, or that it gets none', async (t) => {
   const { create, domains, storage } = await start(t)
   const { id } = await create({ name: 'shop', custom_domains: ['a.example.com', 'b.example.com'] })
   const not_after = '2027-01-01T00:00:00.000Z'
@@ -199,7 +199,7 @@ test('each domain shows how far its newest certificate is, or that it gets none'
   )
 })
 
-test('without an edge nothing has an address, and domains can be set all the same', async (t) => {
+test('without an edge there are no addresses, and domains can still be set', async (t) => {
   const { create, get, context, domains } = await start(t)
   context.config.edge.mode = 'off'
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })

@@ -38,7 +38,7 @@ test('values come back byte for byte', async (t) => {
   )
 })
 
-test('PUT replaces everything, PATCH removes first and sets after', async (t) => {
+test('PUT replaces everything, PATCH removes first and then sets', async (t) => {
   const { call } = await start(t, [
     { key: 'B', value: '1' },
     { key: 'A', value: '1' },
@@ -61,7 +61,7 @@ test('PUT replaces everything, PATCH removes first and sets after', async (t) =>
   ])
 })
 
-test('a refused change names keys, never values, and changes nothing', async (t) => {
+test('a rejected change names keys, never values, and changes nothing', async (t) => {
   const { call } = await start(t, [{ key: 'A', value: '1' }])
   const wrong = {
     'a key twice': {
@@ -89,7 +89,7 @@ test('a refused change names keys, never values, and changes nothing', async (t)
   assert.deepEqual((await call('GET')).body, [{ key: 'A', value: '1' }])
 })
 
-test('variables that are sent as plain keys are refused with an example of how they are sent', async (t) => {
+test('variables sent as plain keys are rejected with an example of the right form', async (t) => {
   const { call } = await start(t)
   const hintFor = async (method: string, body: unknown) => (await call(method, '', body)).body.hint
   const set = [{ key: 'GREETING', value: 'hi' }]
@@ -102,7 +102,7 @@ test('variables that are sent as plain keys are refused with an example of how t
   assert.equal(await hintFor('PATCH', { set: [{ key: 'A-B', value: 's3cret' }] }), undefined)
 })
 
-test('a dry run tells what would change, and what leads nowhere, and saves nothing', async (t) => {
+test('a dry run lists changes and broken references, and saves nothing', async (t) => {
   const before = [
     { key: 'A', value: '1' },
     { key: 'B', value: '1' },
@@ -144,7 +144,7 @@ test('twenty parallel changes of different keys all survive', async (t) => {
   assert.deepEqual((await call('GET')).body, vars)
 })
 
-test('restart=true restarts what is live, waits behind a first deploy, and does nothing else', async (t) => {
+test('restart=true restarts a live deploy or queues behind a first one', async (t) => {
   const { call, created, storage, setDeploy } = await start(t, [], { repo_url: 'https://git.test/a/b' })
   const { id } = created.body as { id: string }
   const [first] = storage.actors.list('deploy', id, 9)
@@ -162,7 +162,7 @@ test('restart=true restarts what is live, waits behind a first deploy, and does 
   assert.equal(other.storage.actors.latest('deploy', other.created.body.id as string), null)
 })
 
-test('when the restart fails the answer says that the variables are saved, and they are', async (t) => {
+test('if the restart fails the response reports that the variables are saved', async (t) => {
   const { call, created, context, storage, setDeploy } = await start(t, [], {
     repo_url: 'https://git.test/a/b',
   })

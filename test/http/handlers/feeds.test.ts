@@ -10,7 +10,7 @@ import { instant as at } from '../../support/supervision.ts'
 
 const change = (api: Api, name: string) => api.call('POST', '/api/v1/services', { body: { name } })
 
-test('the change feed says ready, then what every commit changed, and holds nothing else', async (t) => {
+test('the change feed sends ready, then the changes of every commit, and nothing else', async (t) => {
   const api = await startApi(t)
   const stream = await openStream(t, `${api.url}/api/v1/events`)
   const head = api.storage.changes.head()
@@ -30,7 +30,7 @@ test('the change feed says ready, then what every commit changed, and holds noth
   })
 })
 
-test('the change feed resumes after Last-Event-ID, and resets when that is unknown', async (t) => {
+test('the change feed resumes after Last-Event-ID, and resets if that is unknown', async (t) => {
   const api = await startApi(t)
   const start = api.storage.changes.head()
   for (const name of ['a', 'b', 'c']) await change(api, name)
@@ -80,7 +80,7 @@ test('the feed shows a service as GET does, also when its state derives from a d
   )
 })
 
-test('a change of env, of a registry, a token, a session and the password is in the feed', async (t) => {
+test('changes of env, registries, tokens, sessions and the password are in the feed', async (t) => {
   const api = await startWithAccount(t)
   const { next } = await openFeed(t, api)
   const { id } = (await change(api, 'web')).body as { id: string }
@@ -150,7 +150,7 @@ async function changeOf(next: () => Promise<FeedChange>, kind: string): Promise<
   }
 }
 
-test('a damaged service ends neither the feed nor the daemon, and is not taken for deleted', async (t) => {
+test('a damaged service ends neither the feed nor the daemon, and does not count as deleted', async (t) => {
   const api = await startApi(t)
   const { next } = await openFeed(t, api)
   const { id } = (await change(api, 'web')).body as { id: string }
@@ -170,7 +170,7 @@ test('a damaged service ends neither the feed nor the daemon, and is not taken f
   assert.deepEqual((await next()).status, null)
 })
 
-test('a read token hears nothing of sessions, tokens and the account', async (t) => {
+test('a read token receives no changes of sessions, tokens and the account', async (t) => {
   const api = await startApi(t)
   const token = { id: 'tok-r', name: 'metrics', role: 'read' as const, services: null, hint: 'hint' }
   const row = { ...token, expires_at: null, created_at: at, last_used_at: at }

@@ -5,7 +5,7 @@ import type { JobRun } from '../../../src/api/job.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { startJobs } from '../../support/job-api.ts'
 
-test('a command is answered with 202 and a pending run, and found again as it was answered', async (t) => {
+test('a command returns 202 and a pending run, which is found again unchanged', async (t) => {
   const { call, live } = await startJobs(t)
   const service = await live({ name: 'web' })
 
@@ -32,7 +32,7 @@ test('a command is answered with 202 and a pending run, and found again as it wa
   assert.deepEqual((await call('GET', `/jobs/${id}`)).body, body)
 })
 
-test('a run tells what it runs with once it has begun, and how it ended', async (t) => {
+test('a started run shows its settings, and later its outcome', async (t) => {
   const { live, ask, starts, ends, run } = await startJobs(t)
   const { live_deploy_id } = await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
@@ -47,7 +47,7 @@ test('a run tells what it runs with once it has begun, and how it ended', async 
   assert.ok(ended.started_at && ended.finished_at)
 })
 
-test('a command is required, and a blank one is none; only a cron job has one of its own', async (t) => {
+test('a command is required and must not be blank; only a cron job has a default', async (t) => {
   const { call, live, ask } = await startJobs(t)
   await live({ name: 'web' })
   await live({ name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', overlap: 'replace' })
@@ -62,7 +62,7 @@ test('a command is required, and a blank one is none; only a cron job has one of
   assert.deepEqual([other.command, other.overlap], ['env', null])
 })
 
-test('what is no command, and no time, is refused', async (t) => {
+test('an invalid command or timeout is rejected', async (t) => {
   const { live, refused } = await startJobs(t)
   await live({ name: 'web' })
   const post = (body: object) => refused('POST', '/services/web/jobs', body)
@@ -78,7 +78,7 @@ test('what is no command, and no time, is refused', async (t) => {
   assert.deepEqual((await post({ command: 'rake', timeout_seconds: 604_800 }))[0], 202)
 })
 
-test('a limit of the service holds for runs that name none', async (t) => {
+test('the time limit of the service applies to runs without one', async (t) => {
   const { live, ask } = await startJobs(t)
   await live({ name: 'web', timeout_seconds: 60 })
 
@@ -86,7 +86,7 @@ test('a limit of the service holds for runs that name none', async (t) => {
   assert.equal((await ask('web', { command: 'rake', timeout_seconds: 5 })).timeout_seconds, 5)
 })
 
-test('where nothing is live, suspended, deleted or a site, nothing runs', async (t) => {
+test('a suspended, deleted, static or never deployed service runs nothing', async (t) => {
   const { call, create, live } = await startJobs(t)
   await create({ name: 'empty' })
   await live({ name: 'asleep' })
@@ -106,7 +106,7 @@ test('where nothing is live, suspended, deleted or a site, nothing runs', async 
   assert.deepEqual(await asked('nobody'), [404, 'not_found', 'berth services lists them'])
 })
 
-test('the list is newest first, and its limit is brought into bounds', async (t) => {
+test('the list is newest first, and its limit is capped', async (t) => {
   const { call, live, ask } = await startJobs(t)
   await live({ name: 'web' })
   await live({ name: 'other' })
@@ -122,7 +122,7 @@ test('the list is newest first, and its limit is brought into bounds', async (t)
   assert.deepEqual(await list('?limit=9999'), ids)
 })
 
-test('a run that is canceled is canceled in the answer, pending or running, and only once', async (t) => {
+test('a canceled run is canceled in the response, pending or running, and only once', async (t) => {
   const { call, live, ask, starts, storage } = await startJobs(t)
   await live({ name: 'web' })
   const pending = await ask('web', { command: 'rake' })
@@ -142,7 +142,7 @@ test('a run that is canceled is canceled in the answer, pending or running, and 
   )
 })
 
-test('a run that is over cannot be canceled', async (t) => {
+test('an ended run cannot be canceled', async (t) => {
   const { call, live, ask, starts, ends } = await startJobs(t)
   await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
@@ -155,7 +155,7 @@ test('a run that is over cannot be canceled', async (t) => {
   assert.equal((await call('GET', `/jobs/${id}`)).body.status, 'succeeded')
 })
 
-test('a request that is sent twice under one key is one run, and one cancel', async (t) => {
+test('a request repeated with its key is one run, and one cancel', async (t) => {
   const { call, live, ask } = await startJobs(t)
   await live({ name: 'web' })
   const headers = { 'idempotency-key': 'once' }
@@ -169,7 +169,7 @@ test('a request that is sent twice under one key is one run, and one cancel', as
   assert.equal(((await call('GET', '/services/web/jobs')).body as unknown as JobRun[]).length, 1)
 })
 
-test('the log is told line by line, and ends with the outcome when the run does', async (t) => {
+test('the log is sent line by line, and ends with the outcome when the run does', async (t) => {
   const { live, ask, starts, ends, storage, url } = await startJobs(t)
   await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
@@ -194,7 +194,7 @@ test('the log is told line by line, and ends with the outcome when the run does'
   assert.deepEqual(line, { stream: 'stderr', line: 'one' })
 })
 
-test('what is no job run is not found as one, and a job run is nothing else', async (t) => {
+test('only job runs are found as job runs, and they are nothing else', async (t) => {
   const { call, live, ask } = await startJobs(t)
   const { live_deploy_id } = await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
@@ -227,7 +227,7 @@ for (const [what, method, path, reason] of [
   ['suspended', 'POST', '/services/web/suspend', 'canceled by the suspension of its service'],
   ['deleted', 'DELETE', '/services/web', 'canceled by the removal of its service'],
 ] as const) {
-  test(`a service that is ${what} has no pending and no running run when that is answered`, async (t) => {
+  test(`a service that is ${what} has no pending or running run when the response is sent`, async (t) => {
     const { call, live, ask, starts, run } = await startJobs(t)
     await live({ name: 'web' })
     await live({ name: 'other' })

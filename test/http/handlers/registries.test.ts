@@ -6,7 +6,7 @@ import { startChecked } from '../../support/checked-api.ts'
 
 const ada = { username: 'ada', password: 'canary-pässword-5f2c' }
 
-test('credentials are stored, shown without the password, replaced and forgotten', async (t) => {
+test('credentials are stored, shown without the password, replaced and deleted', async (t) => {
   const { call, storage } = await startChecked(t)
 
   const put = await call('PUT', '/registries/ghcr.io', ada)
@@ -28,7 +28,7 @@ test('credentials are stored, shown without the password, replaced and forgotten
   assert.equal(storage.registries.get('ghcr.io'), null)
 })
 
-test('credentials that the registry refuses are not stored, if it is to be asked', async (t) => {
+test('credentials that the registry rejects are not stored, if they are to be verified', async (t) => {
   const { call, refused, storage } = await startChecked(t)
   const wrong = { username: 'ada', password: 'wrong' }
 
@@ -55,7 +55,7 @@ test('registries are listed by host', async (t) => {
   )
 })
 
-test('a registry is one, whatever it is called by', async (t) => {
+test('a registry has one entry for all of its aliases', async (t) => {
   const { call } = await startChecked(t)
 
   assert.equal((await call('PUT', '/registries/Index.Docker.IO', ada)).body.host, 'docker.io')
@@ -75,7 +75,7 @@ test('a registry without credentials is not found', async (t) => {
   assert.deepEqual(await refused('DELETE', '/registries/ghcr.io'), [404, 'not_found'])
 })
 
-test('what is no host is refused, and nothing is stored', async (t) => {
+test('an invalid host is rejected, and nothing is stored', async (t) => {
   const { refused, storage } = await startChecked(t)
   const hosts = ['ghcr', 'ghcr.io%2Fada', 'https%3A%2F%2Fghcr.io', 'a%3Ab@ghcr.io', '-ghcr.io', 'ghcr.io%0A']
 
@@ -88,7 +88,7 @@ test('what is no host is refused, and nothing is stored', async (t) => {
   assert.deepEqual(storage.registries.list(), [])
 })
 
-test('refused credentials are named by field and never repeated', async (t) => {
+test('rejected credentials are named by field and never repeated', async (t) => {
   const { call, refused, storage } = await startChecked(t)
   const put = (body: unknown) => refused('PUT', '/registries/ghcr.io', body)
   const invalid = (path: string, code: string) => [400, 'invalid_request', `${path} ${code}`]
@@ -106,7 +106,7 @@ test('refused credentials are named by field and never repeated', async (t) => {
   assert.deepEqual(storage.registries.list(), [])
 })
 
-test('a key of several lines is taken as a password, byte for byte', async (t) => {
+test('a multi-line key is stored as a password, byte for byte', async (t) => {
   const { call, storage } = await startChecked(t)
   const password = `{\n  "private_key": "${'k'.repeat(3000)}\\n"\n}\n`
 

@@ -19,7 +19,7 @@ function headFor(name: string, ...lines: string[]): string {
   return head(`POST ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`, ...lines)
 }
 
-test('a file that was sent is kept as it is, for its owner only', async (t) => {
+test('an uploaded file is stored unchanged, accessible only to its owner', async (t) => {
   const { upload, files, pathOf } = await startRestores(t)
   const sent = content(3 * mebibyte + 1)
 
@@ -32,7 +32,7 @@ test('a file that was sent is kept as it is, for its owner only', async (t) => {
   assert.equal(statSync(pathOf(body.id)).mode & 0o777, 0o600)
 })
 
-test('a file of another sort is refused by its first bytes, and nothing of it stays', async (t) => {
+test('a file of another type is rejected by its first bytes, and leaves nothing', async (t) => {
   const { upload, raw, files, list, datastoreOf } = await startRestores(t)
   await datastoreOf('cache', 'redis')
   const taken = 'shop-db takes a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)'
@@ -59,7 +59,7 @@ test('a file of another sort is refused by its first bytes, and nothing of it st
   assert.deepEqual([files(), await list(), await list('cache')], [[], [], []])
 })
 
-test('plain SQL is taken, also packed and with a byte order mark', async (t) => {
+test('plain SQL is accepted, also gzipped and with a byte order mark', async (t) => {
   const { upload, datastoreOf } = await startRestores(t)
   const contents = ['select 1;', '\ufeff-- a comment\nselect 1;', '\n  SET a = 1;', gzipSync('select 1;')]
 
@@ -70,7 +70,7 @@ test('plain SQL is taken, also packed and with a byte order mark', async (t) => 
   }
 })
 
-test('the first bytes are the right ones however they come', async (t) => {
+test('the first bytes are checked in whatever chunks they arrive', async (t) => {
   const { raw, list, files } = await startRestores(t)
   const chunks = [...'PGDMP!'].map((letter) => `1\r\n${letter}\r\n`).join('')
 
@@ -80,7 +80,7 @@ test('the first bytes are the right ones however they come', async (t) => {
   assert.deepEqual([(await list()).map(({ size_bytes }) => size_bytes), files().length], [[6], 1])
 })
 
-test('what can be refused is refused before a byte is sent', async (t) => {
+test('all other checks happen before a byte is sent', async (t) => {
   const { raw, context, files, kept, begin, world, datastoreOf } = await startRestores(t)
   const refusalOf = async (name: string, ...lines: string[]) => {
     const { text } = await raw(headFor(name, ...lines))
@@ -106,7 +106,7 @@ test('what can be refused is refused before a byte is sent', async (t) => {
   assert.deepEqual(files(), [])
 })
 
-test('a disk that fills up while a file is sent answers 507, and keeps nothing of it', async (t) => {
+test('a disk that fills up during an upload yields 507, and keeps nothing of it', async (t) => {
   const { upload, context, files, list } = await startRestores(t)
   const { create } = context.storage.restoreFiles
   const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
@@ -117,7 +117,7 @@ test('a disk that fills up while a file is sent answers 507, and keeps nothing o
   assert.deepEqual([status, body.code, files(), await list()], [507, 'insufficient_storage', [], []])
 })
 
-test('a client that hangs up half way leaves nothing', async (t) => {
+test('a client that disconnects midway leaves nothing', async (t) => {
   const { server, files, list } = await startRestores(t)
   const socket = connect(server.port, '127.0.0.1').on('error', () => {})
   socket.write(requestHead('Content-Length: 9000000'))
@@ -130,7 +130,7 @@ test('a client that hangs up half way leaves nothing', async (t) => {
   assert.deepEqual(await list(), [])
 })
 
-test('a restore that cannot be committed takes its file with it', async (t) => {
+test('a restore that cannot be committed removes its file', async (t) => {
   const { upload, context, files } = await startRestores(t)
   context.actors.spawn = () => Promise.reject(new Failure('insufficient_storage', 'the store is full'))
 

@@ -6,7 +6,7 @@ import { eventually } from '../../support/supervision.ts'
 
 const file = 'PGDMP and more'
 
-test('a restore from a backup runs, and says what it is of', async (t) => {
+test('a restore from a backup runs, and names its source', async (t) => {
   const { kept, begin, finish, restore, datastoreId } = await startRestores(t)
   const { id: backupId } = await kept('shop-db', 'PGDMP and more')
 
@@ -35,7 +35,7 @@ test('a restore from a backup runs, and says what it is of', async (t) => {
   assert.deepEqual([ended, phase, finished_at === null], ['done', null, false])
 })
 
-test('what cannot be restored from, or to, is refused before anything begins', async (t) => {
+test('an invalid source or target is rejected before anything starts', async (t) => {
   const api = await startRestores(t)
   const { kept, begun, fails, begin, world, datastoreOf, list, call } = api
   const good = await kept('shop-db')
@@ -66,7 +66,7 @@ test('what cannot be restored from, or to, is refused before anything begins', a
   assert.deepEqual([one, two, three], [[], [], []])
 })
 
-test('of two restores at once one begins, whichever way they come', async (t) => {
+test('of two concurrent restores of any kind one starts', async (t) => {
   const { kept, begin, upload, finish, files, list, datastoreOf } = await startRestores(t)
   const { id: backupId } = await kept('shop-db')
   await datastoreOf('other-db')
@@ -88,7 +88,7 @@ test('of two restores at once one begins, whichever way they come', async (t) =>
   assert.equal((await begin(backupId)).status, 202, 'after the first')
 })
 
-test('one is canceled until it switches, and then no more', async (t) => {
+test('a restore can be canceled until it switches', async (t) => {
   const { kept, begin, call, refused, goOn, reached, restore, storage } = await startRestores(t)
   const { id: backupId } = await kept('shop-db')
   const cancel = async (id: string) => {
@@ -119,7 +119,7 @@ test('one is canceled until it switches, and then no more', async (t) => {
   assert.deepEqual(await refused('POST', '/restores/rst-none/cancel'), [404, 'not_found'])
 })
 
-test('those of a datastore are listed, the newest first, and each has its transitions', async (t) => {
+test('the restores of a datastore are listed newest first, with their transitions', async (t) => {
   const { kept, begin, finish, upload, list, call, refused, datastoreOf } = await startRestores(t)
   await datastoreOf('other-db')
   const { id: backupId } = await kept('shop-db')
@@ -145,7 +145,7 @@ test('those of a datastore are listed, the newest first, and each has its transi
   assert.deepEqual(await refused('GET', '/datastores/none/restores'), [404, 'not_found'])
 })
 
-test('a repetition with the same key is the same restore, as it is by then', async (t) => {
+test('a repetition with the same key returns the same restore in its current state', async (t) => {
   const { kept, begin, upload, finish, reached, goOn, list, files, storage } = await startRestores(t)
   const { id: backupId } = await kept('shop-db')
   const ask = (key: string) => begin(backupId, 'shop-db', { 'idempotency-key': key })

@@ -18,7 +18,7 @@ async function serviceWithPast(t: TestContext) {
   return { ...api, serviceId: id, first, second }
 }
 
-test('a rollback is queued as a deploy that runs the image of the previous one again', async (t) => {
+test('a rollback is queued as a deploy with the image of the previous one', async (t) => {
   const { call, first } = await serviceWithPast(t)
 
   const { status, body } = await call('POST', '/services/web/rollback', { deploy_id: first })
@@ -39,7 +39,7 @@ test('a rollback with an Idempotency-Key is queued once', async (t) => {
   assert.equal((await call('GET', '/services/web/deploys')).body.length, 3)
 })
 
-test('an unknown deploy is 404; one that was never live, or is another serviceâ€™s, is 400', async (t) => {
+test('an unknown deploy is 404; one that was never live, or of another service, is 400', async (t) => {
   const { call, create, get, first, refused, setDeploy } = await serviceWithPast(t)
   await create({ name: 'api', repo_url: 'https://git.test/owner/api' })
   const foreign = (await get('api')).latest_deploy!.id
@@ -55,7 +55,7 @@ test('an unknown deploy is 404; one that was never live, or is another serviceâ€
   }
 })
 
-test('an image that is gone is refused, and the answer tells retention from removal', async (t) => {
+test('a missing image is refused, and the response distinguishes retention from removal', async (t) => {
   const { call, first, storage, setDeploy } = await serviceWithPast(t)
   const back = async () =>
     String((await call('POST', '/services/web/rollback', { deploy_id: first })).body.detail)

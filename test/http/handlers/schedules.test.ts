@@ -22,7 +22,7 @@ async function note(storage: Storage, serviceId: string, told: Partial<CronSched
   await storage.actors.create(transition)
 }
 
-test('a cron job keeps what is set of it, in normal form, and has neither address nor port', async (t) => {
+test('a cron job stores its settings in normal form, and has neither address nor port', async (t) => {
   const { create, call } = await startChecked(t)
 
   const bare = await create(nightly)
@@ -42,7 +42,7 @@ test('a cron job keeps what is set of it, in normal form, and has neither addres
   assert.equal((await call('GET', '/services/nightly/status')).body.desired_instances, 0)
 })
 
-test('a schedule, always and only a cron job has one', async (t) => {
+test('every cron job has a schedule, and no other service does', async (t) => {
   const { create, refused } = await startChecked(t)
   await create(nightly)
   await create({ name: 'web' })
@@ -57,7 +57,7 @@ test('a schedule, always and only a cron job has one', async (t) => {
   }
 })
 
-test('the log of a cron job leads to its runs and ends, whether it is followed or not', async (t) => {
+test('the log of a cron job refers to its runs and ends, followed or not', async (t) => {
   const { create, url } = await startChecked(t)
   await create(nightly)
   for (const query of ['', '?follow=true', '?access=true']) {
@@ -72,7 +72,7 @@ test('the log of a cron job leads to its runs and ends, whether it is followed o
   }
 })
 
-test('what listens, scales or keeps data is no cron job', async (t) => {
+test('a service that listens, scales or has a disk cannot be a cron job', async (t) => {
   const { create, refused } = await startChecked(t)
   await create(nightly)
   for (const field of [
@@ -92,7 +92,7 @@ test('what listens, scales or keeps data is no cron job', async (t) => {
   )
 })
 
-test('what never comes, seconds, unknown words and unknown zones are refused', async (t) => {
+test('impossible dates, seconds, unknown keywords and unknown zones are rejected', async (t) => {
   const { create, refused } = await startChecked(t)
   await create(nightly)
   const patch = (body: object) => refused('PATCH', '/services/nightly', body)
@@ -118,7 +118,7 @@ test('what never comes, seconds, unknown words and unknown zones are refused', a
   }
 })
 
-test('an empty time zone is UTC again, and a limit of 0 the default', async (t) => {
+test('an empty time zone resets to UTC, and a limit of 0 to the default', async (t) => {
   const { create, call } = await startChecked(t)
   await create({ ...nightly, timezone: 'Asia/Kolkata', timeout_seconds: 60 })
 
@@ -127,7 +127,7 @@ test('an empty time zone is UTC again, and a limit of 0 the default', async (t) 
   assert.deepEqual([body.timezone, body.timeout_seconds], [null, null])
 })
 
-test('a schedule tells no instant before anything is live, and none while it is suspended', async (t) => {
+test('a schedule shows no next time before the first deploy and while suspended', async (t) => {
   const { create, call } = await startJobs(t)
   const service = await create({ ...nightly, image: 'localhost/app:1' })
   const told = async () => (await call('GET', '/services/nightly/schedule')).body as unknown as Schedule
@@ -142,7 +142,7 @@ test('a schedule tells no instant before anything is live, and none while it is 
   assert.deepEqual((await call('GET', `/services/${service.id}/schedule/history`)).body, [])
 })
 
-test('the next five instants are those of its zone, and move with its schedule at once', async (t) => {
+test('the next five times follow its zone, and move with its schedule immediately', async (t) => {
   const { live, call } = await startJobs(t)
   await live({ ...nightly, timezone: 'Asia/Kolkata' })
   const next = async () =>
@@ -165,7 +165,7 @@ test('the next five instants are those of its zone, and move with its schedule a
   }
 })
 
-test('the last run is told as it is now, and the last skipped instant with its reason', async (t) => {
+test('the last run is shown in its current state, and the last skipped time with its reason', async (t) => {
   const { live, call, ask, starts, ends, storage, run } = await startJobs(t)
   const { id: serviceId } = await live(nightly)
   const { id } = await ask('nightly')
@@ -184,7 +184,7 @@ test('the last run is told as it is now, and the last skipped instant with its r
   assert.equal(history.length, 1)
 })
 
-test('a schedule that was given up says so and why, and tells no instant', async (t) => {
+test('a parked schedule shows the reason and no next time', async (t) => {
   const { live, call, storage } = await startJobs(t)
   const { id } = await live(nightly)
   await note(storage, id, {})
@@ -195,7 +195,7 @@ test('a schedule that was given up says so and why, and tells no instant', async
   assert.deepEqual([body.status, body.error, body.next], ['failed', 'internal: a bug', []])
 })
 
-test('the schedule of a service that is being deleted tells no instant', async (t) => {
+test('the schedule of a service that is being deleted shows no next time', async (t) => {
   const { live, call } = await startJobs(t)
   await live(nightly)
   await call('DELETE', '/services/nightly')
@@ -205,7 +205,7 @@ test('the schedule of a service that is being deleted tells no instant', async (
   assert.deepEqual([body.status, body.next], ['deleting', []])
 })
 
-test('a run that was forgotten is no last run, and what is no cron job has no schedule', async (t) => {
+test('a deleted run is not the last run, and other services have no schedule', async (t) => {
   const { live, call, storage } = await startJobs(t)
   const { id } = await live(nightly)
   await live({ name: 'web' })

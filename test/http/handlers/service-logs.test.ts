@@ -38,7 +38,7 @@ const logged = (number: number, line: string) => ({
   data: JSON.stringify({ ts, stream: 'stderr', line, instance: '0', deploy_id: 'dep-1' }),
 })
 
-test('a runtime log has its last lines with their numbers and instances, and ends', async (t) => {
+test('a runtime log returns its last lines with their numbers and instances, and ends', async (t) => {
   const { path, write, runtimeLogs } = await startService(t)
   for (const line of ['one', 'two', 'three']) write(line)
   await runtimeLogs.flush()
@@ -55,7 +55,7 @@ test('a runtime log has its last lines with their numbers and instances, and end
   ])
 })
 
-test('a service without an instance, and an engine that is away, are no obstacle', async (t) => {
+test('a service without instances, and an unavailable engine, still have a log', async (t) => {
   const { path, context } = await startService(t)
   const instances = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
   context.observe = { ...context.observe, instances, engine: async () => null }
@@ -64,7 +64,7 @@ test('a service without an instance, and an engine that is away, are no obstacle
   assert.deepEqual(await (await openStream(t, `${path}?access=true`)).rest(), [ended])
 })
 
-test('a followed runtime log goes on, and ends only with its service', async (t) => {
+test('a followed runtime log continues, and ends only with its service', async (t) => {
   const { id, path, write, runtimeLogs } = await startService(t)
   const stream = await openStream(t, `${path}?follow=true&tail=0`)
   write('first')
@@ -77,7 +77,7 @@ test('a followed runtime log goes on, and ends only with its service', async (t)
   assert.deepEqual(await stream.rest(), [ended])
 })
 
-test('a runtime log that is cut 30 times at random and resumed is the same text', async (t) => {
+test('a runtime log that is cut 30 times at random and resumed is identical', async (t) => {
   const { path, write, runtimeLogs } = await startService(t)
   const lines = Array.from({ length: 6000 }, (_, index) => `line ${index + 1} ${'x'.repeat(index % 97)}`)
   const writing = (async () => {
@@ -107,7 +107,7 @@ test('a runtime log that is cut 30 times at random and resumed is the same text'
   assert.ok(cuts > 30, `${cuts}`)
 })
 
-test('a tail beyond its bounds is refused', async (t) => {
+test('a tail out of range is rejected', async (t) => {
   const { call } = await startService(t)
 
   for (const tail of ['-3', '10001', 'many', '1.5', '']) {
@@ -117,7 +117,7 @@ test('a tail beyond its bounds is refused', async (t) => {
   }
 })
 
-test('a request is a line of the access log that people can read, with all there is to know', async (t) => {
+test('a request is a readable line of the access log, with all its details', async (t) => {
   const { id, path, accessLog } = await startService(t)
   const stream = await openStream(t, `${path}?access=true&follow=true`)
 
@@ -134,7 +134,7 @@ test('a request is a line of the access log that people can read, with all there
   assert.deepEqual(JSON.parse(event!.data), { ts, stream: 'access', line, access })
 })
 
-test('control characters of clients are spelled out in the line', async (t) => {
+test('control characters from clients are escaped in the line', async (t) => {
   const { id, path, accessLog, accessLogs } = await startService(t)
   accessLog.recordAccess(
     accessLine({ serviceId: id, path: '/\u001b[2J\u009b5A', userAgent: 'evil"\u0007\n\u0085', bytesOut: 7 }),
@@ -147,7 +147,7 @@ test('control characters of clients are spelled out in the line', async (t) => {
   assert.equal(JSON.parse(event!.data).line, `GET /\\u001b[2J\\u009b5A 200 12ms 7B 203.0.113.9 ${agent}`)
 })
 
-test('both logs of a service are apart, and a request to one that is gone leaves no trace', async (t) => {
+test('both logs of a service are separate, and a request to a deleted one leaves no trace', async (t) => {
   const { id, path, write, runtimeLogs, accessLogs, accessLog, storage } = await startService(t)
   write('from an instance')
   accessLog.recordAccess(accessLine({ serviceId: id }))
@@ -164,7 +164,7 @@ test('both logs of a service are apart, and a request to one that is gone leaves
   assert.deepEqual([stored, await accessLogs.ids()], [[id], []])
 })
 
-test('the request that ended last, of all services, is where a reader of the edge goes on', async (t) => {
+test('a reader of the edge resumes after the latest request of any service', async (t) => {
   const { id, call, accessLog, accessLogs } = await startService(t)
   const { body } = await call('POST', '/api/v1/services', { body: { name: 'other' } })
   const none = await accessLog.newest()
@@ -177,7 +177,7 @@ test('the request that ended last, of all services, is where a reader of the edg
   assert.deepEqual([none, (await accessLog.newest())?.id], [null, 'b-2'])
 })
 
-test('the status of a public service tells its traffic, and that of others none', async (t) => {
+test('the status of a public service contains its traffic, and that of others does not', async (t) => {
   const { id, call, accessLog } = await startService(t)
   await call('POST', '/api/v1/services', { body: { name: 'worker', type: 'background_worker' } })
   for (const status of [200, 404, 500]) accessLog.recordAccess(accessLine({ serviceId: id, status }))

@@ -56,7 +56,7 @@ test('a new service has every field, with the defaults', async (t) => {
   })
 })
 
-test('a service with a repository queues its first deploy, unless told not to', async (t) => {
+test('a service with a repository queues its first deploy, unless deploy is false', async (t) => {
   const { create, get } = await startChecked(t)
 
   const { latest_deploy, state } = await create({ name: 'web', repo_url, branch: 'next' })
@@ -69,7 +69,7 @@ test('a service with a repository queues its first deploy, unless told not to', 
   assert.deepEqual([quiet.state, quiet.latest_deploy], ['not_deployed', null])
 })
 
-test('a service and its first deploy are there together, or neither is', async (t) => {
+test('a service and its first deploy are created together or not at all', async (t) => {
   const { call, context } = await startChecked(t)
   context.actors.spawn = () => Promise.reject(new Failure('insufficient_storage', 'full'))
 
@@ -79,7 +79,7 @@ test('a service and its first deploy are there together, or neither is', async (
   assert.equal((await call('GET', '/services/web')).status, 404)
 })
 
-test('credentials in a repository URL are kept apart and never shown', async (t) => {
+test('credentials in a repository URL are stored separately and never shown', async (t) => {
   const { call, create, storage } = await startChecked(t)
   const secret = { username: 'user', password: 's3cret', origin: 'https://git.test' }
 
@@ -112,7 +112,7 @@ test('parallel PATCHes of different fields all survive', async (t) => {
   assert.deepEqual([port, instances, suspended, drain_seconds, start_command], [81, 3, true, 5, 'x'])
 })
 
-test('the state follows from the row and its deploys', async (t) => {
+test('the state is derived from the row and its deploys', async (t) => {
   const { create, call, get, setDeploy, storage } = await startChecked(t)
   const { latest_deploy, id } = await create({ name: 'web', repo_url })
   const first = latest_deploy!.id
@@ -137,7 +137,7 @@ test('the state follows from the row and its deploys', async (t) => {
   assert.equal((await get('web')).state, 'deleting')
 })
 
-test('an older deploy that still runs counts although a newer one was canceled', async (t) => {
+test('an older active deploy counts although a newer one was canceled', async (t) => {
   const { create, call, get, setDeploy } = await startChecked(t)
   const { latest_deploy } = await create({ name: 'web', repo_url })
   await setDeploy(latest_deploy!.id, { status: 'running' })
@@ -148,7 +148,7 @@ test('an older deploy that still runs counts although a newer one was canceled',
   assert.equal((await get('web')).state, 'deploying')
 })
 
-test('a service is found by id and by name, lists are by name', async (t) => {
+test('a service is found by id and by name, and lists are ordered by name', async (t) => {
   const { create, call, get } = await startChecked(t)
   for (const name of ['b', 'a']) await create({ name })
 
@@ -161,7 +161,7 @@ test('a service is found by id and by name, lists are by name', async (t) => {
   )
 })
 
-test('a service that others refer to is not deleted, unless forced', async (t) => {
+test('a service in use is not deleted, except with force', async (t) => {
   const { create, call, refused } = await startChecked(t)
   const refers = [
     { key: 'API', value: 'http://$' + '{{ service.api.hostport }}/' },
@@ -179,7 +179,7 @@ test('a service that others refer to is not deleted, unless forced', async (t) =
   assert.deepEqual(await refused('PUT', '/services/api/env', { vars: [] }), [409, 'conflict'])
 })
 
-test('suspend, resume and scale change the row at once', async (t) => {
+test('suspend, resume and scale change the row immediately', async (t) => {
   const { create, call } = await startChecked(t)
   await create({ name: 'web' })
 

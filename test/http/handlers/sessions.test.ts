@@ -22,7 +22,7 @@ async function age(api: AccountApi, browser: Browser, ageMs: number): Promise<vo
   await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
 }
 
-test('the session that asks was used just now, however long ago it was used before', async (t) => {
+test('the requesting session was last used just now, whenever it was used before', async (t) => {
   const api = await startWithAccount(t)
   await age(api, api.browser, 50 * minuteMs)
 
@@ -32,7 +32,7 @@ test('the session that asks was used just now, however long ago it was used befo
   assert.ok(Date.now() - Date.parse(own.last_used_at) < 40 * minuteMs, own.last_used_at)
 })
 
-test('a record tells when and with what, which one is asking, and nothing of the secret', async (t) => {
+test('a record contains times, the browser and whether it is the current one, and no secret', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   await signedOut().signIn({ 'user-agent': 'Firefox/140' })
 
@@ -62,7 +62,7 @@ test('a record tells when and with what, which one is asking, and nothing of the
   assert.ok(!JSON.stringify(sessions).includes('bths_'))
 })
 
-test('the last used comes first: the one that asks, then whichever was used after the others', async (t) => {
+test('the list is ordered by last use, starting with the current session', async (t) => {
   const api = await startWithAccount(t)
   const others = [await api.signedIn(), await api.signedIn()]
   await age(api, others[0]!, 2 * dayMs)
@@ -76,7 +76,7 @@ test('the last used comes first: the one that asks, then whichever was used afte
   await until('the use to be noted', async () => String(await order()) === '0,2,1')
 })
 
-test('a user agent is cut at 300 characters, and null when none was sent', async (t) => {
+test('a user agent is truncated at 300 characters, and null if none was sent', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   const agentOf = async (agent: string | null) => {
     const other = signedOut()
@@ -90,7 +90,7 @@ test('a user agent is cut at 300 characters, and null when none was sent', async
   assert.equal((await list(browser)).length, 4)
 })
 
-test('a session goes on with each use, and is over thirty days after the last', async (t) => {
+test('a session is extended by each use, and expires thirty days after the last', async (t) => {
   const api = await startWithAccount(t)
   const { browser } = api
   const other = await api.signedIn()
@@ -108,7 +108,7 @@ test('a session goes on with each use, and is over thirty days after the last', 
   assert.equal((await list(browser)).length, 1)
 })
 
-test('a use within a minute of the last is not written down', async (t) => {
+test('a second use within a minute is not stored', async (t) => {
   const api = await startWithAccount(t)
   await age(api, api.browser, 30_000)
   const before = rowOf(api, api.browser).last_used_at
@@ -118,7 +118,7 @@ test('a use within a minute of the last is not written down', async (t) => {
   assert.equal(rowOf(api, api.browser).last_used_at, before)
 })
 
-test('ending another session clears no cookie, and that browser is out at once', async (t) => {
+test('ending another session clears no cookie, and signs that browser out immediately', async (t) => {
   const api = await startWithAccount(t)
   const other = await api.signedIn()
   const path = `/auth/sessions/${rowOf(api, other).id}`
@@ -131,7 +131,7 @@ test('ending another session clears no cookie, and that browser is out at once',
   assert.equal((await list(api.browser)).length, 1)
 })
 
-test('ending the own session is signing out', async (t) => {
+test('ending the current session signs out', async (t) => {
   const api = await startWithAccount(t)
   const { browser } = api
   const { cookie } = browser
@@ -147,7 +147,7 @@ test('ending the own session is signing out', async (t) => {
   )
 })
 
-test('what is no session cannot be ended', async (t) => {
+test('an unknown session cannot be ended', async (t) => {
   const { browser, storage } = await startWithAccount(t)
   const { id } = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body.api_token
 

@@ -23,7 +23,7 @@ const instanceOf = (deployId: string): InstanceStatus => ({
   exit_code: null,
 })
 
-test('each instance says what part it plays, live ones apart from those of former deploys', async (t) => {
+test('each instance shows its role, and live ones are separate from those of earlier deploys', async (t) => {
   const { context, call, create, setDeploy } = await startChecked(t)
   await create({ name: 'web', repo_url: 'https://git.test/owner/name', deploy: false })
   // The later of the two that are live is the one of the service.

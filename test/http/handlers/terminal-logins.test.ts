@@ -56,13 +56,13 @@ async function plantRecord({ context, storage }: AccountApi, changes: object): P
   return id
 }
 
-test('before the setup nobody can be connected', async (t) => {
+test('before setup no terminal can log in', async (t) => {
   const { url } = await startApi(t)
 
   assert.equal(outcomeOf(await openBrowser(url).call('POST', '/auth/cli', {})), '409 conflict')
 })
 
-test('a start answers what the terminal shows and what it keeps', async (t) => {
+test('starting a login returns what the terminal shows and what it stores', async (t) => {
   const api = await startWithAccount(t)
 
   const { status, body } = await begin(api)
@@ -74,7 +74,7 @@ test('a start answers what the terminal shows and what it keeps', async (t) => {
   assert.match(body.secret, /^[\w-]{43}$/)
 })
 
-test('codes are two groups of four without look-alikes, and differ', async (t) => {
+test('codes are two groups of four without similar characters, and differ', async (t) => {
   const api = await startWithAccount(t)
   const codes = new Set<string>()
   for (let count = 0; count < 10; count++) codes.add((await begin(api)).body.code)
@@ -84,7 +84,7 @@ test('codes are two groups of four without look-alikes, and differ', async (t) =
   assert.doesNotMatch([...codes].join(''), /[BDGILOQSUVZ58]/)
 })
 
-test('the page tells who asks, the code and until when, and no secret in any state', async (t) => {
+test('the page shows the requester, the code and the expiry, and no secret in any state', async (t) => {
   const api = await startWithAccount(t)
   const { id, code, secret } = (await begin(api)).body
 
@@ -99,7 +99,7 @@ test('the page tells who asks, the code and until when, and no secret in any sta
   assert.ok(!shown.includes(secret) && !shown.includes(hashSecret(secret)) && !shown.includes('bth_'))
 })
 
-test('a name is optional, trimmed, of at most 100 characters, and goes to the token', async (t) => {
+test('a name is optional, trimmed, at most 100 characters, and passed to the token', async (t) => {
   const api = await startWithAccount(t)
   const nameOf = async (body: unknown) => (await page(api, (await begin(api, body)).body.id)).body.name
 
@@ -114,7 +114,7 @@ test('a name is optional, trimmed, of at most 100 characters, and goes to the to
   assert.equal(outcomeOf(await begin(api, { title: 'x' })), '400 invalid_request')
 })
 
-test('approved, the terminal gets its token once; the request is gone then', async (t) => {
+test('after approval the terminal gets its token once; then the request is deleted', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   assert.deepEqual((await poll(api, id, secret)).body, { status: 'pending' })
@@ -131,7 +131,7 @@ test('approved, the terminal gets its token once; the request is gone then', asy
   assert.equal(outcomeOf(await page(api, id)), gone)
 })
 
-test('asked by many at the same time, the token is handed over once', async (t) => {
+test('concurrent polls receive the token once', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   await approve(api, id)
@@ -143,7 +143,7 @@ test('asked by many at the same time, the token is handed over once', async (t) 
   assert.equal(api.context.terminalLogins.uncollected.size, 0)
 })
 
-test('denied, the terminal is told once; the request is gone then', async (t) => {
+test('after a denial the terminal learns it once; then the request is deleted', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
@@ -156,7 +156,7 @@ test('denied, the terminal is told once; the request is gone then', async (t) =>
   assert.deepEqual(api.storage.tokens.list(), [])
 })
 
-test('what is answered, unknown, expired or of another life cannot be answered', async (t) => {
+test('answered, unknown and expired requests, and those before a restart, cannot be answered', async (t) => {
   const api = await startWithAccount(t)
   const ids: Record<string, string> = {
     unknown: 'cli-01hnzxd07m5cen5xa66emzsrzw',
@@ -179,7 +179,7 @@ test('what is answered, unknown, expired or of another life cannot be answered',
   }
 })
 
-test('of an approval and a denial at once one is done', async (t) => {
+test('of a concurrent approval and denial one succeeds', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
@@ -190,7 +190,7 @@ test('of an approval and a denial at once one is done', async (t) => {
   assert.equal(body.status, approved.status === 200 ? 'approved' : 'denied')
 })
 
-test('a wrong secret learns nothing, and neither ends nor slows the request', async (t) => {
+test('a wrong secret reveals nothing, and neither ends nor slows the request', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   const before = (await page(api, id)).body
@@ -205,7 +205,7 @@ test('a wrong secret learns nothing, and neither ends nor slows the request', as
   assert.equal((await answered(api, id, secret)).body.status, 'approved')
 })
 
-test('polls without a pause are told to slow down, and that delays nothing', async (t) => {
+test('too frequent polls get slow_down, without a delay for later ones', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
@@ -218,7 +218,7 @@ test('polls without a pause are told to slow down, and that delays nothing', asy
   assert.equal((await answered(api, id, secret)).body.status, 'approved')
 })
 
-test('an approved token that nobody collects ends with the request', async (t) => {
+test('an uncollected approved token ends with the request', async (t) => {
   const api = await startWithAccount(t)
   const id = await plant(api, 5000)
   await approve(api, id)
@@ -233,7 +233,7 @@ test('an approved token that nobody collects ends with the request', async (t) =
   assert.deepEqual((await api.browser.call('GET', '/auth/tokens')).body, [])
 })
 
-test('one address has ten requests open, also asked for at once, and a claim gives it no more', async (t) => {
+test('one address has at most ten open requests, also concurrently and with forged headers', async (t) => {
   const api = await startWithAccount(t)
   const claim = (index: number) => ({ 'x-forwarded-for': `192.0.2.${index}` })
 

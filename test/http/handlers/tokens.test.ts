@@ -16,7 +16,7 @@ const list = async ({ browser }: AccountApi) => (await browser.call('GET', '/aut
 const outcomeWith = async ({ call }: AccountApi, token: string) =>
   outcomeOf(await call('GET', '/api/v1/services', { token }))
 
-test('the answer to its creation has the token and its record', async (t) => {
+test('the creation returns the token and its record', async (t) => {
   const api = await startWithAccount(t)
 
   const { status, body } = await api.browser.call('POST', '/auth/tokens', { name: '  ci  ' })
@@ -35,7 +35,7 @@ test('the answer to its creation has the token and its record', async (t) => {
   assert.equal(await outcomeWith(api, token), '200')
 })
 
-test('they are listed with the newest first, without their values and without the server’s', async (t) => {
+test('tokens are listed newest first, without their values and without the server token', async (t) => {
   const api = await startWithAccount(t)
   const made = []
   for (const name of ['one', 'two', 'three']) made.unshift(await create(api, { name }))
@@ -50,7 +50,7 @@ test('they are listed with the newest first, without their values and without th
   assert.ok(!JSON.stringify(tokens).includes(serverToken))
 })
 
-test('the token is in no file of the store and in no line of the log', async (t) => {
+test('the token appears in no file of the store and in no line of the log', async (t) => {
   const lines: string[] = []
   const hear = (...said: unknown[]) => void lines.push(JSON.stringify(said))
   const ears = { debug: hear, info: hear, warn: hear, error: hear, fatal: hear }
@@ -75,7 +75,7 @@ test('the token is in no file of the store and in no line of the log', async (t)
   assert.ok(!lines.join('').includes(secret!))
 })
 
-test('a name has 1 to 100 characters around no blanks, and no control characters', async (t) => {
+test('a name has 1 to 100 characters, trimmed, and no control characters', async (t) => {
   const api = await startWithAccount(t)
   const outcome = async (body: object) => outcomeOf(await api.browser.call('POST', '/auth/tokens', body))
 
@@ -89,7 +89,7 @@ test('a name has 1 to 100 characters around no blanks, and no control characters
   assert.equal((await list(api)).length, 5)
 })
 
-test('it can be made for 1 to 3650 days; without that it has no end', async (t) => {
+test('a token lasts 1 to 3650 days, or forever by default', async (t) => {
   const api = await startWithAccount(t)
   const outcome = async (expires_in_days: unknown) =>
     outcomeOf(await api.browser.call('POST', '/auth/tokens', { name: 'ci', expires_in_days }))
@@ -104,7 +104,7 @@ test('it can be made for 1 to 3650 days; without that it has no end', async (t) 
   }
 })
 
-test('one that has expired opens nothing from that instant on', async (t) => {
+test('an expired token stops working at its expiry time', async (t) => {
   const api = await startWithAccount(t)
   const { api_token, token } = await create(api, { name: 'ci', expires_in_days: 1 })
   const row = api.storage.tokens.byId(api_token.id)!
@@ -120,7 +120,7 @@ test('one that has expired opens nothing from that instant on', async (t) => {
   assert.deepEqual([status.status, status.body.auth], [200, null])
 })
 
-test('a revoked one is refused at the next request, and can be revoked once', async (t) => {
+test('a revoked token is rejected from the next request on, and can be revoked once', async (t) => {
   const api = await startWithAccount(t)
   const [kept, revoked] = [await create(api, { name: 'kept' }), await create(api, { name: 'revoked' })]
   const path = `/auth/tokens/${revoked.api_token.id}`
@@ -136,7 +136,7 @@ test('a revoked one is refused at the next request, and can be revoked once', as
   )
 })
 
-test('the server’s own token cannot be revoked, and no session as a token', async (t) => {
+test('the server token cannot be revoked, nor a session as a token', async (t) => {
   const api = await startWithAccount(t)
   const { id } = api.storage.sessions.list()[0]!
 
@@ -147,7 +147,7 @@ test('the server’s own token cannot be revoked, and no session as a token', as
   assert.equal((await list(api)).length, 0)
 })
 
-test('its first use is noted, and then no more than once a minute', async (t) => {
+test('the first use is stored, and later ones at most once a minute', async (t) => {
   const api = await startWithAccount(t)
   const { token } = await create(api, { name: 'ci' })
   const lastUse = async () => (await list(api))[0].last_used_at
@@ -159,7 +159,7 @@ test('its first use is noted, and then no more than once a minute', async (t) =>
   assert.equal(await lastUse(), noted)
 })
 
-test('a key that repeats the request makes another token: nobody has kept the first', async (t) => {
+test('a repeated key creates another token, because the first value is not stored', async (t) => {
   const api = await startWithAccount(t)
   const ask = () => api.browser.call('POST', '/auth/tokens', { name: 'ci' }, { 'idempotency-key': 'same' })
 
@@ -169,7 +169,7 @@ test('a key that repeats the request makes another token: nobody has kept the fi
   assert.equal((await list(api)).length, 2)
 })
 
-test('no token manages the account, not even the server’s', async (t) => {
+test('no token can manage the account, not even the server token', async (t) => {
   const api = await startWithAccount(t)
   const { token } = await create(api, { name: 'ci' })
   const asked: [string, string][] = [

@@ -17,7 +17,7 @@ const trashed = (api: Started, id: string): Promise<Entry> =>
     return entries.find((entry) => entry.id === id && entry.status === 'kept')
   })
 
-test('a deleted datastore is in the trash at once, and restored once its container is gone', async (t) => {
+test('a deleted datastore is in the trash immediately, and can be restored', async (t) => {
   let go = () => {}
   const held = new Promise<void>((resolve) => {
     go = resolve
@@ -43,7 +43,7 @@ test('a deleted datastore is in the trash at once, and restored once its contain
   assert.equal((await api.call('GET', '/datastores/shop-db')).body.id, id)
 })
 
-test('a repeated restoring gets the first answer with its key, and finds nothing without', async (t) => {
+test('a repeated restore gets the first response with its key, and 404 without', async (t) => {
   const api = await startDatastores(t)
   const { id } = await api.make({ name: 'shop-db' })
   await api.call('DELETE', '/datastores/shop-db')
@@ -60,7 +60,7 @@ test('a repeated restoring gets the first answer with its key, and finds nothing
   assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, {}), [404, 'not_found'])
 })
 
-test('a name that is taken meanwhile is refused with what to do, also when a service has it', async (t) => {
+test('a name in use by a datastore or service is refused with the remedy', async (t) => {
   const api = await startDatastores(t)
   const { id } = await api.make({ name: 'shop-db' })
   await api.call('DELETE', '/datastores/shop-db')
@@ -93,7 +93,7 @@ test('a purge at the deletion or later leaves nothing in the trash', async (t) =
   assert.deepEqual(await api.refused('DELETE', `/trash/${now}`), [404, 'not_found'])
 })
 
-test('with --trash-days 0 nothing is kept', async (t) => {
+test('with --trash-days 0 nothing is retained', async (t) => {
   const api = await startDatastores(t)
   api.context.config.trashDays = 0
   await api.make({ name: 'shop-db' })
@@ -103,7 +103,7 @@ test('with --trash-days 0 nothing is kept', async (t) => {
   assert.equal((await api.call('GET', '/info')).body.trash_days, 0)
 })
 
-test('one in the trash that is parked after a bug can be restored', async (t) => {
+test('an entry parked after a bug can be restored', async (t) => {
   const api = await startDatastores(t)
   const { id } = await api.make({ name: 'shop-db' })
   await api.call('DELETE', '/datastores/shop-db')
@@ -113,7 +113,7 @@ test('one in the trash that is parked after a bug can be restored', async (t) =>
   await eventually('it to go on', () => api.storage.actors.record(id)?.status !== 'failed')
 })
 
-test('what is no entry is not found, and a datastore that serves is none', async (t) => {
+test('an unknown entry is not found, and neither is an active datastore', async (t) => {
   const api = await startDatastores(t, { trashDatastore: waits })
   const { id } = await api.make({ name: 'shop-db' })
   for (const other of [id, 'shop-db', 'dst-01jexample', 'dsk-01jexample', 'svc-1', '..']) {
@@ -123,7 +123,7 @@ test('what is no entry is not found, and a datastore that serves is none', async
   }
 })
 
-test('the disk of a service that exists is in use, and one that nobody knows is not found', async (t) => {
+test('the disk of an existing service is in use, and an unknown disk is not found', async (t) => {
   const api = await startDatastores(t)
   await api.storage.services.create(serviceRow({ id: 'svc-1', name: 'web' }))
   api.context.observe.disks = async () => [{ name: 'berth-svc-1', serviceId: 'svc-1', serviceName: 'web' }]

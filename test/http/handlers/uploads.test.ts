@@ -58,7 +58,7 @@ async function start(t: TestContext, settings: object = {}) {
 const requestHead = (...lines: string[]) =>
   head(`POST ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`, ...lines)
 
-test('an upload is kept for its owner only, and its deploy is queued', async (t) => {
+test('an upload is accessible only to its owner, and its deploy is queued', async (t) => {
   const { upload, kept, contentOf, row, asked, storage, service } = await start(t)
   const archive = await packArchive({
     Dockerfile: 'FROM scratch',
@@ -90,7 +90,7 @@ test('an upload is kept for its owner only, and its deploy is queued', async (t)
   assert.equal(statSync(storage.archives.path(id)).mode & 0o777, 0o600)
 })
 
-test('what was uploaded last can be deployed again', async (t) => {
+test('the last upload can be deployed again', async (t) => {
   const { upload, call, setDeploy } = await start(t)
   const first = await upload(await packArchive({ a: '1' }))
   await setDeploy(first.body.id, { status: 'live' })
@@ -101,7 +101,7 @@ test('what was uploaded last can be deployed again', async (t) => {
   assert.deepEqual((again.body.source as { deploy_id: string }).deploy_id, first.body.id)
 })
 
-test('types of archives, and no type at all, are taken; any other is 415', async (t) => {
+test('archive types, and no type at all, are accepted; any other is 415', async (t) => {
   const { upload, kept } = await start(t)
   const archive = await packArchive({ a: '1' })
   const statusOf = async (headers: object) => (await upload(archive, headers)).status
@@ -121,7 +121,7 @@ test('types of archives, and no type at all, are taken; any other is 415', async
   assert.equal(kept().length, taken)
 })
 
-test('what can be refused is refused before a byte is sent', async (t) => {
+test('all other checks happen before a byte is sent', async (t) => {
   const { raw, call, storage, service, context, kept } = await start(t)
   const refusal = async (...lines: string[]) => {
     const { text } = await raw(requestHead(...lines))
@@ -149,7 +149,7 @@ test('what can be refused is refused before a byte is sent', async (t) => {
   assert.deepEqual(kept(), [])
 })
 
-test('a body that is empty, or no gzip by its first two bytes, is 400 and leaves nothing', async (t) => {
+test('an empty body, or one without the gzip signature, is 400 and leaves nothing', async (t) => {
   const { upload, raw, kept, asked } = await start(t)
   const bodies = ['', '\x1f', 'PK', '\x1fx', 'x'.repeat(5 * mebibyte)]
 
@@ -165,7 +165,7 @@ test('a body that is empty, or no gzip by its first two bytes, is 400 and leaves
   assert.deepEqual([kept(), asked], [[], []])
 })
 
-test('a client that hangs up half way leaves nothing', async (t) => {
+test('a client that disconnects midway leaves nothing', async (t) => {
   const { begin, kept, asked, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(2 * mebibyte)]))
   await eventually('the upload has begun', () => kept().length === 1)
@@ -176,7 +176,7 @@ test('a client that hangs up half way leaves nothing', async (t) => {
   assert.deepEqual([asked, row().archive_deploy_id], [[], null])
 })
 
-test('a service that changed while its archive was sent is looked at again', async (t) => {
+test('the service is checked again after its archive was sent', async (t) => {
   const { begin, kept, storage, service, asked, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))
   await eventually('the upload has begun', () => kept().length === 1)
@@ -190,7 +190,7 @@ test('a service that changed while its archive was sent is looked at again', asy
   assert.deepEqual(storage.actors.ids('deploy', service.id), [])
 })
 
-test('a deploy that cannot be committed takes its archive with it', async (t) => {
+test('a deploy that cannot be committed removes its archive', async (t) => {
   const { upload, context, kept, row } = await start(t)
   context.actors.spawn = () => Promise.reject(new Failure('insufficient_storage', 'the store is full'))
 
@@ -199,7 +199,7 @@ test('a deploy that cannot be committed takes its archive with it', async (t) =>
   assert.deepEqual([status, kept(), row().archive_deploy_id], [507, [], null])
 })
 
-test('a disk that cannot be written answers 507', async (t) => {
+test('a disk that cannot be written yields 507', async (t) => {
   const { upload, kept, context } = await start(t)
   const { create } = context.storage.archives
   const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
@@ -210,7 +210,7 @@ test('a disk that cannot be written answers 507', async (t) => {
   assert.deepEqual([status, body.code, kept()], [507, 'insufficient_storage', []])
 })
 
-test('uploads with one Idempotency-Key make one deploy, at once or one after the other', async (t) => {
+test('uploads with one Idempotency-Key create one deploy, concurrently or in sequence', async (t) => {
   const { upload, kept } = await start(t)
   const archive = await packArchive({ a: '1' })
   const keyed = (key: string, sent = archive) => upload(sent, { ...gzip, 'idempotency-key': key })
@@ -225,7 +225,7 @@ test('uploads with one Idempotency-Key make one deploy, at once or one after the
   assert.deepEqual([other.status, other.body.code, kept().length], [409, 'conflict', 1])
 })
 
-test('a deploy that was asked for while an archive was sent is older than that of the upload', async (t) => {
+test('a deploy requested while an archive is sent is older than that of the upload', async (t) => {
   const { begin, kept, storage, upload, call, service } = await start(t)
   await upload(await packArchive({ a: '1' }))
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))

@@ -19,7 +19,7 @@ function tokenIn({ html }: ShownPage): string {
   return /bth_[\w-]{43}/.exec(html)?.[0] ?? ''
 }
 
-test('whoever is not signed in is led to do so, and back', async (t) => {
+test('a signed-out browser is redirected to sign in, and back', async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
   const inside = routes.filter((one) => one.isPage && /^\/(account|cli-login)$/.test(one.path))
@@ -36,7 +36,7 @@ test('whoever is not signed in is led to do so, and back', async (t) => {
   }
 })
 
-test('a link on another site, which brings no cookie, is followed once more from here', async (t) => {
+test('a link on another site, which sends no cookie, is followed once more from here', async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
   const path = `/cli-login?id=cli-1&x=${encodeURIComponent(hostile)}`
@@ -66,7 +66,7 @@ test('a link on another site, which brings no cookie, is followed once more from
   for (const headers of here) assert.equal((await pages.get(path, headers)).status, 303)
 })
 
-test('the account shows who is signed in, where, with which tokens; every text stays text', async (t) => {
+test('the account shows the user, the sessions and the tokens; every text is escaped', async (t) => {
   const pages = await startPages(t)
   const fields = { code: pages.setupCode(), email: '<i>@example.com', password: owner.password }
   const session = cookieOf(await pages.post('/setup', fields, { ...ownForm, 'user-agent': hostile }))
@@ -86,7 +86,7 @@ test('the account shows who is signed in, where, with which tokens; every text s
   assert.ok(refused.html.includes(`name="expires_in_days" type="number" value="${escaped}"`))
 })
 
-test('a token is shown once, works at once, and stops when it is revoked', async (t) => {
+test('a token is shown once, works immediately, and stops when it is revoked', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const act = actor(pages, session)
@@ -107,7 +107,7 @@ test('a token is shown once, works at once, and stops when it is revoked', async
   assert.match(twice.html, /role="alert"><p><strong>There is no such token\./)
 })
 
-test('what is wrong with a new token is said beside its field', async (t) => {
+test('errors of a new token are shown next to its field', async (t) => {
   const pages = await startPages(t)
   const act = actor(pages, await pages.signUp())
 
@@ -120,7 +120,7 @@ test('what is wrong with a new token is said beside its field', async (t) => {
   assert.deepEqual(pages.storage.tokens.list(), [])
 })
 
-test('a session can be ended from another one, which the page does not offer for itself', async (t) => {
+test('a session can be ended from another one, and the page does not offer it for itself', async (t) => {
   const pages = await startPages(t)
   const other = await pages.signUp()
   const session = await signIn(pages.url)
@@ -135,7 +135,7 @@ test('a session can be ended from another one, which the page does not offer for
   assert.equal((await pages.get('/account', session)).status, 200)
 })
 
-test('another password needs the current one, and ends the other sessions', async (t) => {
+test('a new password requires the current one, and ends the other sessions', async (t) => {
   const pages = await startPages(t)
   const other = await pages.signUp()
   const session = await signIn(pages.url)
@@ -157,7 +157,7 @@ test('another password needs the current one, and ends the other sessions', asyn
   assert.equal((await pages.post('/login', { ...owner, password: 'battery staple' })).status, 303)
 })
 
-test('signing out ends the session and takes its cookie back', async (t) => {
+test('signing out ends the session and clears its cookie', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
 
@@ -168,7 +168,7 @@ test('signing out ends the session and takes its cookie back', async (t) => {
   assert.equal((await pages.get('/account', session)).location, '/login')
 })
 
-test('a form that asks for nothing known is refused', async (t) => {
+test('a form with an unknown action is rejected', async (t) => {
   const pages = await startPages(t)
   const act = actor(pages, await pages.signUp())
 

@@ -30,7 +30,7 @@ const screens: Screen[] = [
   { viewport: desktop, scheme: 'dark' },
 ]
 
-test('a password can be looked at while it is typed, and is sent hidden', inBrowser, async (t) => {
+test('a password can be revealed while it is typed, and is submitted hidden', inBrowser, async (t) => {
   const pages = await startPages(t)
   const { page, complaints } = await openVisitor(await openChromium(t), screens[0]!)
   const typeOf = () => page.$eval('#password', (field) => (field as unknown as { type: string }).type)
@@ -53,7 +53,7 @@ test('a password can be looked at while it is typed, and is sent hidden', inBrow
 for (const screen of screens) {
   const title = `${screen.viewport.width} px, ${screen.scheme}`
 
-  test(`${title}: from the setup link to the account, its tokens and out`, inBrowser, async (t) => {
+  test(`${title}: from the setup link to the account, its tokens and signing out`, inBrowser, async (t) => {
     const pages = await startPages(t)
     const { page, complaints } = await openVisitor(await openChromium(t), screen)
 
@@ -103,7 +103,7 @@ for (const screen of screens) {
   })
 }
 
-test('a link on another site leads to the page, over signing in only when need be', inBrowser, async (t) => {
+test('a link on another site leads to the page, with a sign-in only if needed', inBrowser, async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
   const { code, path } = await startTerminal(pages)

@@ -6,7 +6,7 @@ import { startPages } from '../../support/pages.ts'
 
 const names = readdirSync(new URL('../../../docs', import.meta.url)).map((name) => name.replace(/\.md$/, ''))
 
-test('every page of the manual is served without an account, and its links lead somewhere', async (t) => {
+test('every page of the manual is served without an account, and its links work', async (t) => {
   const { get } = await startPages(t)
   const paths = names.map((name) => (name === 'README' ? '/docs' : `/docs/${name}`))
   const pages = new Map(await Promise.all(paths.map(async (path) => [path, await get(path)] as const)))
@@ -27,7 +27,7 @@ test('every page of the manual is served without an account, and its links lead 
   assert.ok(count > 30, `${count} links`)
 })
 
-test('a page that the manual does not have is not found, and no other file is served', async (t) => {
+test('an unknown page of the manual is not found, and no other file is served', async (t) => {
   const { get, url } = await startPages(t)
   assert.equal((await get('/docs/nothing')).status, 404)
   for (const path of [

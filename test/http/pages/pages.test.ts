@@ -11,7 +11,7 @@ async function codeFields(pages: Pages, fields: Record<string, string> = {}) {
   return { code: pages.setupCode(), email: owner.email, password, ...fields }
 }
 
-test('on a new server every way leads to the words about its setup link', async (t) => {
+test('on a new server every page redirects to the instructions for the setup link', async (t) => {
   const pages = await startPages(t)
 
   const start = await pages.get('/')
@@ -29,7 +29,7 @@ test('on a new server every way leads to the words about its setup link', async 
   assert.match((await pages.get(terminal.location!)).html, /href="\/setup\?next=%2Fcli-login%3Fid%3Dcli-1"/)
 })
 
-test('the code of the setup link is not asked for, a missing one is', async (t) => {
+test('the setup page prompts for the code only if the link has none', async (t) => {
   const pages = await startPages(t)
 
   const linked = await pages.get('/setup?code=abc')
@@ -44,7 +44,7 @@ test('the code of the setup link is not asked for, a missing one is', async (t) 
   }
 })
 
-test('a setup makes the account, signs the browser in and leads on', async (t) => {
+test('setup creates the account, signs the browser in and redirects', async (t) => {
   const pages = await startPages(t)
 
   const done = await pages.post('/setup?next=/cli-login?id=cli-1', await codeFields(pages))
@@ -55,7 +55,7 @@ test('a setup makes the account, signs the browser in and leads on', async (t) =
   assert.match(account.text, /Signed in as ada@example\.com/)
 })
 
-test('what is wrong with a setup is said beside its field; only the password is lost', async (t) => {
+test('errors of a setup are shown next to their field; only the password is cleared', async (t) => {
   const pages = await startPages(t)
   const code = pages.setupCode()
 
@@ -73,7 +73,7 @@ test('what is wrong with a setup is said beside its field; only the password is 
   assert.equal(pages.context.administrator.get(), null)
 })
 
-test('a server that has its account says so to whoever would make another', async (t) => {
+test('a server with an account rejects another setup', async (t) => {
   const pages = await startPages(t)
   const fields = await codeFields(pages)
   await pages.post('/setup', fields)
@@ -87,7 +87,7 @@ test('a server that has its account says so to whoever would make another', asyn
   assert.match(sent.html, /href="\/login"/)
 })
 
-test('signing in leads on, and a browser that is signed in is led on at once', async (t) => {
+test('signing in redirects, and a signed-in browser is redirected immediately', async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
 
@@ -101,7 +101,7 @@ test('signing in leads on, and a browser that is signed in is led on at once', a
   assert.deepEqual([again.status, again.location], [303, '/account'])
 })
 
-test('signing in leads nowhere but to this server', async (t) => {
+test('signing in redirects only to this server', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const elsewhere = [
@@ -130,7 +130,7 @@ test('signing in leads nowhere but to this server', async (t) => {
   }
 })
 
-test('a wrong password is said in place, and so is how long to wait after too many', async (t) => {
+test('a wrong password is reported in place, and so is the wait after too many', async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
   const { attempts } = pages.storage
@@ -150,7 +150,7 @@ test('a wrong password is said in place, and so is how long to wait after too ma
   assert.ok(Number(refused.headers.get('retry-after')) <= 200)
 })
 
-test('no form is taken from another site, and it changes nothing', async (t) => {
+test('forms from other sites are rejected and change nothing', async (t) => {
   const pages = await startPages(t)
   const fields = await codeFields(pages)
   const { cookie } = await pages.signUp()
@@ -171,7 +171,7 @@ test('no form is taken from another site, and it changes nothing', async (t) => 
   assert.equal((await pages.get('/account', { cookie })).status, 200)
 })
 
-test('what goes wrong is shown as a page to a browser, and as a problem to a program', async (t) => {
+test('an error is a page for a browser, and a problem document for a program', async (t) => {
   const pages = await startPages(t)
   const form = 'application/x-www-form-urlencoded'
   const send = (body: string, type = form) =>
@@ -197,7 +197,7 @@ test('what goes wrong is shown as a page to a browser, and as a problem to a pro
   assert.deepEqual([programs.status, programs.body.code], [404, 'not_found'])
 })
 
-test('the style sheet and the icon come from here', async (t) => {
+test('the style sheet and the icon are served by this server', async (t) => {
   const { call } = await startPages(t)
 
   const style = await call('GET', '/berth.css', { token: null })

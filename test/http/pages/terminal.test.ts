@@ -22,7 +22,7 @@ function isOver({ status, text }: ShownPage): boolean {
   return status === 404 && /^This request is over .* berth login$/.test(text)
 }
 
-test('the page says who asks, since when and for what, and shows the code to compare', async (t) => {
+test('the page shows the requester, the time, the rights and the code to compare', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { code, path } = await startTerminal(pages)
@@ -37,7 +37,7 @@ test('the page says who asks, since when and for what, and shows the code to com
   assert.doesNotMatch(html, /autofocus/)
 })
 
-test('an approved terminal gets its token, and the page says to go back to it', async (t) => {
+test('an approved terminal gets its token, and the page refers back to it', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { path, poll } = await startTerminal(pages)
@@ -55,7 +55,7 @@ test('an approved terminal gets its token, and the page says to go back to it', 
   assert.ok(isOver(collected))
 })
 
-test('a denied terminal is told so', async (t) => {
+test('a denied terminal is notified', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { path, poll } = await startTerminal(pages)
@@ -72,7 +72,7 @@ test('a denied terminal is told so', async (t) => {
   assert.ok(isOver(await pages.get(path, session)))
 })
 
-test('a request that is unknown, or of no terminal at all, is over', async (t) => {
+test('an unknown request, or one without a terminal, has ended', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
 
@@ -82,7 +82,7 @@ test('a request that is unknown, or of no terminal at all, is over', async (t) =
   }
 })
 
-test('a form without an answer answers nothing', async (t) => {
+test('a form without a choice changes nothing', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { path, poll } = await startTerminal(pages)
@@ -93,7 +93,7 @@ test('a form without an answer answers nothing', async (t) => {
   assert.deepEqual(await poll(), { status: 'pending' })
 })
 
-test('a terminal’s name stays text, and cannot turn the words around it', async (t) => {
+test('a terminal’s name is escaped, and cannot reverse the text around it', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const { path } = await startTerminal(pages, `"><script>alert('1')</script>\u202e`)

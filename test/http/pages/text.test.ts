@@ -8,7 +8,7 @@ const second = 1000
 const minute = 60 * second
 const day = 24 * 60 * minute
 
-test('a time is told as people count it, with the instant itself behind it', () => {
+test('a time is shown in relative form, with the exact time behind it', () => {
   const from = (ms: number) =>
     relativeTime(new Date(Date.now() + ms).toISOString()).text.replace(/<[^>]*>/g, '')
 
@@ -20,7 +20,7 @@ test('a time is told as people count it, with the instant itself behind it', () 
   assert.match(relativeTime('2026-03-01T09:05:00.000Z').text, / title="March 1, 2026 at 9:05\sAM UTC">/)
 })
 
-test('a wait is never told too short', () => {
+test('a wait is never rounded down', () => {
   assert.deepEqual([1, 59, 60, 61, 300].map(relativeWait), [
     'in 1 second',
     'in 59 seconds',
@@ -38,7 +38,7 @@ test('a message becomes a sentence', () => {
   ])
 })
 
-test('a browser is named by what its owner calls it, a stranger by its own words', () => {
+test('a browser is shown by its common name, an unknown one by its user agent', () => {
   const mozilla = 'Mozilla/5.0'
   const known: Record<string, string> = {
     [`${mozilla} (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0`]: 'Firefox on Linux',

@@ -23,13 +23,13 @@ const secure = [...plain, 'Secure']
 const anyHost = { allowedHosts: () => true }
 const behindProxy = { ...anyHost, isTrustedProxy: (address: string) => address === '127.0.0.1' }
 
-test('scripts do not see it, other sites do not send it, and it outlives the session', async (t) => {
+test('scripts cannot read it, other sites do not send it, and it outlives the browser session', async (t) => {
   const api = await startWithAccount(t)
 
   assert.deepEqual(await cookieFor(api, {}), [`svc_session_${api.server.port}`, plain])
 })
 
-test('its name ends in the port of the address that the browser uses', async (t) => {
+test('its name ends with the port of the address that the browser uses', async (t) => {
   const api = await startWithAccount(t, anyHost)
   const names: Record<string, string> = {
     'berth.example.com': 'svc_session_80',
@@ -45,7 +45,7 @@ test('its name ends in the port of the address that the browser uses', async (t)
   }
 })
 
-test('what anybody claims to have forwarded changes nothing', async (t) => {
+test('untrusted forwarding headers change nothing', async (t) => {
   const api = await startWithAccount(t, anyHost)
   const claims = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '1' }
 
@@ -76,7 +76,7 @@ test('behind a trusted proxy the address is the one that the proxy names', async
   }
 })
 
-test('the cookie that clears has the same name and attributes', async (t) => {
+test('the cookie that clears it has the same name and attributes', async (t) => {
   const { browser } = await startWithAccount(t, behindProxy)
   const https = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com' }
 
@@ -87,7 +87,7 @@ test('the cookie that clears has the same name and attributes', async (t) => {
   ])
 })
 
-test('two servers on one host name keep a session each', async (t) => {
+test('two servers on one host name have separate sessions', async (t) => {
   const [one, other] = [await startWithAccount(t), await startWithAccount(t)]
   const jar = new Map<string, string>()
   const [atOne, atOther] = [openBrowser(one.url, jar), openBrowser(other.url, jar)]
@@ -102,7 +102,7 @@ test('two servers on one host name keep a session each', async (t) => {
   assert.deepEqual([await isIn(atOne), await isIn(atOther)], [false, true])
 })
 
-test('a session counts at the port it was opened for, and at no other', async (t) => {
+test('a session is valid only at the port it was opened for', async (t) => {
   const { browser } = await startWithAccount(t, anyHost)
   const statusAt = async (host: string) =>
     (await browser.call('GET', '/auth/sessions', undefined, { host })).status
@@ -121,7 +121,7 @@ async function countsAs(
   return (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status === 200
 }
 
-test('it is found among others, and its name must be the whole name', async (t) => {
+test('it is found among other cookies, by its complete name', async (t) => {
   assert.ok(await countsAs(t, (name, secret) => `a=b; ${name}=${secret};c=d`))
   assert.ok(await countsAs(t, (name, secret) => `x${name}=wrong;${name}=${secret}`))
   assert.ok(!(await countsAs(t, (name, secret) => `x${name}=${secret}`)))
@@ -129,7 +129,7 @@ test('it is found among others, and its name must be the whole name', async (t) 
   assert.ok(!(await countsAs(t, (name) => `${name}`)))
 })
 
-test('cookies that another server of the host name has put beside it hide no session', async (t) => {
+test('cookies set by another server of the host name hide no session', async (t) => {
   const { browser, url, server } = await startWithAccount(t)
   const name = `svc_session_${server.port}`
   const status = async (cookie: string) =>

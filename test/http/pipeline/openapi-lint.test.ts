@@ -8,15 +8,15 @@ import { served } from '../../support/openapi.ts'
 
 type Json = Record<string, unknown>
 
-test('Spectral finds nothing in the document', async () => {
+test('Spectral reports no problems in the document', async () => {
   assert.deepEqual(await spectralFindings(served), [])
 })
 
-test('Redocly finds nothing in the document', async () => {
+test('Redocly reports no problems in the document', async () => {
   assert.deepEqual(await redoclyFindings(served), [])
 })
 
-test('both linters name what is missing in a document without tags and a licence', async () => {
+test('both linters detect missing tags and a missing licence', async () => {
   const { tags: _, info, ...rest } = served
   const { license: __, contact: ___, ...bareInfo } = info as Json
   const bare = { ...rest, info: bareInfo }

@@ -17,7 +17,7 @@ interface Place {
   description: unknown
 }
 
-test('every schema, every field and every parameter says what it means', () => {
+test('every schema, field and parameter has a description', () => {
   const places = [...placesIn(document.components.schemas)]
   const silent = places.filter(({ description }) => !description).map(({ place }) => place)
   const parameters = operations().flatMap(([name, { parameters = [] }]) =>
@@ -28,7 +28,7 @@ test('every schema, every field and every parameter says what it means', () => {
   assert.deepEqual([...silent, ...parameters], [])
 })
 
-test('no meaning is written down for a field that is not there', () => {
+test('no description refers to a missing field', () => {
   const known = new Set([...placesIn(document.components.schemas)].map(({ place }) => place))
 
   assert.deepEqual(
@@ -37,7 +37,7 @@ test('no meaning is written down for a field that is not there', () => {
   )
 })
 
-test('every JSON body has an example, and the server takes it', () => {
+test('every JSON body has an example that the server accepts', () => {
   for (const { method, path, body } of routes.filter((one) => one.body && !one.isPage)) {
     const { requestBody } = document.paths[path]![method.toLowerCase()] as Operation
     const { example } = requestBody!.content['application/json']!
@@ -47,7 +47,7 @@ test('every JSON body has an example, and the server takes it', () => {
   }
 })
 
-test('Retry-After, WWW-Authenticate, Allow and Set-Cookie are announced where they can be', () => {
+test('Retry-After, WWW-Authenticate, Allow and Set-Cookie are documented where they can occur', () => {
   const responses = Object.entries(document.components.responses as Record<string, Response>)
   const naming = (header: string) =>
     responses.filter(([, { headers = {} }]) => header in headers).map(([name]) => name)

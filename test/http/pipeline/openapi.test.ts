@@ -6,7 +6,7 @@ import { routes } from '../../../src/http/pipeline/routes.ts'
 import { startApi } from '../../support/http-context.ts'
 import { checkAnswer, createAjv, document, served } from '../../support/openapi.ts'
 
-test('every route but the pages is in the document, and the document has nothing else', () => {
+test('the document contains every route except the pages, and nothing else', () => {
   const api = routes.filter(({ isPage }) => !isPage)
   const served = api.map(({ method, path }) => `${method} ${path}`).sort()
   const described = Object.entries(document.paths)
@@ -25,7 +25,7 @@ test('every schema of the document is valid JSON Schema 2020-12', () => {
     assert.doesNotThrow(() => ajv.getSchema(`https://berth.test/openapi.json#${pointer}`))
 })
 
-test('no two operations have the same id, and each has a heading and a summary', () => {
+test('operation ids are unique, and each operation has a heading and a summary', () => {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
   const ids = operations.map(({ operationId }) => operationId)
 
@@ -35,7 +35,7 @@ test('no two operations have the same id, and each has a heading and a summary',
   for (const { tags, summary } of operations) assert.ok(String(tags).length > 0 && String(summary).length > 0)
 })
 
-test('only health, the document itself and the ways in need no credential', () => {
+test('only health, the document itself and the sign-in routes need no credential', () => {
   const open = routes.filter(({ credential }) => credential === 'public').map(({ path }) => path)
 
   const waysIn = ['status', 'setup', 'login', 'logout', 'cli', 'cli/{id}/token']
@@ -57,7 +57,7 @@ test('every route without its credential is 401', async (t) => {
   }
 })
 
-test('the server serves the document, with the name of its own cookie', async (t) => {
+test('the server serves the document, with its own cookie name', async (t) => {
   const api = await startApi(t)
 
   const { status, body } = await api.call('GET', '/api/v1/openapi.json', { token: null })
@@ -68,7 +68,7 @@ test('the server serves the document, with the name of its own cookie', async (t
   assert.match(JSON.stringify(body.components), new RegExp(`"svc_session_${port}"`))
 })
 
-test('every code of a route is one that a problem can have', () => {
+test('every code of a route is a valid problem code', () => {
   const codes = new Set(routes.flatMap(({ problems = [] }) => problems))
 
   assert.deepEqual(

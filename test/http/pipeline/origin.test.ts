@@ -32,7 +32,7 @@ function places(url: string): [says: SentHeaders, isOwn: boolean][] {
   ]
 }
 
-test('with the cookie only the server’s own pages change something', async (t) => {
+test('with the cookie only the server’s own pages can make changes', async (t) => {
   const { url, browser } = await startWithAccount(t)
 
   for (const [says, isOwn] of places(url)) {
@@ -43,7 +43,7 @@ test('with the cookie only the server’s own pages change something', async (t)
   }
 })
 
-test('that holds for what tokens may do as well, and for every method that changes', async (t) => {
+test('this applies to all routes of tokens as well, and to every method that makes changes', async (t) => {
   const { browser, storage } = await startWithAccount(t)
   const elsewhere = { 'sec-fetch-site': 'cross-site' }
 
@@ -58,7 +58,7 @@ test('that holds for what tokens may do as well, and for every method that chang
   assert.deepEqual(storage.services.list(), [])
 })
 
-test('a script with the cookie, which says nothing of where it is, changes nothing either', async (t) => {
+test('a script with the cookie and without an origin cannot make changes either', async (t) => {
   const { browser } = await startWithAccount(t)
   const script = { 'sec-fetch-site': null }
 
@@ -67,7 +67,7 @@ test('a script with the cookie, which says nothing of where it is, changes nothi
   assert.equal((await browser.call('GET', '/auth/sessions', undefined, script)).status, 200)
 })
 
-test('reading is not asked where it comes from, nor is a token', async (t) => {
+test('neither reads nor tokens are checked for their origin', async (t) => {
   const { url, browser, call } = await startWithAccount(t)
 
   for (const [says] of places(url)) {
@@ -81,7 +81,7 @@ test('reading is not asked where it comes from, nor is a token', async (t) => {
   }
 })
 
-test('signing in is not for pages from elsewhere, though it needs no cookie', async (t) => {
+test('signing in from foreign pages is refused, although it needs no cookie', async (t) => {
   const { url, signedOut, storage } = await startWithAccount(t)
   let count = 1
 
@@ -96,7 +96,7 @@ test('signing in is not for pages from elsewhere, though it needs no cookie', as
   assert.deepEqual(storage.attempts.list('sign_in'), [])
 })
 
-test('neither is setting up, and a refusal uses up neither the code nor an attempt', async (t) => {
+test('setup from foreign pages is refused, and uses up neither the code nor an attempt', async (t) => {
   const { url, signedOut, storage } = await startWithAccount(t)
   const setup = { code: 'guess', ...owner }
 
@@ -107,7 +107,7 @@ test('neither is setting up, and a refusal uses up neither the code nor an attem
   assert.deepEqual(storage.attempts.list('setup_code'), [])
 })
 
-test('a page from elsewhere signs nobody out', async (t) => {
+test('a foreign page cannot sign anyone out', async (t) => {
   const { url, browser } = await startWithAccount(t)
 
   for (const [says, isOwn] of places(url)) {
@@ -128,7 +128,7 @@ test('a script without a cookie may sign in and out', async (t) => {
   assert.equal((await one.call('POST', '/auth/logout', undefined, script)).status, 204)
 })
 
-test('behind a trusted proxy the own origin is the one that the browser sees', async (t) => {
+test("behind a trusted proxy the server's origin is the one that the browser sees", async (t) => {
   const trusting = { allowedHosts: () => true, isTrustedProxy: () => true }
   const { browser, url } = await startWithAccount(t, trusting)
   const seen = { 'x-forwarded-proto': 'https', 'x-forwarded-host': `berth.example.com:${new URL(url).port}` }

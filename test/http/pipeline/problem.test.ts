@@ -45,7 +45,7 @@ test('a failure becomes a problem with its code, status, hint and details', () =
   })
 })
 
-test('an error nobody foresaw shows nothing of itself', () => {
+test('an unexpected error reveals no details', () => {
   for (const error of [new Error('s3cret'), 's3cret', new StorageError('row_damaged', 's3cret'), null]) {
     const { body } = toProblem(error, 'r1')
     assert.deepEqual([body.status, body.code], [500, 'internal_error'])
@@ -53,7 +53,7 @@ test('an error nobody foresaw shows nothing of itself', () => {
   }
 })
 
-test('a store and a disk that cannot write are 507, and a full disk’s path is not shown', () => {
+test('a store or disk that cannot write is 507, and a full disk’s path is not shown', () => {
   const full = Object.assign(new Error('ENOSPC: /secret/path'), { code: 'ENOSPC' })
 
   for (const error of [full, new StorageError('commit_failed', 'MDB_MAP_FULL')]) {
@@ -63,12 +63,12 @@ test('a store and a disk that cannot write are 507, and a full disk’s path is 
   }
 })
 
-test('codes that ask to wait carry Retry-After, 401 carries WWW-Authenticate', () => {
+test('rate limit codes have Retry-After, 401 has WWW-Authenticate', () => {
   assert.deepEqual(toProblem(new Failure('docker_unavailable', 'x'), 'r').headers, [['Retry-After', '5']])
   assert.deepEqual(toProblem(new Failure('unauthorized', 'x'), 'r').headers, [['WWW-Authenticate', 'Bearer']])
 })
 
-test('the request log has the path without its query', async (t) => {
+test('the request log contains the path without its query', async (t) => {
   const { lines, logger } = keepingLogger()
   const { call } = await startApi(t, { logger })
 
@@ -83,7 +83,7 @@ test('the request log has the path without its query', async (t) => {
   assert.equal(typeof lines[0]?.fields.ms, 'number')
 })
 
-test('a mistyped parameter is refused, whether its route takes any or none', async (t) => {
+test('a mistyped parameter is rejected, whether its route accepts any or none', async (t) => {
   const { call } = await startApi(t)
   const ask = async (path: string) => {
     const { status, body } = await call('GET', path)
@@ -97,7 +97,7 @@ test('a mistyped parameter is refused, whether its route takes any or none', asy
   assert.equal((await ask('/healthz?x=1'))[0], 200)
 })
 
-test('what went wrong inside is in the log under the id that the client got', async (t) => {
+test('an internal error is in the log under the id in the response', async (t) => {
   const { lines, logger } = keepingLogger()
   const { call, context } = await startApi(t, { logger })
   const broken = new Error('s3cret')
@@ -123,7 +123,7 @@ test('health is plain text, 503 until the server is ready', async (t) => {
   assert.deepEqual([after.status, after.text], [200, 'ok'])
 })
 
-test('info has the facts of Docker, or null while it does not respond', async (t) => {
+test('info contains the details of Docker, or null while it does not respond', async (t) => {
   const { call, context } = await startApi(t)
   const first = (await call('GET', '/api/v1/info')).body
   context.observe = { ...context.observe, engine: async () => null }

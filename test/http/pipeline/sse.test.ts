@@ -25,7 +25,7 @@ function logged(number: number, line: string) {
 
 const ended = { id: null, event: 'end', data: '' }
 
-test('a finished log is sent whole, line by line, and ends with end', async (t) => {
+test('a finished log is sent completely, line by line, and ends with end', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   for (const line of ['one', 'two\r', 'data: three']) write(line)
   await logs.end(id)
@@ -50,7 +50,7 @@ test('the stored log of an unfinished deploy closes without end', async (t) => {
   assert.deepEqual(await stream.rest(), [logged(1, 'one')])
 })
 
-test('a follower sees what is there, what comes, and the end', async (t) => {
+test('a follower receives existing lines, new lines, and the end', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   write('before')
   await logs.flush()
@@ -64,7 +64,7 @@ test('a follower sees what is there, what comes, and the end', async (t) => {
   assert.deepEqual(await stream.rest(), [ended])
 })
 
-test('a follower of a log that nobody has written to waits for the first line', async (t) => {
+test('a follower of an empty log waits for the first line', async (t) => {
   const { write, path } = await startDeploy(t)
 
   const stream = await openStream(t, `${path}?follow`)
@@ -73,7 +73,7 @@ test('a follower of a log that nobody has written to waits for the first line', 
   assert.deepEqual(await stream.next(), logged(1, 'first'))
 })
 
-test('Last-Event-ID resumes after that line, and one that was never given out is brought down', async (t) => {
+test('Last-Event-ID resumes after that line, and an id from the future is lowered', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   for (const line of ['one', 'two', 'three']) write(line)
   await logs.flush()
@@ -88,7 +88,7 @@ test('Last-Event-ID resumes after that line, and one that was never given out is
   assert.deepEqual(await beyond.rest(), [ended])
 })
 
-test('a reader that is cut again and again gets every line once, in order', async (t) => {
+test('a reader that is cut repeatedly gets every line once, in order', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`)
   const writing = (async () => {
@@ -117,7 +117,7 @@ test('a reader that is cut again and again gets every line once, in order', asyn
   assert.deepEqual(seen, lines)
 })
 
-test('many followers of one log all get all of it', async (t) => {
+test('each of many followers gets the complete log', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(t, `${path}?follow=true`)))
 
@@ -129,7 +129,7 @@ test('many followers of one log all get all of it', async (t) => {
   for (const stream of streams) assert.deepEqual(await stream.rest(), wanted)
 })
 
-test('a reader that does not read costs no memory, and gets everything when it reads again', async (t) => {
+test('a paused reader costs no memory, and gets everything when it reads again', async (t) => {
   const { write, logs, id, server, path } = await startDeploy(t)
   const socket = connect(server.port, '127.0.0.1')
   t.after(() => socket.destroy())
@@ -171,7 +171,7 @@ test('a followed stream closes without end when the server stops', async (t) => 
   assert.deepEqual(await stream.rest(), [])
 })
 
-test('a log of something unknown is a JSON 404, not a stream', async (t) => {
+test('an unknown log is a JSON 404, not a stream', async (t) => {
   const api = await startApi(t)
 
   for (const path of ['/api/v1/deploys/dep-x/logs', '/api/v1/services/x/logs']) {
@@ -180,7 +180,7 @@ test('a log of something unknown is a JSON 404, not a stream', async (t) => {
   }
 })
 
-test('a token in the query opens a stream, as EventSource has no headers', async (t) => {
+test('a token in the query opens a stream, because EventSource cannot set headers', async (t) => {
   const { id, url } = await startDeploy(t)
 
   const response = await fetch(`${url}/api/v1/deploys/${id}/logs?access_token=${token}`)

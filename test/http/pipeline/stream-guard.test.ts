@@ -92,7 +92,7 @@ for (const [what, end] of Object.entries({ ...ends, ...unsaid })) {
   })
 }
 
-test('the streams of a token end when it is revoked, and those of another do not', async (t) => {
+test('the streams of a token end when it is revoked, and those of other tokens do not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const api = await startWithAccount(t)
   const create = async (name: string) => (await api.browser.call('POST', '/auth/tokens', { name })).body
@@ -144,7 +144,7 @@ function fakeStream() {
   return stream
 }
 
-test('a caller whose time is over gets no stream, and one that ended is not ended again', (t) => {
+test('an expired caller gets no stream, and an ended stream is not ended again', (t) => {
   const valid = new Set(['ses-1'])
   const guard = createStreamGuard(({ id }) => valid.has(id))
   t.after(() => guard.stop())

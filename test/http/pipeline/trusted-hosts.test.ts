@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHostCheck, createProxyTrust } from '../../../src/http/pipeline/trusted-hosts.ts'
 
-test('loopback, the listen address and the dashboard’s host are answered for, at any port', () => {
+test('loopback, the listen address and the dashboard’s host are accepted, at any port', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])
   const hosts = ['localhost', '127.0.0.1', '[::1]', '192.0.2.7', 'berth.example.com', 'Berth.Example.COM']
 
@@ -12,7 +12,7 @@ test('loopback, the listen address and the dashboard’s host are answered for, 
   }
 })
 
-test('every other host is refused, however much it looks like one of them', () => {
+test('every other host is rejected, even similar ones', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])
   const foreign = [
     '',
@@ -36,19 +36,19 @@ test('every other host is refused, however much it looks like one of them', () =
   for (const host of foreign) assert.equal(isOwn(host), false, host)
 })
 
-test('without a dashboard’s host, no host is not taken for it', () => {
+test('without a dashboard host, an empty host does not match it', () => {
   const isOwn = createHostCheck(['0.0.0.0', ''])
 
   assert.deepEqual([isOwn(''), isOwn(':7878'), isOwn('0.0.0.0:7878')], [false, false, true])
 })
 
-test('without proxies nobody is trusted', () => {
+test('without proxies no address is trusted', () => {
   const isTrusted = createProxyTrust([])
 
   for (const address of ['127.0.0.1', '::1', '10.0.0.5', '']) assert.equal(isTrusted(address), false, address)
 })
 
-test('a proxy is trusted by its address or its network, of both families', () => {
+test('a proxy is trusted by its address or its network, for IPv4 and IPv6', () => {
   const isTrusted = createProxyTrust(['10.0.0.5', '192.168.0.0/16', 'fd00::7', '2001:db8::/32'])
   const trusted = [
     '10.0.0.5',
@@ -81,13 +81,13 @@ test('a proxy is trusted by its address or its network, of both families', () =>
   for (const address of strangers) assert.equal(isTrusted(address), false, address)
 })
 
-test('a network of no bits is everybody of its family', () => {
+test('a network with a zero-length prefix contains all addresses of its family', () => {
   const isTrusted = createProxyTrust(['0.0.0.0/0'])
 
   assert.deepEqual([isTrusted('203.0.113.9'), isTrusted('2001:db8::1')], [true, false])
 })
 
-test('what is neither an address nor a network is named', () => {
+test('text that is neither an address nor a network is named', () => {
   const words = { message: "'proxy.example' is neither an address nor a network" }
 
   assert.throws(() => createProxyTrust(['10.0.0.5', 'proxy.example']), words)

@@ -22,7 +22,7 @@ async function addToken(api: Api, id: string, fields: Partial<TokenRow>): Promis
   return secret
 }
 
-test('a deploy names the token that asked for it, and the one that canceled it', async (t) => {
+test('a deploy names the token that requested it, and the one that canceled it', async (t) => {
   const api = await startApi(t)
   const [ci, laptop] = [
     await addToken(api, 'tok-ci', { name: 'ci' }),
@@ -41,7 +41,7 @@ test('a deploy names the token that asked for it, and the one that canceled it',
   assert.deepEqual([after.by, after.revision], [deploy.by, 2], 'the name outlives the token')
 })
 
-test('the server token, sessions and unknown tokens have words too', async (t) => {
+test('the server token, sessions and unknown tokens have names too', async (t) => {
   const api = await startApi(t)
   const context = api.context
   const rights = { role: 'admin' as const, services: null }
@@ -54,7 +54,7 @@ test('the server token, sessions and unknown tokens have words too', async (t) =
   assert.deepEqual(of('session', 'ses-1').name, null, 'an e-mail address is for sessions only')
 })
 
-test('a name that a terminal chose brings no control character, and is bounded', async (t) => {
+test('a name chosen by a terminal is bounded and contains no control characters', async (t) => {
   const api = await startApi(t)
   await addToken(api, 'tok-evil', { name: `\u202e\u001b[31m${'x'.repeat(200)}`, terminal: true })
   const caller = { kind: 'token', id: 'tok-evil', role: 'admin', services: null } as const
@@ -65,7 +65,7 @@ test('a name that a terminal chose brings no control character, and is bounded',
   assert.match(event.asker.name!, /^\?\?\[31mx+$/)
 })
 
-test('a token that is limited to services sees its own name, and of other callers the kind', async (t) => {
+test('a token limited to services sees its own name, and only the kind of other callers', async (t) => {
   const api = await startApi(t)
   const ci = await addToken(api, 'tok-ci', { name: 'ci' })
   const image = { name: 'web', image: 'docker.io/library/nginx', deploy: true }

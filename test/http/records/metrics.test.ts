@@ -26,7 +26,7 @@ function parseMetrics(text: string): Record<string, number> {
   return samples
 }
 
-test('a family is written as prom-client writes it', async () => {
+test('a family has the format of prom-client', async () => {
   const families = [
     toFamily('one', 'Without a label.', [[null, 1.5e-7]]),
     toFamily(
@@ -51,7 +51,7 @@ test('a family is written as prom-client writes it', async () => {
   assert.equal(families.map(render).join('\n'), await registry.metrics())
 })
 
-test('metrics have services by state, deploys that are not over, and what the edge counted', async (t) => {
+test('metrics include services by state, active deploys, and the counts of the edge', async (t) => {
   const traffic = new TrafficNumbers()
   const api = await startApi(t, { traffic })
   await api.call('POST', '/api/v1/services', { body: { name: 'idle' } })
@@ -105,7 +105,7 @@ test('a service has its instances, restarts, memory and CPU, and the time of the
   assert.ok(!Object.keys(samples).some((key) => key.includes('nightly')))
 })
 
-test('the edge is up and reached, up and not reached, or down', async (t) => {
+test('the edge is up and reachable, up and unreachable, or down', async (t) => {
   const api = await startApi(t)
   const read = api.storage.actors.record.bind(api.storage.actors)
   const edge = { status: 'serving', error_code: null, version: '3.2.1', available: null }
@@ -121,7 +121,7 @@ test('the edge is up and reached, up and not reached, or down', async (t) => {
   assert.deepEqual(await withEdge({ status: 'off' }), [undefined, undefined])
 })
 
-test('datastores have their state and newest good backup, certificates their end', async (t) => {
+test('datastores have their state and last successful backup, certificates their expiry', async (t) => {
   const api = await startApi(t)
   const records: Record<string, object> = {
     'db-1': { id: 'db-1', name: 'main', status: 'available', backup_schedule: '0 3 * * *' },
@@ -153,7 +153,7 @@ test('datastores have their state and newest good backup, certificates their end
   })
 })
 
-test('metrics are there without an edge', async (t) => {
+test('metrics are available without an edge', async (t) => {
   const { call } = await startApi(t, { traffic: null })
 
   const samples = parseMetrics((await call('GET', '/metrics')).text)
@@ -161,7 +161,7 @@ test('metrics are there without an edge', async (t) => {
   assert.equal(samples['berth_services{state="live"}'], 0)
 })
 
-test('metrics need a token or a session, and a token in the query will do', async (t) => {
+test('metrics need a token or a session, or a token in the query', async (t) => {
   const { call, url } = await startApi(t)
 
   const refused = await call('GET', '/metrics', { token: null })

@@ -42,7 +42,7 @@ async function pagesOf({ call }: Started, path: string, asked: RequestOptions = 
   return pages
 }
 
-test('the pages of a service are all it has, the newest first, and the last one has no link', async (t) => {
+test('the pages of a service contain all deploys, newest first, and the last one has no link', async (t) => {
   const api = await startFilled(t, 15)
 
   assert.deepEqual(await pagesOf(api, '/services/web-1/deploys?limit=2'), [[13, 10], [7, 4], [1]])
@@ -53,7 +53,7 @@ test('the pages of a service are all it has, the newest first, and the last one 
   assert.deepEqual(await pagesOf(api, '/services/web-1/deploys?limit=5'), [[13, 10, 7, 4, 1]])
 })
 
-test('the list over all services is one order, and filters leave no gap', async (t) => {
+test('the list over all services has one order, and filters leave no gap', async (t) => {
   const api = await startFilled(t, 9)
 
   assert.deepEqual(await pagesOf(api, '/deploys?limit=4'), [[9, 8, 7, 6], [5, 4, 3, 2], [1]])
@@ -62,7 +62,7 @@ test('the list over all services is one order, and filters leave no gap', async 
   assert.deepEqual(await pagesOf(api, '/deploys?trigger=rollback'), [[]])
 })
 
-test('a page begins before an id that is gone, and refuses what is no id', async (t) => {
+test('a page starts before a deleted id, and an invalid id is rejected', async (t) => {
   const api = await startFilled(t, 9)
   const asked = (query: string) => api.call('GET', `/api/v1/deploys?${query}`)
 
@@ -74,7 +74,7 @@ test('a page begins before an id that is gone, and refuses what is no id', async
   }
 })
 
-test('the link has no token in it, and keeps the filters', async (t) => {
+test('the link contains no token, and keeps the filters', async (t) => {
   const api = await startFilled(t, 9)
   const query = 'access_token=bth_test&status=live&limit=2'
 
@@ -84,7 +84,7 @@ test('the link has no token in it, and keeps the filters', async (t) => {
   assert.equal(headers.get('link'), link)
 })
 
-test('the command line asks for as many pages as it needs', async (t) => {
+test('the command line requests as many pages as it needs', async (t) => {
   const api = await startFilled(t, 9)
   const asked: unknown[] = []
   const client = {
@@ -106,7 +106,7 @@ test('the command line asks for as many pages as it needs', async (t) => {
   assert.deepEqual(asked, [500])
 })
 
-test('a token for one service finds nothing of another one in the lists over all services', async (t) => {
+test('a token for one service sees nothing of others in the lists over all services', async (t) => {
   const api = await startFilled(t, 6)
   const rights = { role: 'read' as const, services: ['svc-1'], hint: 'role' }
   const dates = { created_at: instant, expires_at: null, last_used_at: null }

@@ -14,7 +14,7 @@ async function start(t: TestContext) {
   return { ...api, add, conflict }
 }
 
-test('a domain of another service is refused, naming who has it and what to do', async (t) => {
+test('a domain of another service is refused, naming its owner and the remedy', async (t) => {
   const { create, conflict, get } = await start(t)
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
   await create({ name: 'api' })
@@ -35,7 +35,7 @@ test('a domain of another service is refused, naming who has it and what to do',
   assert.deepEqual((await get('api')).custom_domains, [])
 })
 
-test('a default host is no domain, not even its own service’s, and a domain no default host', async (t) => {
+test('a default host cannot be added as a domain, nor a domain become a default host', async (t) => {
   const { create, conflict } = await start(t)
   await create({ name: 'shop', custom_domains: ['later.localhost', 'deep.er.localhost'] })
   await create({ name: 'api' })
@@ -66,7 +66,7 @@ test('a default host is no domain, not even its own service’s, and a domain no
   assert.equal((await conflict('POST', '/services/shop/domains', { domain: 'db.localhost' }))[0], 201)
 })
 
-test('nobody gets the host of the dashboard, by domain or by name', async (t) => {
+test('the host of the dashboard cannot be claimed, by domain or by name', async (t) => {
   const { create, conflict, context } = await start(t)
   context.config.edge.dashboardHost = 'berth-ui.localhost'
   await create({ name: 'shop' })
@@ -87,7 +87,7 @@ test('nobody gets the host of the dashboard, by domain or by name', async (t) =>
   assert.equal((await create({ name: 'berth-ui', type: 'private_service' })).name, 'berth-ui')
 })
 
-test('fifty that ask for one domain at once, in every way there is, make one owner', async (t) => {
+test('of fifty concurrent claims to one domain, by any route, one succeeds', async (t) => {
   const { create, call, storage } = await start(t)
   const custom_domains = ['hot.localhost']
   for (let index = 0; index < 30; index++) await create({ name: `s${index}` })
@@ -108,7 +108,7 @@ test('fifty that ask for one domain at once, in every way there is, make one own
   assert.equal(owners.length, 1)
 })
 
-test('twenty domains added at once to one service are all there', async (t) => {
+test('twenty domains added concurrently to one service are all stored', async (t) => {
   const { create, add, get } = await start(t)
   await create({ name: 'shop' })
   const wanted = Array.from({ length: 20 }, (_, index) => `d${index}.example.com`)
@@ -118,7 +118,7 @@ test('twenty domains added at once to one service are all there', async (t) => {
   assert.deepEqual((await get('shop')).custom_domains.sort(), wanted.sort())
 })
 
-test('a domain is free for others as soon as it is taken away, by PATCH or DELETE', async (t) => {
+test('a removed domain is free immediately, after PATCH or DELETE', async (t) => {
   const { create, call, add } = await start(t)
   const [one, two] = ['one.example.com', 'two.example.com']
   await create({ name: 'shop', custom_domains: [one, two] })
@@ -130,7 +130,7 @@ test('a domain is free for others as soon as it is taken away, by PATCH or DELET
   assert.equal((await add('api', two)).status, 201)
 })
 
-test('a service that is being deleted keeps its domains until its row is gone', async (t) => {
+test('a service that is being deleted keeps its domains until its row is deleted', async (t) => {
   const { create, call, add, refused, storage } = await start(t)
   const { id } = await create({ name: 'shop', custom_domains: ['shop.example.com'] })
   await create({ name: 'api' })

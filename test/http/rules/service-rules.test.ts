@@ -5,7 +5,7 @@ import { startChecked } from '../../support/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 
-test('invalid input is 400 and names every key that is wrong', async (t) => {
+test('invalid input is 400 and names every invalid key', async (t) => {
   const { refused } = await startChecked(t)
   const wrong = { name: 'Web', instances: 51, port: 1.5, foo: 1, env: [{ key: '1A', value: 'x' }] }
 
@@ -22,7 +22,7 @@ test('invalid input is 400 and names every key that is wrong', async (t) => {
   assert.deepEqual(await refused('POST', '/services', {}), [400, 'invalid_request', 'name required'])
 })
 
-test('names that are taken, reserved or look like ids are refused', async (t) => {
+test('names that are in use, reserved or look like ids are rejected', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web' })
 
@@ -34,7 +34,7 @@ test('names that are taken, reserved or look like ids are refused', async (t) =>
   assert.equal((await create({ name: 'a' })).name, 'a')
 })
 
-test('settings without an effect are refused by name, and null for a setting means left out', async (t) => {
+test('settings without an effect are rejected by name, and null means omitted', async (t) => {
   const { create, refused } = await startChecked(t)
   const { auto_deploy, build_command, watch_paths } = await create({ name: 'made' })
   assert.deepEqual([auto_deploy, build_command, watch_paths], [true, null, []])
@@ -48,7 +48,7 @@ test('settings without an effect are refused by name, and null for a setting mea
   assert.equal((await create({ name: 'web', image: null, schedule: null, type: null })).type, 'web_service')
 })
 
-test('rules over several fields hold for create, PATCH and scale', async (t) => {
+test('rules over several fields apply to create, PATCH and scale', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web', disk_mount_path: '/data' })
   await create({ name: 'worker', type: 'background_worker' })
@@ -68,7 +68,7 @@ test('rules over several fields hold for create, PATCH and scale', async (t) => 
   }
 })
 
-test('paths stay inside the repository, alone and together', async (t) => {
+test('paths stay inside the repository, alone and combined', async (t) => {
   const { create, call, refused } = await startChecked(t)
   await create({ name: 'web', root_dir: 'apps/web/', dockerfile_path: '../Dockerfile' })
   const climbing = [400, 'invalid_request', 'dockerfile_path invalid']
@@ -89,7 +89,7 @@ test('paths stay inside the repository, alone and together', async (t) => {
   assert.deepEqual([body.root_dir, body.dockerfile_path], [null, 'docker/Dockerfile'])
 })
 
-test('PATCH: an empty text and 0 clear, null leaves as it is, a name cannot be changed', async (t) => {
+test('PATCH: an empty text and 0 clear, null changes nothing, and the name cannot be changed', async (t) => {
   const { create, call, refused } = await startChecked(t)
   const full = { start_command: 'run', port: 8080, memory_limit_mb: 64, cpu_limit: 0.259, branch: 'next' }
   await create({ name: 'web', repo_url, deploy: false, ...full })
@@ -119,7 +119,7 @@ test('PATCH: an empty text and 0 clear, null leaves as it is, a name cannot be c
   ])
 })
 
-test('flags take the usual words in any case and a bare key, and nothing else', async (t) => {
+test('flags accept the usual words in any case and no value, and nothing else', async (t) => {
   const { create, call, refused } = await startChecked(t)
   await create({ name: 'web', env: [{ key: 'A', value: '1' }] })
   const put = async (query: string) => (await call('PUT', `/services/web/env?${query}`, { vars: [] })).body

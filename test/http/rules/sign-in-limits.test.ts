@@ -34,7 +34,7 @@ function knownBrowser({ url, browser }: AccountApi, value = deviceOf(browser)[1]
   return openBrowser(url, new Map([[deviceOf(browser)[0], value]]))
 }
 
-test('a browser that has signed in before signs in while unknown clients are refused', async (t) => {
+test('a known browser can sign in while unknown clients are refused', async (t) => {
   const api = await startLocked(t)
   await api.browser.call('POST', '/auth/logout')
   assert.equal(api.browser.jar.size, 1, 'the device cookie stays')
@@ -42,7 +42,7 @@ test('a browser that has signed in before signs in while unknown clients are ref
   assert.equal(outcomeOf(await api.browser.signIn(far)), '200')
 })
 
-test('a known browser has ten attempts of its own, also after it signed in again', async (t) => {
+test('a known browser has ten attempts, also after it signed in again', async (t) => {
   const api = await startWithAccount(t)
   const known = knownBrowser(api)
   await known.signIn(far)
@@ -54,7 +54,7 @@ test('a known browser has ten attempts of its own, also after it signed in again
   assert.equal(outcomeOf(await api.signedOut().signIn(far)), '200')
 })
 
-test('the host itself signs in while unknown clients are refused, and has its own limit', async (t) => {
+test('the host itself can sign in while unknown clients are refused, with a separate limit', async (t) => {
   const api = await startLocked(t)
 
   assert.equal(outcomeOf(await api.signedOut().signIn()), '200')
@@ -62,7 +62,7 @@ test('the host itself signs in while unknown clients are refused, and has its ow
   assert.equal(outcomeOf(await api.signedOut().signIn()), tooMany)
 })
 
-test('a request of a proxy on this host is not the host’s own', async (t) => {
+test('a request from a proxy on this host is not the host’s own', async (t) => {
   const api = await startLocked(t)
 
   for (const name of [
@@ -77,14 +77,14 @@ test('a request of a proxy on this host is not the host’s own', async (t) => {
   }
 })
 
-test('a trusted proxy is never the host, whatever it says', async (t) => {
+test('a trusted proxy is never treated as the host, whatever it sends', async (t) => {
   const api = await startWithAccount(t, { isTrustedProxy: (address) => address === '127.0.0.1' })
   await failTen(api.signedOut(), {})
 
   assert.equal(outcomeOf(await api.signedOut().signIn(far)), tooMany)
 })
 
-test('a device cookie is sealed: one that was made up or changed is that of an unknown client', async (t) => {
+test('a forged or modified device cookie is that of an unknown client', async (t) => {
   const api = await startLocked(t)
   const [, value] = deviceOf(api.browser)
   const changed = `${value.slice(0, -6)}${value.at(-6) === 'A' ? 'B' : 'A'}${value.slice(-5)}`
@@ -94,7 +94,7 @@ test('a device cookie is sealed: one that was made up or changed is that of an u
   }
 })
 
-test('a device cookie opens nothing, in any place where a credential could be', async (t) => {
+test('a device cookie is no credential, wherever it is sent', async (t) => {
   const api = await startWithAccount(t)
   const [name, value] = deviceOf(api.browser)
   const session = name.replace('device', 'session')
@@ -112,7 +112,7 @@ test('a device cookie opens nothing, in any place where a credential could be', 
   assert.equal(query.status, 401)
 })
 
-test('no script reads a device cookie, and no other site makes a browser send it', async (t) => {
+test('scripts cannot read a device cookie, and other sites cannot make a browser send it', async (t) => {
   const { signedOut } = await startWithAccount(t)
 
   const { headers } = await signedOut().signIn()
@@ -122,7 +122,7 @@ test('no script reads a device cookie, and no other site makes a browser send it
   assert.match(device!, /^svc_device_\d+=[^;]+; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Strict$/)
 })
 
-test('a new password makes all device cookies invalid but that of the browser that set it', async (t) => {
+test("a new password invalidates all device cookies except the browser's own", async (t) => {
   const api = await startWithAccount(t)
   const other = await api.signedIn()
   const former = knownBrowser(api)
@@ -137,7 +137,7 @@ test('a new password makes all device cookies invalid but that of the browser th
   assert.equal(outcomeOf(await api.browser.call('POST', '/auth/login', login, far)), '200')
 })
 
-test('failures of a known browser leave the disk when they are old', async (t) => {
+test('old failures of a known browser are deleted from disk', async (t) => {
   const { storage, signedOut } = await startWithAccount(t)
   const old = storage.attempts.create('sign_in/device-1', Date.now() - 301_000)
   await storage.attempts.record(old, () => false)

@@ -16,7 +16,7 @@ const unknown = { 'x-forwarded-for': '198.51.100.7' }
 const guess = (browser: Browser, headers: SentHeaders = unknown) =>
   browser.call('POST', '/auth/login', wrong, headers)
 
-test('an unknown e-mail and a wrong password are told in the same words', async (t) => {
+test('an unknown e-mail and a wrong password have the same message', async (t) => {
   const { signedOut } = await startWithAccount(t)
   const browser = signedOut()
   const told = async (body: object) => {
@@ -32,7 +32,7 @@ test('an unknown e-mail and a wrong password are told in the same words', async 
   assert.equal((unknown[1] as { code: string }).code, 'invalid_credentials')
 })
 
-test('signing in answers the status and opens a session beside those that are there', async (t) => {
+test('signing in returns the status and opens an additional session', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   const other = signedOut()
 
@@ -43,7 +43,7 @@ test('signing in answers the status and opens a session beside those that are th
   assert.notDeepEqual(other.jar, browser.jar)
 })
 
-test('a key that repeats a request signs in anew and gives nobody the cookie of another', async (t) => {
+test('a repeated key signs in again, and never returns the cookie of another client', async (t) => {
   const { signedOut, storage } = await startWithAccount(t)
   const [one, other] = [signedOut(), signedOut()]
   const key = { 'idempotency-key': 'same' }
@@ -55,7 +55,7 @@ test('a key that repeats a request signs in anew and gives nobody the cookie of 
   assert.equal(storage.sessions.list().length, 3)
 })
 
-test('after ten failures every sign-in of an unknown client is refused, a right one too', async (t) => {
+test('after ten failures every sign-in of an unknown client is refused, even a correct one', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   const claims = Array.from({ length: 10 }, (_, index) => ({ 'x-forwarded-for': `192.0.2.${index}` }))
 
@@ -72,7 +72,7 @@ test('after ten failures every sign-in of an unknown client is refused, a right 
   assert.equal((await browser.call('GET', '/auth/sessions')).status, 200)
 })
 
-test('nine failures refuse nobody, and a success is none', async (t) => {
+test('nine failures refuse no client, and a success does not count', async (t) => {
   const { signedOut } = await startWithAccount(t)
   for (let count = 0; count < 9; count++) await guess(signedOut())
 
@@ -82,7 +82,7 @@ test('nine failures refuse nobody, and a success is none', async (t) => {
   assert.equal(outcomeOf(await signedOut().signIn(unknown)), '429 too_many_attempts')
 })
 
-test('the limit ends when the oldest failure is five minutes old', async (t) => {
+test('the limit is lifted when the oldest failure is five minutes old', async (t) => {
   const { signedOut, storage } = await startWithAccount(t)
   const ages = [...Array.from({ length: 9 }, () => 100_000), 295_000]
   for (const age of ages) {
@@ -99,7 +99,7 @@ test('the limit ends when the oldest failure is five minutes old', async (t) => 
   assert.ok(Number(again.headers['retry-after']) > 60)
 })
 
-test('of two hundred guesses at once ten are looked at', async (t) => {
+test('of two hundred concurrent guesses ten are checked', async (t) => {
   const { signedOut, storage } = await startWithAccount(t)
 
   const came = await Promise.all(Array.from({ length: 200 }, () => guess(signedOut())))
@@ -110,7 +110,7 @@ test('of two hundred guesses at once ten are looked at', async (t) => {
   assert.equal(storage.attempts.list('sign_in').length, 10)
 })
 
-test('right passwords that come at once are asked to wait a second, not five minutes', async (t) => {
+test('concurrent correct passwords get a wait of a second, not of five minutes', async (t) => {
   const { signedOut } = await startWithAccount(t)
 
   const answers = await Promise.all(Array.from({ length: 14 }, () => signedOut().signIn()))
@@ -121,7 +121,7 @@ test('right passwords that come at once are asked to wait a second, not five min
   assert.equal((await signedOut().signIn()).status, 200)
 })
 
-test('the ways in and out ignore whatever bearer is sent along', async (t) => {
+test('the sign-in and sign-out routes ignore bearer tokens', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
   for (const authorization of ['Bearer ', 'Bearer', 'Bearer bth_wrong', `Bearer ${token}`, 'Basic abc']) {
     const other = signedOut()
@@ -136,7 +136,7 @@ test('the ways in and out ignore whatever bearer is sent along', async (t) => {
   assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
 })
 
-test('signing out ends the session of the cookie, and that one alone', async (t) => {
+test('signing out ends only the session of the cookie', async (t) => {
   const { browser, signedIn } = await startWithAccount(t)
   const other = await signedIn()
   const { cookie } = browser
@@ -151,7 +151,7 @@ test('signing out ends the session of the cookie, and that one alone', async (t)
   assert.equal((await other.call('GET', '/auth/sessions')).body.length, 1)
 })
 
-test('signing out succeeds without a session, and clears the cookie always', async (t) => {
+test('signing out succeeds without a session, and always clears the cookie', async (t) => {
   const { signedOut, url } = await startWithAccount(t)
   const name = `svc_session_${new URL(url).port}`
 

@@ -18,7 +18,7 @@ async function startCrowd(t: TestContext) {
   return { ...api, begin, statusOf, countOpen }
 }
 
-test('one more than a hundred ends the oldest, and is not refused', async (t) => {
+test('login 101 evicts the oldest instead of being refused', async (t) => {
   const { begin, statusOf, countOpen } = await startCrowd(t)
   const asked = []
   for (let index = 0; index < limit; index++) asked.push(await begin(`192.0.2.${index}`))
@@ -32,7 +32,7 @@ test('one more than a hundred ends the oldest, and is not refused', async (t) =>
   assert.equal(countOpen(), limit)
 })
 
-test('a source with many open ones loses them before a source with one', async (t) => {
+test('a source with many open logins loses them before a source with one', async (t) => {
   const { begin, statusOf } = await startCrowd(t)
   const owner = await begin('198.51.100.1')
   for (let index = 0; index < limit - 1; index++) await begin(`192.0.2.${Math.floor(index / 10)}`)
@@ -42,7 +42,7 @@ test('a source with many open ones loses them before a source with one', async (
   assert.equal(await statusOf(owner), '200')
 })
 
-test('an approved one stays until its terminal has the token', async (t) => {
+test('an approved login stays until its terminal has the token', async (t) => {
   const { begin, browser, signedOut } = await startCrowd(t)
   const { id, secret } = (await begin('198.51.100.1')).body
   await browser.call('POST', `/auth/cli/${id}/approve`)
@@ -53,7 +53,7 @@ test('an approved one stays until its terminal has the token', async (t) => {
   assert.equal(answer.body.status, 'approved')
 })
 
-test('asked for at once, a hundred stay open', async (t) => {
+test('of concurrent requests, a hundred stay open', async (t) => {
   const { begin, countOpen } = await startCrowd(t)
 
   const came = await Promise.all(Array.from({ length: 130 }, (_, index) => begin(`192.0.2.${index}`)))
@@ -62,7 +62,7 @@ test('asked for at once, a hundred stay open', async (t) => {
   assert.equal(countOpen(), limit)
 })
 
-test('all addresses of one IPv6 network have ten together', async (t) => {
+test('all addresses of one IPv6 network share the limit of ten', async (t) => {
   const { begin } = await startCrowd(t)
   for (let index = 0; index < 10; index++) {
     assert.equal(outcomeOf(await begin(`2001:db8:0:1::${index.toString(16)}`)), '201')
@@ -74,7 +74,7 @@ test('all addresses of one IPv6 network have ten together', async (t) => {
   assert.equal(outcomeOf(await begin('2001:db8:0:2::1')), '201')
 })
 
-test('behind a trusted proxy each address has its own ten', async (t) => {
+test('behind a trusted proxy each address has its own limit of ten', async (t) => {
   const { signedOut } = await startWithAccount(t, behindProxy)
   const begin = (hops: string) =>
     signedOut().call('POST', '/auth/cli', {}, { 'x-forwarded-for': hops, 'sec-fetch-site': null })
@@ -88,7 +88,7 @@ test('behind a trusted proxy each address has its own ten', async (t) => {
   assert.equal(outcomeOf(await begin('192.0.2.1, 192.0.2.2')), '201')
 })
 
-test('whoever asks while others are being made is counted once', async (t) => {
+test('a request that arrives while others are created is counted once', async (t) => {
   const { signedOut } = await startWithAccount(t)
   const asked = []
   for (let count = 0; count < 10; count++) {

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { networkOf } from '../../../src/http/server/address-block.ts'
 
-test('an IPv4 address is one client, also where it is written as an IPv6 address', () => {
+test('an IPv4 address is one client, also in IPv6 notation', () => {
   assert.equal(networkOf('192.0.2.1'), '192.0.2.1')
   assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
   assert.equal(networkOf('0:0:0:0:0:ffff:192.0.2.1'), '192.0.2.1')
 })
 
-test('an IPv6 network of 64 bits is one client, however its addresses are written', () => {
+test('an IPv6 /64 network is one client, in any notation', () => {
   for (const address of [
     '2001:db8:0:1::1',
     '2001:0db8:0000:0001:0000:0000:0000:0002',
@@ -22,6 +22,6 @@ test('an IPv6 network of 64 bits is one client, however its addresses are writte
   assert.notEqual(networkOf('2001:db8:0:2::1'), networkOf('2001:db8:0:1::1'))
 })
 
-test('what is no address stays as it is', () => {
+test('text that is not an address is unchanged', () => {
   for (const text of ['', 'unknown', '999.1.1.1']) assert.equal(networkOf(text), text)
 })

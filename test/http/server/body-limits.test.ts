@@ -10,7 +10,7 @@ import { owner } from '../../support/session.ts'
 const limitBytes = 16 * 1024
 const isOfAccount = ({ path, method }: (typeof routes)[number]) => /\/auth\//.test(path) && method === 'POST'
 
-test('every route of the account takes at most 16 KiB', async (t) => {
+test('every route of the account accepts at most 16 KiB', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
 
   const found = routes.filter(isOfAccount)
@@ -32,7 +32,7 @@ test('of many unknown keys the first one is named', async (t) => {
   assert.deepEqual(body.errors, [{ path: 'b', code: 'unknown_key', message: 'is not a known key' }])
 })
 
-test('many unknown keys cost little more than it takes to read them', () => {
+test('many unknown keys cost little more than parsing them', () => {
   const many = `{${Array.from({ length: 95_000 }, (_, index) => `"k${index}":1`).join(',')}}`
   const best = (work: () => unknown) => {
     const times = Array.from({ length: 5 }, () => {

@@ -82,7 +82,7 @@ async function sentAtRest(socket: Socket): Promise<number> {
   return sent()
 }
 
-test('a body arrives whole and in order, announced or in chunks', async (t) => {
+test('a body arrives complete and in order, with a length or in chunks', async (t) => {
   const body = randomBytes(20 * mebibyte)
   for (const sent of [body, Readable.from([body.subarray(0, 1), body.subarray(1)])]) {
     const kept = keepingSink()
@@ -95,7 +95,7 @@ test('a body arrives whole and in order, announced or in chunks', async (t) => {
   }
 })
 
-test('a slow sink holds its client back, and gets the whole body all the same', async (t) => {
+test('a slow sink throttles its client, and still gets the complete body', async (t) => {
   const { sink, seen, release, body } = heldSink()
   const { port } = await start(t, sink, seen)
   const sent = randomBytes(60 * mebibyte)
@@ -113,7 +113,7 @@ test('a slow sink holds its client back, and gets the whole body all the same', 
   assert.ok(seen.largestBytes < 16 * mebibyte, `${seen.largestBytes} bytes were held`)
 })
 
-test('a body byte by byte arrives whole', async (t) => {
+test('a body sent byte by byte arrives complete', async (t) => {
   const { sink, seen, body } = keepingSink()
   const { port } = await start(t, sink, seen)
   const sent = randomBytes(100_000).toString('latin1')
@@ -126,7 +126,7 @@ test('a body byte by byte arrives whole', async (t) => {
   assert.equal(body().toString('latin1'), sent)
 })
 
-test('a client that is refused while it is held back gets its answer and rid of the rest', async (t) => {
+test('a throttled client that is rejected gets its response, and the rest is discarded', async (t) => {
   const { sink, seen, fail } = heldSink()
   const { port } = await start(t, sink)
   const socket = beginChunks(t, port)
@@ -142,7 +142,7 @@ test('a client that is refused while it is held back gets its answer and rid of 
   assert.equal(socket.destroyed, false, 'taken, not thrown back')
 })
 
-test('a client that is held back and leaves is noticed as soon as the sink goes on', async (t) => {
+test('a throttled client that disconnects is noticed as soon as the sink resumes', async (t) => {
   const { sink, seen, release } = heldSink()
   const { port } = await start(t, sink, seen)
   const socket = beginChunks(t, port)
@@ -157,7 +157,7 @@ test('a client that is held back and leaves is noticed as soon as the sink goes 
   assert.equal(seen.atWork, 0)
 })
 
-test('a client that leaves half way ends the transfer, but not while the sink writes', async (t) => {
+test('a client that disconnects midway ends the transfer, but not while the sink writes', async (t) => {
   const { sink, seen, release } = heldSink()
   const { port } = await start(t, sink, seen)
   const socket = beginChunks(t, port)
@@ -172,7 +172,7 @@ test('a client that leaves half way ends the transfer, but not while the sink wr
   assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
 })
 
-test('a body over the limit is refused by its announcement, and counted where there is none', async (t) => {
+test('a body over the limit is rejected by its length, or counted without one', async (t) => {
   const { sink, seen } = keepingSink()
   const { port } = await start(t, sink)
 
@@ -191,7 +191,7 @@ test('a body over the limit is refused by its announcement, and counted where th
   assert.match(String(counted), /^HTTP\/1\.1 413 .*payload_too_large/s)
 })
 
-test('who still sends when it is refused gets the answer all the same', async (t) => {
+test('a client that still sends when it is rejected gets the response', async (t) => {
   const failing = {
     open: async () => {},
     write: () => Promise.reject(new Failure('invalid_request', 'not this')),
@@ -225,7 +225,7 @@ function postPiped(url: string, body: Buffer): Promise<number> {
   })
 }
 
-test('a server that stops ends what is being sent, and the sink is left at rest', async (t) => {
+test('a server that stops ends open uploads, and the sink is not used again', async (t) => {
   const { sink, seen } = keepingSink()
   const { server, port } = await start(t, sink, seen)
   beginChunks(t, port).write(chunk(Buffer.from('half')))

@@ -6,7 +6,7 @@ import { openShellApi, start } from '../../support/shell-api.ts'
 import { eventually } from '../../support/supervision.ts'
 import type { WsClient } from '../../support/ws-client.ts'
 
-test('words, bytes, sizes and the end of input go in, both outputs and the exit code come out', async (t) => {
+test('arguments, input and sizes go in; both outputs and the exit code come out', async (t) => {
   const { open } = await openShellApi(t)
   const { ws, client } = await open()
   const terminal = { name: 'xterm', cols: 80, rows: 24 }
@@ -32,7 +32,7 @@ test('words, bytes, sizes and the end of input go in, both outputs and the exit 
   await eventually('its close', () => client.isClosed)
 })
 
-test('a client that cannot be opened is told of as a problem is, without what is ours', async (t) => {
+test('a client that cannot be opened is reported as a problem, without internal details', async (t) => {
   const { openStarted } = await openShellApi(t)
   const away = await openStarted()
   away.client.events!.failed(new Failure('docker_unavailable', 'Docker does not respond', 'look at it'))
@@ -61,7 +61,7 @@ const wrong: Record<string, (ws: WsClient) => void> = {
 }
 
 for (const [what, send] of Object.entries(wrong)) {
-  test(`a message that ${what} is refused, and is the last one`, async (t) => {
+  test(`a message that ${what} is rejected, and is the last one`, async (t) => {
     const { open } = await openShellApi(t)
     const { ws, client } = await open()
     send(ws)
@@ -74,7 +74,7 @@ for (const [what, send] of Object.entries(wrong)) {
   })
 }
 
-test('more than a MiB that is not taken, and a message that is too long, end the connection', async (t) => {
+test('more than a MiB of unread input, and an oversized message, end the connection', async (t) => {
   const { openStarted } = await openShellApi(t)
   const piece = Buffer.alloc(128 * 1024)
   const greedy = await openStarted()
@@ -95,7 +95,7 @@ test('more than a MiB that is not taken, and a message that is too long, end the
   assert.deepEqual(long.client.input, [])
 })
 
-test('a client is not read while the person is behind, and goes on when he has caught up', async (t) => {
+test('a client is paused while its user is behind, and resumes when the user has caught up', async (t) => {
   const { openStarted } = await openShellApi(t)
   const { ws, client } = await openStarted()
   ws.socket.pause()
@@ -116,7 +116,7 @@ test('a client is not read while the person is behind, and goes on when he has c
   assert.equal(ws.received.join('').length, (sent + 1) * (piece.length + 2) + '[object Object]'.length)
 })
 
-test('who does not begin is sent away', async (t) => {
+test('a client that sends no start message is disconnected', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { open } = await openShellApi(t)
   const { ws, client } = await open()

@@ -74,7 +74,7 @@ async function bodyOf(socket: Socket, sizeBytes: number, pauseMs = 0): Promise<B
 
 const hashOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex')
 
-test('a slow reader gets all of it in order, and the server does not hold it meanwhile', async (t) => {
+test('a slow reader gets the whole file in order, and the server does not buffer it', async (t) => {
   const { content, ask, gate } = await start(t, 96)
   const before = process.memoryUsage().rss
   const socket = ask()
@@ -91,7 +91,7 @@ test('a slow reader gets all of it in order, and the server does not hold it mea
   assert.ok(grownBytes < content.length / 2, `${grownBytes} bytes for a body of ${content.length}`)
 })
 
-test('a client that leaves in the middle is forgotten, and a stop does not wait for it', async (t) => {
+test('a client that disconnects midway is dropped, and a stop does not wait for it', async (t) => {
   const { server, ask, answers } = await start(t, 32)
   const socket = ask()
   socket.resume()
@@ -105,7 +105,7 @@ test('a client that leaves in the middle is forgotten, and a stop does not wait 
   assert.ok(performance.now() - stoppedAt < 300_000)
 })
 
-test('a client that left before its answer began does no harm', async (t) => {
+test('a client that disconnects before the response does no harm', async (t) => {
   const { ask, answers, gate, errors } = await start(t, 1)
   gate.isClosed = true
   const socket = ask()
@@ -121,7 +121,7 @@ test('a client that left before its answer began does no harm', async (t) => {
   assert.deepEqual(errors, [])
 })
 
-test('a file that is cut meanwhile ends the connection, short of what was announced', async (t) => {
+test('a file truncated during the download ends the connection before the announced length', async (t) => {
   const { path, content, ask, answers } = await start(t, 64)
   const socket = ask()
   socket.resume()
@@ -135,7 +135,7 @@ test('a file that is cut meanwhile ends the connection, short of what was announ
   assert.equal(await answers(), '204')
 })
 
-test('a stop ends at its deadline although somebody still reads', async (t) => {
+test('a stop ends at its deadline despite active readers', async (t) => {
   const { server, content, ask } = await start(t, 32)
   const socket = ask()
   socket.resume()
@@ -147,7 +147,7 @@ test('a stop ends at its deadline although somebody still reads', async (t) => {
   assert.ok((await bodyOf(socket, content.length)).length < content.length)
 })
 
-test('a token that is revoked ends the download it began', async (t) => {
+test('revoking a token ends the download it started', async (t) => {
   const { storage, content, ask } = await start(t, 64)
   const row = {
     id: 'tok-1',

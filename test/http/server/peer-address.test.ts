@@ -7,12 +7,12 @@ import { openServer } from '../../../src/http/server/server.ts'
 
 const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex')).buffer
 
-test('four bytes are an IPv4 address, and so are sixteen that hold one', () => {
+test('four bytes are an IPv4 address, and so are sixteen with a mapped one', () => {
   assert.equal(addressOf(bytes('c0000207')), '192.0.2.7')
   assert.equal(addressOf(bytes('00000000000000000000ffffc0000207')), '192.0.2.7')
 })
 
-test('other sixteen are an IPv6 address in full', () => {
+test('any other sixteen bytes are a full IPv6 address', () => {
   assert.equal(
     addressOf(bytes('20010db8000000000000000000000001')),
     '2001:0db8:0000:0000:0000:0000:0000:0001',
@@ -23,7 +23,7 @@ test('other sixteen are an IPv6 address in full', () => {
   )
 })
 
-test('a peer that is gone has none', () => {
+test('a disconnected peer has no address', () => {
   assert.equal(addressOf(new ArrayBuffer(0)), '')
 })
 
@@ -39,7 +39,7 @@ async function start(t: TestContext, host: string) {
   return async (name: string) => (await fetch(`http://${name}:${port}/`)).text()
 }
 
-test('on a socket of its own family an IPv4 peer is known by its address', async (t) => {
+test('on an IPv4 socket a peer is identified by its IPv4 address', async (t) => {
   const ask = await start(t, '127.0.0.1')
 
   assert.equal(await ask('127.0.0.1'), '127.0.0.1')
@@ -47,7 +47,7 @@ test('on a socket of its own family an IPv4 peer is known by its address', async
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'))
 
-test('on a socket that takes both families too', { skip: !hasIpv6 && 'no IPv6 here' }, async (t) => {
+test('on a dual-stack socket too', { skip: !hasIpv6 && 'no IPv6 here' }, async (t) => {
   const ask = await start(t, '::')
 
   assert.equal(await ask('127.0.0.1'), '127.0.0.1')

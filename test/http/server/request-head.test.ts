@@ -5,7 +5,7 @@ import { head, startApi, token } from '../../support/http-context.ts'
 
 const credential = `Authorization: Bearer ${token}`
 
-test('a head that could be read in two ways is refused and the connection closed', async (t) => {
+test('an ambiguous request head is rejected and the connection closed', async (t) => {
   const api = await startApi(t)
   const ambiguous = {
     'two hosts': head('GET /healthz', 'Host: localhost', 'Host: localhost'),
@@ -45,7 +45,7 @@ test('a head that could be read in two ways is refused and the connection closed
   }
 })
 
-test('nothing after a refused head is taken for a request', async (t) => {
+test('nothing after a rejected head is parsed as a request', async (t) => {
   const api = await startApi(t)
   const smuggled = head('GET /healthz', 'Host: localhost')
 
@@ -56,7 +56,7 @@ test('nothing after a refused head is taken for a request', async (t) => {
   assert.equal(answer.text.match(/HTTP\/1\.1/g)?.length, 1)
 })
 
-test('a host that is not the server’s is refused', async (t) => {
+test('a host that is not the server’s is rejected', async (t) => {
   const api = await startApi(t)
 
   const answer = await api.raw(head('GET /healthz', 'Host: evil.example'))
@@ -64,7 +64,7 @@ test('a host that is not the server’s is refused', async (t) => {
   assert.match(answer.text, /^HTTP\/1\.1 400 .*this server does not serve the host/s)
 })
 
-test('a head of ten thousand characters is read, an address of three thousand is refused', async (t) => {
+test('a head of ten thousand characters is accepted, an address of three thousand is rejected', async (t) => {
   const api = await startApi(t)
 
   const wide = await api.raw(head('GET /healthz', 'Host: localhost', `X-Wide: ${'a'.repeat(10_000)}`))
@@ -85,7 +85,7 @@ test('parameters with broken escapes and NULs are 400, encoded ones are decoded'
   assert.equal(status, 404)
 })
 
-test('a method that a path does not take is 405 with Allow, whatever its name', async (t) => {
+test('an unsupported method of a path is 405 with Allow, whatever its name', async (t) => {
   const api = await startApi(t)
 
   for (const method of ['POST', 'PURGE', 'TRACE', 'get']) {
@@ -94,7 +94,7 @@ test('a method that a path does not take is 405 with Allow, whatever its name', 
   }
 })
 
-test('OPTIONS tells the methods, HEAD answers as GET without a body', async (t) => {
+test('OPTIONS lists the methods, HEAD responds like GET without a body', async (t) => {
   const api = await startApi(t)
 
   const options = await api.call('OPTIONS', '/api/v1/services/x')

@@ -33,12 +33,12 @@ for (const [platform, hash] of Object.entries(recorded)) {
   })
 }
 
-test('so are the file that loads it and the commit that it names', () => {
+test('the loader file and the commit that it names are the recorded ones', () => {
   assert.equal(sha256('uws.js'), loader)
   assert.equal(readFileSync(join(folder, 'source_commit'), 'utf8').trim(), sourceCommit)
 })
 
-test('the binary that this machine loads is one of them', () => {
+test('the binary for this machine is one of them', () => {
   const loaded = `${process.platform}_${process.arch}_${process.versions.modules}`
   assert.ok(loaded in recorded, loaded)
 })

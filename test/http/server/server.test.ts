@@ -12,7 +12,7 @@ import { eventually, silentLogger, temporaryStorage } from '../../support/superv
 
 const credential = `Authorization: Bearer ${token}`
 
-test('every answer carries the headers of the house', async (t) => {
+test('every response has the security headers', async (t) => {
   const api = await startApi(t)
   const paths = ['/healthz', '/api/v1/info', '/api/v1/nothing', '/nothing', '/api/v1/services/x']
 
@@ -27,7 +27,7 @@ test('every answer carries the headers of the house', async (t) => {
   }
 })
 
-test('two requests never have the same id', async (t) => {
+test('request ids are unique', async (t) => {
   const api = await startApi(t)
 
   const ids = await Promise.all(
@@ -48,7 +48,7 @@ test('a body over the limit is 413 before it is sent', async (t) => {
   assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
 })
 
-test('a body in many small pieces arrives whole', async (t) => {
+test('a body in many small pieces arrives complete', async (t) => {
   const api = await startApi(t)
   const pieces = ['{"na', 'me":', '"web', '"}']
   const length = `Content-Length: ${pieces.join('').length}`
@@ -63,7 +63,7 @@ test('a body in many small pieces arrives whole', async (t) => {
   assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 201 .*"name":"web"/s)
 })
 
-test('a body that is no JSON is told from one of another kind, and neither is repeated', async (t) => {
+test('invalid JSON and a wrong content type are distinguished, and the body is not repeated', async (t) => {
   const api = await startApi(t)
   const post = (body: string, headers = {}) => api.call('POST', '/api/v1/services', { body, headers })
 
@@ -77,7 +77,7 @@ test('a body that is no JSON is told from one of another kind, and neither is re
   for (const { text } of [broken, form, packed]) assert.doesNotMatch(text, /s3cret/)
 })
 
-test('a POST without body or type is no form: the type is asked only of a body', async (t) => {
+test('a POST without body or type is not a form: the type is required only with a body', async (t) => {
   const api = await startApi(t)
 
   const bare = await api.raw(head('POST /api/v1/services', 'Host: localhost', credential))
@@ -138,7 +138,7 @@ test('a stop does not wait longer than its deadline', async (t) => {
   assert.deepEqual(await answer, { text: '', isClosed: true })
 })
 
-test('a client that leaves before its answer does no harm', async (t) => {
+test('a client that disconnects before its response does no harm', async (t) => {
   const { server, request, begun, release } = await startHeld(t)
   const socket = connect(server.port, '127.0.0.1')
   socket.write(request)
@@ -150,7 +150,7 @@ test('a client that leaves before its answer does no harm', async (t) => {
   assert.match((await raw(server.port, head('OPTIONS /held', 'Host: localhost'))).text, /^HTTP\/1\.1 204 /)
 })
 
-test('a port that is taken is said, not shared', async (t) => {
+test('a port in use is an error, not shared', async (t) => {
   const api = await startApi(t)
   const again = openApi(api.context, { host: '127.0.0.1', port: api.server.port, logger: silentLogger })
 

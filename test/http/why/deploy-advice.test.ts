@@ -14,32 +14,32 @@ test('a deploy that has not failed needs no advice', () => {
   assert.equal(advice(null), null)
 })
 
-test('an app at 127.0.0.1 is not told to change its port', () => {
+test('an app on 127.0.0.1 gets no advice to change its port', () => {
   const { hint } = advice('health_check_failed', { reason: 'listens_locally', port: 5000 })!
   assert.match(hint, /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
 })
 
-test('an app that listens at another port gets the command that sets it', () => {
+test('an app that listens on another port gets the command that sets it', () => {
   const { commands } = advice('health_check_failed', { reason: 'wrong_port', port: 5000 })!
   assert.deepEqual(commands, ['berth update web --port 5000', 'berth deploy web'])
 })
 
-test('a failing HEALTHCHECK of the image is not told to change a path', () => {
+test('a failing HEALTHCHECK of the image gets no advice to change a path', () => {
   assert.doesNotMatch(advice('health_check_failed', { reason: 'image_healthcheck' })!.hint, /--health-path/)
   assert.match(advice('health_check_failed')!.hint, /--health-path/)
 })
 
-test('a missing branch leads to the default branch where the remote has one', () => {
+test('for a missing branch the default branch is suggested if the remote has one', () => {
   const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
   assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])
   assert.equal(advice('source_not_found')!.hint, 'fix it, then: berth deploy web')
 })
 
-test('an unknown code and an upload lead to another upload', () => {
+test('an unknown code, and a failed upload, suggest another upload', () => {
   assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix it, then: berth up web')
 })
 
-test('the error code exited_early leads to a hint at a static site', () => {
+test('the error code exited_early gets a hint about static sites', () => {
   const early = (kind: string, type: string = web.type) => {
     const deploy = { error_code: 'exited_early', source: { kind } } as FailedDeploy
     return adviseOnDeploy(deploy, { name: 'web', type } as typeof web)!.hint
@@ -52,7 +52,7 @@ test('the error code exited_early leads to a hint at a static site', () => {
   }
 })
 
-test('every command of an advice is in its hint', () => {
+test('every command of a piece of advice is in its hint', () => {
   const cases = [
     advice('superseded', { deploy_id: 'dep-2' }),
     advice('canceled'),

@@ -28,13 +28,13 @@ test('the failed step of a build is shown with its own last lines', () => {
   })
 })
 
-test('a command that prints what a builder prints fails no step', () => {
+test('a command whose output imitates a builder fails no step', () => {
   const forged = line('stdout', '#4 ERROR: not of the builder', { step: { number: 4 } })
   const log = [step(4, '#4 [1/1] RUN x', { state: 'started', name: '[1/1] RUN x' }), forged]
   assert.equal(excerptOf(log).failed_step, null)
 })
 
-test('of an instance the lines after the last words of the server are shown', () => {
+test('for an instance the lines after the last system line are shown', () => {
   const log = [
     line('stdout', 'of the pre-deploy command'),
     line('system', 'the last 2 lines of the instance:'),
@@ -51,7 +51,7 @@ test('a log without output shows its last lines', () => {
   ])
 })
 
-test('phases end with the outcome, and the one that failed is marked', () => {
+test('phases end with the outcome, and the failed one is marked', () => {
   const entry = (seconds: number, state: string, status: string) => ({
     ...{ at: `2026-01-01T00:00:0${seconds}.000Z`, event: 'x', state, status, phase: null, by: null },
   })
@@ -68,7 +68,7 @@ test('phases end with the outcome, and the one that failed is marked', () => {
   ])
 })
 
-test('the outcome is no line of its own: the reason has it', () => {
+test('the outcome is not repeated as a line, because the reason contains it', () => {
   const outcome = line('system', 'failed: no such base', { mark: 'outcome' })
 
   assert.deepEqual(excerptOf([line('system', 'unpacked'), outcome]).lines, ['unpacked'])

@@ -5,7 +5,7 @@ import { startChecked } from '../../support/checked-api.ts'
 import { startJobs } from '../../support/job-api.ts'
 import { endedActors, restingActors } from '../../support/parked-kinds.ts'
 
-test('a failed deploy says why, what failed in its build, and what to do', async (t) => {
+test('a failed deploy shows the reason, the failed build step, and the next step', async (t) => {
   const { call, create, setDeploy, storage } = await startChecked(t)
   const { latest_deploy } = await create({ name: 'web', repo_url: 'https://git.test/a/b' })
   const { id } = latest_deploy!
@@ -34,7 +34,7 @@ test('a failed deploy says why, what failed in its build, and what to do', async
   assert.equal(listed!.hint, rest.hint)
 })
 
-test('a failed run says why, and how to run it again', async (t) => {
+test('a failed run shows the reason, and how to run it again', async (t) => {
   const { ask, call, ends, live, starts } = await startJobs(t)
   await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
@@ -47,7 +47,7 @@ test('a failed run says why, and how to run it again', async (t) => {
   assert.deepEqual(body.commands, ['berth run web -- COMMAND'])
 })
 
-test('records of every kind and state have an answer', async (t) => {
+test('records of every kind and state have an explanation', async (t) => {
   const { call, create, storage } = await startChecked(t)
   const { id: serviceId } = await create({ name: 'shop', image: 'localhost/app:1' })
   const collections = {
@@ -69,7 +69,7 @@ test('records of every kind and state have an answer', async (t) => {
   }
 })
 
-test('what does not exist has no reason', async (t) => {
+test('a missing record is not found', async (t) => {
   const { call } = await startChecked(t)
   for (const path of ['deploys/dep-1', 'jobs/job-1', 'backups/bak-1', 'restores/rst-1', 'datastores/db']) {
     assert.equal((await call('GET', `/${path}/why`)).status, 404, path)

@@ -59,7 +59,7 @@ for (const [code, { first, longest }] of Object.entries(pauses)) {
   })
 }
 
-test('another trouble begins with a short pause again', async (t) => {
+test('a different problem resets the pause', async (t) => {
   const checks = inTurn(...[1, 2, 3].map(() => troubled('host_elsewhere')), troubled('edge_away'))
   const run = start({ checkHost: checks, keepWatch: inTurn(...Array(3).fill(news('due'))) })
   t.after(() => run.actor.stop())
@@ -68,7 +68,7 @@ test('another trouble begins with a short pause again', async (t) => {
   assert.equal(recordOf(run).next_attempt_at, at(60_000))
 })
 
-test('the CA’s own instant counts when it is the later one', async (t) => {
+test('the time requested by the CA wins if it is later', async (t) => {
   const run = start({ obtainCertificate: troubled('acme_rate_limited', instant, at(30 * hourMs)) })
   t.after(() => run.actor.stop())
   await run.reached('waiting')
@@ -80,7 +80,7 @@ test('the CA’s own instant counts when it is the later one', async (t) => {
   assert.equal(recordOf(soon).next_attempt_at, at(hourMs))
 })
 
-test('who asks for the next attempt gets it at once, unless the CA wants a pause', async (t) => {
+test('a manual retry starts immediately, unless the CA requires a pause', async (t) => {
   const run = start({
     checkHost: inTurn(troubled('host_elsewhere'), resolvesHere),
     obtainCertificate: inTurn(troubled('acme_rate_limited', instant, at(2 * hourMs)), issues),
@@ -100,7 +100,7 @@ test('who asks for the next attempt gets it at once, unless the CA wants a pause
   await again.reached('valid')
 })
 
-test('a renewal that fails leaves the certificate valid, with the reason beside it', async (t) => {
+test('a failed renewal leaves the certificate valid, with the reason', async (t) => {
   const run = start({
     checkHost: inTurn(resolvesHere, resolvesHere),
     obtainCertificate: inTurn(issues, troubled('acme_unreachable', renewsAt)),
@@ -114,7 +114,7 @@ test('a renewal that fails leaves the certificate valid, with the reason beside 
   assert.deepEqual([next_attempt_at, attempts], ['2026-03-02T00:01:00.000Z', 1])
 })
 
-test('a renewal that works replaces dates, reason and warnings', async (t) => {
+test('a successful renewal replaces dates, reason and warnings', async (t) => {
   const next = { ...validity, notBefore: renewsAt, notAfter: '2026-06-01T00:00:00.000Z' }
   const watched: WatchInput[] = []
   const watch = inTurn(news('due'), news('warned', 21), news('due'))
@@ -143,7 +143,7 @@ test('a renewal that works replaces dates, reason and warnings', async (t) => {
   assert.deepEqual([status, error, not_after, attempts], ['valid', null, next.notAfter, 0])
 })
 
-test('one that ends before its renewal works is expired until then', async (t) => {
+test('a certificate that expires before its renewal succeeds is expired until then', async (t) => {
   const run = start({
     obtainCertificate: inTurn(issues, troubled('acme_unreachable'), waits),
     keepWatch: inTurn(news('due'), news('expired'), news('due')),
@@ -154,7 +154,7 @@ test('one that ends before its renewal works is expired until then', async (t) =
   assert.deepEqual([recordOf(run).status, recordOf(run).phase], ['expired', 'ordering'])
 })
 
-test('one whose file is lost is nobody’s any more, and is asked for again', async (t) => {
+test('a certificate whose file is lost is requested again', async (t) => {
   const run = start({ obtainCertificate: inTurn(issues, waits), keepWatch: inTurn(news('lost')) })
   t.after(() => run.actor.stop())
   await eventLoopTurns(60)
@@ -169,7 +169,7 @@ const problemWith = (code: string, failures: number, host = '*.apps.example.com'
   return runMachine(machine, effects, { input: { ...input, host, serviceId: null } })
 }
 
-test('after three failures of its own a wildcard leaves its hosts to single certificates', async (t) => {
+test('after three failures a wildcard leaves its hosts to single certificates', async (t) => {
   for (const [code, failures, host, falls] of [
     ['dns_failed', 3, undefined, true],
     ['acme_challenge_failed', 4, undefined, true],
@@ -188,7 +188,7 @@ test('after three failures of its own a wildcard leaves its hosts to single cert
   }
 })
 
-test('a wildcard that is issued after all needs no single certificates', async (t) => {
+test('a wildcard that is issued later replaces the single certificates', async (t) => {
   const answers = [...Array(3).fill(troubled('dns_failed')), { at: instant, validity, trouble: null }]
   const run = runMachine(
     machine,

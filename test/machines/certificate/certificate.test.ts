@@ -23,7 +23,7 @@ import { failure, instant } from '../../support/deploy-chart.ts'
 import { runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 
-test('a host that leads here gets its certificate, and the record says until when', async (t) => {
+test('a host that points here gets its certificate, and the record shows its expiry', async (t) => {
   const run = start()
   t.after(() => run.actor.stop())
   await run.reached('valid')
@@ -53,7 +53,7 @@ for (const [state, slot] of Object.entries({
   ordering: 'obtainCertificate',
   installing: 'installCertificate',
 })) {
-  test(`while ${state} the record says so, and nobody can ask for more`, async (t) => {
+  test(`while ${state} the record shows it, and further requests have no effect`, async (t) => {
     const run = start({ [slot]: waits })
     t.after(() => run.actor.stop())
     await run.reached(state)
@@ -68,7 +68,7 @@ for (const [state, slot] of Object.entries({
   })
 }
 
-test('each effect gets what it needs and no more', async (t) => {
+test('each effect receives only the input it needs', async (t) => {
   const given: [string, unknown][] = []
   const noting = Object.entries({ ...happy, keepWatch: inTurn(news('unrouted')) }).map(([name, effect]) => {
     const noted: TestEffect = (effectInput, signal) => {
@@ -91,7 +91,7 @@ test('each effect gets what it needs and no more', async (t) => {
   ])
 })
 for (const slot of ['checkHost', 'obtainCertificate']) {
-  test(`${slot} that fails for a reason of ours is tried again, with that reason to see`, async (t) => {
+  test(`${slot} with an internal failure is retried, and shows the reason`, async (t) => {
     const run = start({ [slot]: () => Promise.reject(failure) })
     t.after(() => run.actor.stop())
     await run.reached('waiting')
@@ -105,7 +105,7 @@ for (const slot of ['checkHost', 'obtainCertificate']) {
 }
 
 for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
-  test(`${slot} that fails has no answer in the chart: it is the supervisor’s`, async () => {
+  test(`a failure of ${slot} is left to the supervisor`, async () => {
     const run = start({ keepWatch: inTurn(news('unrouted')), [slot]: () => Promise.reject(failure) })
     await eventLoopTurns()
     assert.equal(run.actor.getSnapshot().status, 'error')
@@ -117,7 +117,7 @@ for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
   'while it waits': { checkHost: troubled('host_elsewhere'), keepWatch: inTurn(news('unrouted')) },
   'while it is valid': { keepWatch: inTurn(news('unrouted')) },
 })) {
-  test(`a host that is routed no more ${name} is given up`, async () => {
+  test(`a host that is no longer routed ${name} is dropped`, async () => {
     const run = start(changes)
     await run.reached('released')
     assert.deepEqual([recordOf(run).status, run.actor.getSnapshot().status], ['released', 'done'])
@@ -156,11 +156,11 @@ test('from every snapshot of a long life a fresh actor reaches the same end', as
   }
 })
 
-test('giving up is a cleanup: it is done once more when an effect before it ended late', () => {
+test('dropping is a cleanup: it is repeated if an earlier effect ended late', () => {
   assert.deepEqual(cleanups, ['releaseCertificate'])
 })
 
-test('the chart is the one that was reviewed', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = readFileSync(new URL('../../fixtures/charts/certificate.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
 })

@@ -9,7 +9,7 @@ import { forever, pathOf, runMachine, type TestEffect } from '../../support/mach
 const due: TestEffect = async () => ({ at: '2026-01-01T03:00:00.000Z', backupId: 'bak-1' })
 const plan = { type: 'backups.set', at: instant, by: 'Ada' }
 
-test('with a schedule it waits for its time, begins that backup, and waits for the next', async () => {
+test('a schedule waits for its time, starts that backup, and waits for the next', async () => {
   const asked: unknown[] = []
   const run = start({
     awaitBackupTime: once(due, waits),
@@ -31,7 +31,7 @@ test('with a schedule it waits for its time, begins that backup, and waits for t
   run.actor.stop()
 })
 
-test('one that is begun again while it begins a backup begins the same', async () => {
+test('an actor restarted while it starts a backup starts the same backup', async () => {
   const first = start({ awaitBackupTime: due, beginBackup: waits })
   first.actor.send({ ...plan, schedule: '@daily' })
   while (!first.started.includes('beginBackup')) await turn()
@@ -48,7 +48,7 @@ test('one that is begun again while it begins a backup begins the same', async (
   run.actor.stop()
 })
 
-test('a new schedule counts from now, and an empty one ends the waiting', async () => {
+test('a new schedule counts from now, and an empty one stops the backups', async () => {
   const waited: unknown[] = []
   const awaitBackupTime: TestEffect = ({ schedule, since }, signal) => {
     waited.push([schedule, since])

@@ -18,7 +18,7 @@ async function deleted(effects: Record<string, TestEffect> = {}, from = 'availab
   return run
 }
 
-test('one that serves is backed up, stopped, and then kept until its time is over', async () => {
+test('an available datastore is backed up, stopped, and kept until its time is over', async () => {
   const wakes: unknown[] = []
   const awaitExpiry: TestEffect = async ({ wakeAt }) => {
     wakes.push(wakeAt)
@@ -30,7 +30,7 @@ test('one that serves is backed up, stopped, and then kept until its time is ove
   assert.deepEqual(wakes, [Date.parse(expiresAt)])
 })
 
-test('in the trash its record says until when, of what size, and with which backup', async () => {
+test('in the trash its record shows the expiry, the size, and the backup', async () => {
   const saving = await deleted({ saveDatastore: waits })
   assert.deepEqual([recordOf(saving).status, recordOf(saving).phase], ['deleting', 'saving'])
   saving.actor.stop()
@@ -48,7 +48,7 @@ test('in the trash its record says until when, of what size, and with which back
   run.actor.stop()
 })
 
-test('a final backup that fails keeps nobody from deleting, and is not shown', async () => {
+test('a failed final backup does not prevent the deletion, and is not shown', async () => {
   const run = await deleted({ saveDatastore: async () => ({ at: instant, isGood: false }) })
   await run.reached('trashed')
   assert.equal(recordOf(run).trash?.backup_id, null)
@@ -59,7 +59,7 @@ for (const [where, effects] of Object.entries({
   failed: { awaitAnswer: once(working.awaitAnswer!, fails), keepDatastore: waits },
   'starting.stopping': { stopDatastore: waits },
 })) {
-  test(`one that has served and is ${where} goes to the trash without a backup`, async () => {
+  test(`a datastore that was available and is ${where} goes to the trash without a backup`, async () => {
     const run = start(effects)
     await run.reached(path('available'))
     run.actor.send({ type: 'restart', at: instant, by: 'Ada' })
@@ -72,13 +72,13 @@ for (const [where, effects] of Object.entries({
   })
 }
 
-test('one that never served has no data, and goes at once', async () => {
+test('a datastore that was never available has no data, and is removed immediately', async () => {
   const run = await deleted({ startDatastore: fails }, 'failed')
   await run.reached('deleted')
   assert.ok(!run.states.includes('trashing'))
 })
 
-test('one whose volume is gone has nothing to keep, and goes at once', async () => {
+test('a datastore without a volume is removed immediately', async () => {
   const run = await deleted({
     trashDatastore: async () => ({ at: instant, hasVolume: false, sizeBytes: null }),
   })
@@ -91,7 +91,7 @@ for (const [where, slot] of Object.entries({
   trashing: 'trashDatastore',
   trashed: '',
 })) {
-  test(`while ${where} a second deletion changes nothing, and one that discards ends it`, async () => {
+  test(`while ${where} a second deletion changes nothing, unless it discards the data`, async () => {
     const asked: unknown[] = []
     const removeDatastore: TestEffect = async (input) => {
       asked.push(input)
@@ -109,7 +109,7 @@ for (const [where, slot] of Object.entries({
   })
 }
 
-test('restored it is started on its volume as one that has served, without its failures', async () => {
+test('after a restore the datastore starts on its volume, without its earlier failures', async () => {
   const starts: unknown[] = []
   const startDatastore: TestEffect = async ({ isNew, isAfresh }) => {
     starts.push([isNew, isAfresh])
@@ -130,7 +130,7 @@ test('restored it is started on its volume as one that has served, without its f
   run.actor.stop()
 })
 
-test('one whose name was taken meanwhile stays in the trash, with the reason', async () => {
+test('a datastore whose name is in use stays in the trash, with the reason', async () => {
   const run = await deleted({ reclaimDatastore: once(fails, working.reclaimDatastore!) })
   await run.reached('trashed')
   run.actor.send(reclaim)
@@ -144,7 +144,7 @@ test('one whose name was taken meanwhile stays in the trash, with the reason', a
   run.actor.stop()
 })
 
-test('from every snapshot of its way into the trash and back a fresh actor goes on', async () => {
+test('from every snapshot of its way into the trash and back a fresh actor continues', async () => {
   const whole = await deleted()
   await whole.reached('trashed')
   whole.actor.stop()
@@ -165,7 +165,7 @@ test('from every snapshot of its way into the trash and back a fresh actor goes 
   }
 })
 
-test('a snapshot that knows no trash is one of a datastore that is not deleted', async () => {
+test('a snapshot from before the trash is a datastore that is not deleted', async () => {
   const run = start()
   await run.reached(path('available'))
   run.actor.stop()

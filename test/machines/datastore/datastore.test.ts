@@ -21,7 +21,7 @@ import { instant } from '../../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 
-test('one is pulled, started, asked, and then kept', async () => {
+test('a datastore is pulled, started, probed, and then kept', async () => {
   const run = start()
   await run.reached(path('available'))
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('one is pulled, started, asked, and then kept', async () => {
 })
 
 for (const slot of ['obtainImage', 'startDatastore', 'awaitAnswer']) {
-  test(`one whose ${slot} fails says why, and stays failed while it is tried again`, async () => {
+  test(`a datastore whose ${slot} fails has the reason, and stays failed during retries`, async () => {
     const run = start({ [slot]: once(fails, waits), awaitRetry: once(succeeds, waits) })
     await run.reached(path('failed'))
     while (run.started.filter((name) => name === slot).length < 2) await turn()
@@ -70,7 +70,7 @@ for (const slot of ['obtainImage', 'startDatastore', 'awaitAnswer']) {
   })
 }
 
-test('the first failure is tried again at once, each further one after a longer pause', async () => {
+test('the first failure is retried immediately, later ones after increasing pauses', async () => {
   const pauses: number[] = []
   const awaitRetry: TestEffect = async (effectInput, signal) => {
     pauses.push(((effectInput.wakeAt as number) - Date.parse(instant)) / 1000)
@@ -82,7 +82,7 @@ test('the first failure is tried again at once, each further one after a longer 
   run.actor.stop()
 })
 
-test('only what never served is made afresh after a failure', async () => {
+test('only a datastore that was never available is recreated after a failure', async () => {
   const asked: unknown[] = []
   const startDatastore: TestEffect = async ({ isAfresh }) => {
     asked.push(isAfresh)
@@ -100,7 +100,7 @@ test('only what never served is made afresh after a failure', async () => {
   run.actor.stop()
 })
 
-test('one that never served is made afresh by a restart, too', async () => {
+test('a restart also recreates a datastore that was never available', async () => {
   const asked: unknown[] = []
   const startDatastore: TestEffect = async ({ isAfresh }, signal) => {
     asked.push(isAfresh)
@@ -114,7 +114,7 @@ test('one that never served is made afresh by a restart, too', async () => {
   run.actor.stop()
 })
 
-test('one that is lost after a long time is started at once, and counts no failure', async () => {
+test('a datastore lost after a long time is restarted immediately, without counting a failure', async () => {
   const run = start({ keepDatastore: once(losing(60_000), waits) })
   while (run.started.filter((name) => name === 'keepDatastore').length < 2) await turn()
   assert.ok(!run.started.includes('awaitRetry'))
@@ -122,14 +122,14 @@ test('one that is lost after a long time is started at once, and counts no failu
   run.actor.stop()
 })
 
-test('while one is brought back it is restarting, not created', async () => {
+test('while it is recovered its status is restarting, not created', async () => {
   const run = start({ keepDatastore: losing(60_000), awaitAnswer: once(succeeds, waits) })
   while (run.started.filter((name) => name === 'awaitAnswer').length < 2) await turn()
   assert.deepEqual([recordOf(run).status, recordOf(run).phase], ['restarting', 'probing'])
   run.actor.stop()
 })
 
-test('one that dies soon again and again is tried later each time, and says why', async () => {
+test('a datastore that dies repeatedly is retried later each time, with the reason', async () => {
   const run = start({ keepDatastore: losing(10), awaitRetry: once(succeeds, once(succeeds, waits)) })
   while (run.started.filter((name) => name === 'awaitRetry').length < 3) await turn()
   const { status, error, failures } = recordOf(run)
@@ -143,7 +143,7 @@ for (const [where, effects] of Object.entries({
   available: {},
   failed: { startDatastore: fails },
 })) {
-  test(`while ${where} it can be restarted, which forgets what failed before`, async () => {
+  test(`while ${where} a datastore can be restarted, which clears earlier failures`, async () => {
     const run = start({ ...effects, stopDatastore: waits })
     await run.reached(path(where))
     run.actor.send({ type: 'restart', at: instant, by: 'the API' })
@@ -153,7 +153,7 @@ for (const [where, effects] of Object.entries({
     run.actor.stop()
   })
 
-  test(`while ${where} it takes new limits and goes on with what it does`, async () => {
+  test(`while ${where} a datastore accepts new limits and continues`, async () => {
     const applied: unknown[] = []
     const applyLimits: TestEffect = async ({ memoryMb, cpus }) => {
       applied.push([memoryMb, cpus])
@@ -172,7 +172,7 @@ for (const [where, effects] of Object.entries({
     run.actor.stop()
   })
 
-  test(`while ${where} it can be deleted, and ends for good`, async () => {
+  test(`while ${where} a datastore can be deleted`, async () => {
     const run = start(effects)
     await run.reached(path(where))
     run.actor.send({ type: 'delete', at: instant, by: 'the API' })
@@ -182,7 +182,7 @@ for (const [where, effects] of Object.entries({
   })
 }
 
-test('limits that are refused stay as they were set, with the reason', async () => {
+test('refused limits stay as configured, with the reason', async () => {
   const run = start({ applyLimits: once(fails, working.applyLimits!) })
   await run.reached(path('available'))
   run.actor.send({ type: 'limits.set', at: instant, by: 'the API', memoryMb: 16 })
@@ -196,7 +196,7 @@ test('limits that are refused stay as they were set, with the reason', async () 
   run.actor.stop()
 })
 
-test('one that is being deleted takes neither limits nor a restart', async () => {
+test('a datastore that is being deleted accepts neither limits nor a restart', async () => {
   const run = start({ removeDatastore: waits })
   await run.reached(path('available'))
   run.actor.send({ type: 'delete', at: instant, by: 'the API' })
@@ -207,7 +207,7 @@ test('one that is being deleted takes neither limits nor a restart', async () =>
   run.actor.stop()
 })
 
-test('from every snapshot of its way a fresh actor comes to serve', async () => {
+test('from every snapshot a fresh actor becomes available', async () => {
   const whole = start()
   await whole.reached(path('available'))
   whole.actor.stop()
@@ -218,7 +218,7 @@ test('from every snapshot of its way a fresh actor comes to serve', async () => 
   }
 })
 
-test('the chart is the one that was agreed on', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = new URL('../../fixtures/charts/datastore.mmd', import.meta.url)
   assert.equal(toMermaid(machine), readFileSync(golden, 'utf8'))
 })

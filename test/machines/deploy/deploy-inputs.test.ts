@@ -39,7 +39,7 @@ function recordingEffects(changes: Record<string, TestEffect> = {}) {
 /** The instant `minutes` after the request. */
 const inMinutes = (count: number) => Date.parse(deployInput().at) + count * minuteMs
 
-test('every effect is told whose it is, what came before, and until when it has time', async () => {
+test('every effect receives its owner, the earlier results, and its deadline', async () => {
   const input = deployInput({ clearCache: true })
   const { told, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('deactivated')
@@ -58,14 +58,14 @@ test('every effect is told whose it is, what came before, and until when it has 
   })
 })
 
-test('a pull is told which image, and has the time of a fetch', async () => {
+test('a pull receives its image, and has the time limit of a fetch', async () => {
   const input: DeployInput = imageInput()
   const { told, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('live')
   assert.deepEqual(told.pullImage, { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) })
 })
 
-test('the cleanup is told who was live before, and why there is something to clean', async () => {
+test('the cleanup receives the previous live deploy, and the reason for the cleanup', async () => {
   const failing = recordingEffects({ fetchSource: () => Promise.reject(failure) })
   await runMachine(machine, failing.effects, { input: deployInput() }).reached('failed')
   const canceling = recordingEffects({ fetchSource: (_, signal) => forever(signal) })

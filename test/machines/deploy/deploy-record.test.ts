@@ -20,7 +20,7 @@ function recordStates(run: Run) {
   return shown
 }
 
-test('a deploy that goes well shows its phases while it runs, and none before and after', async () => {
+test('a successful deploy shows its phases while it runs, and none before and after', async () => {
   const run = runMachine(machine, happyEffects(), { input: deployInput() })
   const queued = toRecord(run.actor.getSnapshot() as DeploySnapshot)
   const shown = recordStates(run)
@@ -41,7 +41,7 @@ test('a deploy that goes well shows its phases while it runs, and none before an
   })
 })
 
-test('a deploy that fails or is canceled shows so at once, and still when it is cleaned up', async () => {
+test('a failed or canceled deploy shows that immediately, also during its cleanup', async () => {
   const failing = runMachine(machine, happyEffects({ buildImage: () => Promise.reject(failure) }), {
     input: deployInput(),
   })
@@ -59,7 +59,7 @@ test('a deploy that fails or is canceled shows so at once, and still when it is 
   assert.deepEqual([shownToo.canceling, shownToo.canceled], [canceled, canceled])
 })
 
-test('a deploy that failed shows no image of its own, and the one of another that it ran again', async () => {
+test('a failed deploy shows no image of its own, only the reused one of another deploy', async () => {
   const fails = { probeInstances: () => Promise.reject(failure), removeTraces: waits }
   const reused = { image: 'berth/shop:dep-0', commitSha: null, commitMessage: null }
   const source = { ...deployInput().source, kind: 'reuse' as const }
@@ -76,7 +76,7 @@ test('a deploy that failed shows no image of its own, and the one of another tha
   assert.deepEqual(images, [null, 'berth/shop:dep-0'])
 })
 
-test('why a deploy did not become live is kept with a code', async () => {
+test('the reason why a deploy did not go live has a code', async () => {
   const superseded = runMachine(
     machine,
     happyEffects({ awaitTurn: async () => ({ ...grantedTurn, supersededBy: 'dep-2' }) }),
@@ -98,7 +98,7 @@ for (const [exclusive, claims] of [
   [false, []],
   [true, ['running.starting', 'running.checking', 'failing']],
 ] as const) {
-  test(`a failure while checking gives the service back after the cleanup (disk: ${exclusive})`, async () => {
+  test(`a failure while checking restores the service after the cleanup (disk: ${exclusive})`, async () => {
     const awaitTurn = async () => ({ ...grantedTurn, exclusive })
     const effects = happyEffects({ awaitTurn, probeInstances: () => Promise.reject(failure) })
     const run = runMachine(machine, effects, { input: deployInput() })

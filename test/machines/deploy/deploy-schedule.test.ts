@@ -11,7 +11,7 @@ const awaitTurn: TestEffect = async () => ({ ...grantedTurn, onSchedule: true })
 const life = ['queued', 'running.fetching', 'running.building', 'running.starting', 'live']
 const cronEffects = (changes: Record<string, TestEffect> = {}) => happyEffects({ awaitTurn, ...changes })
 
-test('a cron job is live without a check and without a switch of traffic', async () => {
+test('a cron job goes live without a check and without a switch of traffic', async () => {
   const run = runMachine(machine, cronEffects({ keepInstances: waits }), { input: deployInput() })
   const told: unknown[] = []
   let before: DeploySnapshot | null = null
@@ -44,7 +44,7 @@ test('a cron job is live without a check and without a switch of traffic', async
   run.actor.stop()
 })
 
-test('one that another deploy replaces drains and ends', async () => {
+test('a cron job replaced by another deploy drains and ends', async () => {
   const run = runMachine(machine, cronEffects(), { input: deployInput() })
   await run.reached('deactivated')
   assert.deepEqual(run.states, [...life, 'draining', 'deactivated'])
@@ -62,14 +62,14 @@ test('from every snapshot of its life a fresh actor reaches the same end', async
   }
 })
 
-test('one whose start fails never was live, and gives the service back as it was', async () => {
+test('a cron job whose start fails was never live, and restores the service', async () => {
   const effects = cronEffects({ startInstances: () => Promise.reject(failure) })
   const run = runMachine(machine, effects, { input: deployInput() })
   await run.reached('failed')
   assert.deepEqual(run.states.slice(-3), ['running.starting', 'failing', 'failed'])
 })
 
-test('a command before the start runs before it is live', async () => {
+test('a pre-deploy command runs before the cron job is live', async () => {
   const turn: TestEffect = async () => ({ ...grantedTurn, onSchedule: true, preDeploy: true })
   const run = runMachine(machine, cronEffects({ awaitTurn: turn, keepInstances: waits }), {
     input: deployInput(),

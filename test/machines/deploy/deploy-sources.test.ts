@@ -19,7 +19,7 @@ import { forever, runMachine, type TestEffect } from '../../support/machine-run.
 const waits: TestEffect = (_, signal) => forever(signal)
 const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })
 
-test('an image is pulled instead of built, and its command runs before anything of it starts', async () => {
+test('an image is pulled instead of built, and its command runs before its instances start', async () => {
   const exact = { ...imageInput().source, image: 'example.com/shop:v1@sha256:abc' }
   const pullImage = async () => ({ at: instant, image: 'berth/shop:dep-1', source: exact })
   const effects = happyEffects({ awaitTurn, pullImage, keepInstances: waits })
@@ -30,7 +30,7 @@ test('an image is pulled instead of built, and its command runs before anything 
   assert.deepEqual([image, source, commit_sha], ['berth/shop:dep-1', exact, null])
 })
 
-test('a built image has its command run as well', async () => {
+test('a built image also runs its pre-deploy command', async () => {
   const run = runMachine(machine, happyEffects({ awaitTurn, keepInstances: waits }), { input: deployInput() })
   await run.reached('live')
   assert.deepEqual(run.states.slice(2, 5), ['running.building', 'running.preparing', 'running.starting'])
@@ -43,7 +43,7 @@ const unknown: [version: number, fields: string[]][] = [
   [3, ['onSchedule']],
 ]
 for (const [from, fields] of unknown) {
-  test(`a deploy of version ${from} goes on where it was`, async () => {
+  test(`a deploy of version ${from} continues from its state`, async () => {
     const effects = happyEffects({
       awaitTurn: async () => ({ ...grantedTurn, settleMs: 0 }),
       buildImage: waits,
@@ -64,7 +64,7 @@ for (const [from, fields] of unknown) {
   })
 }
 
-test('what a deploy of version 4 knows of its schedule is kept', async () => {
+test('a version 4 deploy keeps its schedule data', async () => {
   const onSchedule = async () => ({ ...grantedTurn, onSchedule: true })
   const effects = happyEffects({ awaitTurn: onSchedule, startInstances: waits })
   const run = runMachine(machine, effects, { input: deployInput() })
@@ -74,7 +74,7 @@ test('what a deploy of version 4 knows of its schedule is kept', async () => {
   assert.deepEqual(migrate(run.snapshots.at(-1), 4), run.snapshots.at(-1))
 })
 
-test('a restart neither fetches nor builds: it starts what is live', async () => {
+test('a restart neither fetches nor builds: it starts the live image', async () => {
   const reused = { image: 'berth/shop:dep-0', commitSha: sha, commitMessage: 'Before' }
   const effects = happyEffects({ awaitTurn: async () => ({ ...grantedTurn, reused }), keepInstances: waits })
   const source = { ...deployInput().source, kind: 'reuse' as const }

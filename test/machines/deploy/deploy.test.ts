@@ -63,7 +63,7 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
   })
 })
 
-test('a deploy that a newer queued one replaces is canceled, and says by which', async () => {
+test('a deploy replaced by a newer queued one is canceled, and names the newer one', async () => {
   const effects = happyEffects({ awaitTurn: async () => ({ ...grantedTurn, supersededBy: 'dep-2' }) })
   const run = runMachine(machine, effects, { input: deployInput() })
   await run.reached('canceled')
@@ -96,7 +96,7 @@ const limits: [state: string, words: string][] = [
 ]
 
 for (const [phase, words] of limits) {
-  test(`${phase} that passes its deadline says so, with the limit and what sets it`, async () => {
+  test(`${phase} past its deadline reports it, with the limit and its setting`, async () => {
     const slot = slotOf[`running.${phase}`]!
     const timeout = { code: 'timeout', message: `${slot} took longer than its limit`, at: instant }
     const effects = happyEffects({ [slot]: () => Promise.reject(timeout) })
@@ -200,7 +200,7 @@ function recordServicePatches(run: Run): unknown[] {
   return told
 }
 
-test('the service is told who is desired before the switch, and who is live with `live`', async () => {
+test('the service learns its desired deploy before the switch, and its live one with `live`', async () => {
   const run = runMachine(machine, happyEffects({ keepInstances: waits }), { input: deployInput() })
   const told = recordServicePatches(run)
   await run.reached('live')
@@ -216,7 +216,7 @@ for (const [exclusive, claims] of [
   [false, 1],
   [true, 4],
 ] as const) {
-  test(`a cancel while switching gives the service back (disk: ${exclusive})`, async () => {
+  test(`a cancel while switching restores the service (disk: ${exclusive})`, async () => {
     const turn = async () => ({ ...grantedTurn, exclusive })
     const run = runMachine(machine, happyEffects({ awaitTurn: turn, switchTraffic: waits }), {
       input: deployInput(),
@@ -230,12 +230,12 @@ for (const [exclusive, claims] of [
   })
 }
 
-test('the chart is the one that was reviewed', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = readFileSync(new URL('../../fixtures/charts/deploy.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
 })
 
-test('a deploy is live on the port where its app was found to listen', async () => {
+test('a deploy is live on the detected port', async () => {
   const found = { at: instant, port: 8000, portSource: 'detected', healthCheck: 'port' }
   const run = runMachine(machine, happyEffects({ probeInstances: async () => found }), {
     input: deployInput(),

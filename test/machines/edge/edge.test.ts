@@ -33,7 +33,7 @@ const failingTimes = (times: number, then: TestEffect): TestEffect => {
   return (effectInput, signal) => (left-- > 0 ? fails(effectInput, signal) : then(effectInput, signal))
 }
 
-test('an edge is started and then kept at its routes', async () => {
+test('an edge is started and then kept in line with its routes', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   assert.deepEqual(run.states, ['starting', 'serving'])
@@ -59,7 +59,7 @@ test('an edge is started and then kept at its routes', async () => {
   run.actor.stop()
 })
 
-test('a problem of the public ports is shown while it serves, and forgotten by a new start', async () => {
+test('a problem of the public ports is shown while it serves, and cleared by a new start', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   const problem = { code: 'port_shared', message: 'another program answers port 80' }
@@ -75,7 +75,7 @@ test('a problem of the public ports is shown while it serves, and forgotten by a
   run.actor.stop()
 })
 
-test('one that cannot be started says why and when it is tried again, later each time', async () => {
+test('an edge that cannot start shows the reason and the next try, later each time', async () => {
   const pauses: number[] = []
   const sleepUntil: TestEffect = async (effectInput, signal) => {
     pauses.push((effectInput.wakeAt as number) - Date.parse(instant))
@@ -90,7 +90,7 @@ test('one that cannot be started says why and when it is tried again, later each
   run.actor.stop()
 })
 
-test('one that is gone while it serves is started again at once, and the trouble forgotten', async () => {
+test('an edge that dies while it serves is restarted immediately, and the problem is cleared', async () => {
   const run = runMachine(machine, { ...serving, keepRoutes: failingTimes(1, waits) }, { input })
   while (run.started.length < 4) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(run.started, ['startEdge', 'keepRoutes', 'startEdge', 'keepRoutes'])
@@ -100,7 +100,7 @@ test('one that is gone while it serves is started again at once, and the trouble
 })
 
 for (const state of ['starting', 'serving', 'upgrading', 'waiting'] as const) {
-  test(`while ${state} it is stopped when there is to be none, and stays so`, async () => {
+  test(`while ${state} the edge can be switched off, and stays off`, async () => {
     const blocked = {
       starting: { startEdge: waits },
       serving: {},
@@ -122,7 +122,7 @@ for (const state of ['starting', 'serving', 'upgrading', 'waiting'] as const) {
   })
 }
 
-test('other ports or another mode start it anew, the same ones change nothing', async () => {
+test('other ports or another mode restart it, the same ones change nothing', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   const same = run.actor.getSnapshot()
@@ -136,7 +136,7 @@ test('other ports or another mode start it anew, the same ones change nothing', 
   run.actor.stop()
 })
 
-test('one that is off comes back when it is wanted again', async () => {
+test('a disabled edge comes back when it is enabled again', async () => {
   const run = runMachine(machine, serving, { input })
   run.actor.send(off)
   await run.reached('off')
@@ -146,7 +146,7 @@ test('one that is off comes back when it is wanted again', async () => {
   run.actor.stop()
 })
 
-test('what it serves is shown as it was told, and only while it serves', async () => {
+test('its routes are shown as reported, and only while it serves', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   const routes = { services: 2, hosts: 3, ready: 4 }
@@ -159,7 +159,7 @@ test('what it serves is shown as it was told, and only while it serves', async (
   run.actor.stop()
 })
 
-test('an upgrade begins with the generation that runs, and ends with the next one', async () => {
+test('an upgrade starts with the running generation, and ends with the next one', async () => {
   const inputs: unknown[] = []
   const upgradeEdge: TestEffect = (effectInput, signal) => {
     inputs.push(effectInput)
@@ -180,7 +180,7 @@ test('an upgrade begins with the generation that runs, and ends with the next on
   run.actor.stop()
 })
 
-test('an upgrade that fails says why, and the former edge is found and kept', async () => {
+test('a failed upgrade shows the reason, and the previous edge is found and kept', async () => {
   const run = runMachine(machine, { ...serving, upgradeEdge: fails }, { input })
   await run.reached('serving')
   run.actor.send(upgrade)
@@ -193,7 +193,7 @@ test('an upgrade that fails says why, and the former edge is found and kept', as
   run.actor.stop()
 })
 
-test('what runs and what is available are shown as they were compared', async () => {
+test('the running and the available version are shown as compared', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   const [software, available] = [
@@ -206,7 +206,7 @@ test('what runs and what is available are shown as they were compared', async ()
   run.actor.stop()
 })
 
-test('an edge of before there were upgrades is the first generation', async () => {
+test('a snapshot from before upgrades is the first generation', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
   const snapshot = run.snapshots.at(-1) as unknown as { context: Record<string, unknown> }
@@ -238,7 +238,7 @@ test('from every snapshot a fresh actor serves again', async () => {
   whole.actor.stop()
 })
 
-test('the chart is the one that was reviewed', () => {
+test('the chart matches the reviewed chart', () => {
   const golden = readFileSync(new URL('../../fixtures/charts/edge.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
 })

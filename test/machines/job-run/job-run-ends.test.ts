@@ -150,7 +150,7 @@ async function cancelInTime(run: Run, { cancelIn, path }: End): Promise<void> {
 }
 
 for (const [what, end] of Object.entries(ends)) {
-  test(`a run ${what} ends as ${end.path.at(-1)}, and its log says why`, async () => {
+  test(`a run ${what} ends as ${end.path.at(-1)}, and its log has the reason`, async () => {
     const { heard, effects } = listening(end.effects)
     const run = await runTo({ ...end, effects })
     assert.deepEqual(run.states, end.path)
@@ -164,7 +164,7 @@ for (const [what, end] of Object.entries({
   'that succeeds': { effects: {}, path: ['succeeded'], record: asAsked, outcome: '' },
   ...ends,
 })) {
-  test(`a run ${what} goes on from each of its snapshots, and begins nothing twice`, async () => {
+  test(`a run ${what} continues from each of its snapshots, and starts nothing twice`, async () => {
     const whole = await runTo(end)
     const alive = whole.snapshots.filter(({ status }) => status === 'active')
     assert.equal(alive.length, whole.started.length)

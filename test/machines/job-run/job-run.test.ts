@@ -34,7 +34,7 @@ import { toMermaid } from '../../support/mermaid.ts'
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 const final = ['succeeded', 'failed', 'canceled']
 
-test('a run has its turn, starts, is followed to its end, and succeeds with what was live', async () => {
+test('a run gets its turn, starts, is followed to its end, and succeeds on the live version', async () => {
   const { heard, effects } = listening({})
   const run = startJob(effects)
   await run.reached('succeeded')
@@ -83,7 +83,7 @@ function leavesOf(node: AnyStateNode): string[] {
   return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leavesOf)
 }
 
-test('every state of a run is stood in once', () => {
+test('every state of a run is covered once', () => {
   assert.deepEqual([...Object.keys(standing), ...final].sort(), leavesOf(machine.root).sort())
   assert.deepEqual(Object.keys(shown), Object.keys(standing))
 })
@@ -121,7 +121,7 @@ for (const [state, slot] of [
   })
 }
 
-test('a cancel aborts what the run is at in the same tick', async () => {
+test('a cancel aborts the current effect of the run in the same tick', async () => {
   let isAborted = false
   const followRun: TestEffect = (input, signal) => {
     signal.addEventListener('abort', () => {
@@ -136,7 +136,7 @@ test('a cancel aborts what the run is at in the same tick', async () => {
   run.actor.stop()
 })
 
-test('the limit of a run counts from the start that Docker tells, also after a restart', async () => {
+test('the time limit counts from the start that Docker reports, also after a restart', async () => {
   const run = await standIn('running.following')
   run.actor.stop()
   const { heard, effects } = listening({ followRun: waits })
@@ -147,7 +147,7 @@ test('the limit of a run counts from the start that Docker tells, also after a r
   again.actor.stop()
 })
 
-test('a run whose end Docker does not tell ended when that was seen', async () => {
+test('a run whose end Docker does not report ended when that was observed', async () => {
   const followRun: TestEffect = async () => ({
     at: later,
     exitCode: 1,
@@ -160,7 +160,7 @@ test('a run whose end Docker does not tell ended when that was seen', async () =
   assert.deepEqual([recordOf(run).exit_code, recordOf(run).finished_at], [1, later])
 })
 
-test('a command of its own stays, whatever the turn brings', async () => {
+test('its own command stays, whatever the turn returns', async () => {
   const input = { ...jobInput, command: 'ls', overlap: null, trigger: 'manual' as const, scheduledFor: null }
   const awaitTurn: TestEffect = async ({ command }, signal) => ({
     ...((await turn({}, signal)) as object),
@@ -172,10 +172,10 @@ test('a command of its own stays, whatever the turn brings', async () => {
   assert.deepEqual([command, overlap, trigger, scheduled_for], ['ls', null, 'manual', null])
 })
 
-test('what stops and clears a run is done once more after an effect that ended late', () => {
+test('stopping and clearing a run is repeated after an effect that ended late', () => {
   assert.deepEqual(cleanups, ['stopRun', 'clearRun'])
 })
 
-test('the chart is the one in the fixture', () => {
+test('the chart matches the fixture', () => {
   assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/job-run.mmd', 'utf8'))
 })

@@ -7,7 +7,7 @@ import { instant, temporaryStorage } from '../../support/supervision.ts'
 
 const ada = { id: 'usr-1', email: 'ada@example.com', password_hash: '$argon2id$one', created_at: instant }
 
-test('there is none at first, and then the one that was made, also after a restart', async (t) => {
+test('no account exists at first; a created account survives a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   equal(first.account.get(), null)
@@ -19,7 +19,7 @@ test('there is none at first, and then the one that was made, also after a resta
   deepEqual((await temporaryStorage(t, directory)).account.get(), ada)
 })
 
-test('a second account is refused and leaves the first as it is', async (t) => {
+test('a second account is refused and the first is unchanged', async (t) => {
   const { account, commit } = await temporaryStorage(t)
   await commit((commit) => account.create(commit, ada))
 
@@ -29,7 +29,7 @@ test('a second account is refused and leaves the first as it is', async (t) => {
   deepEqual(account.get(), ada)
 })
 
-test('another password replaces the hash and nothing else', async (t) => {
+test('a new password replaces only the hash', async (t) => {
   const { account, commit } = await temporaryStorage(t)
   await rejects(
     commit((commit) => account.setPassword(commit, '$argon2id$two')),
@@ -54,7 +54,7 @@ for (const row of ['account', 'account_copy']) {
   })
 }
 
-test('with both rows damaged nobody takes the server for one without an account', async (t) => {
+test('with both rows damaged the server does not count as one without an account', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.commit((commit) => first.account.create(commit, ada))

@@ -18,7 +18,7 @@ async function recordAttempts(storage: Storage, guessed: GuessTarget, atMs: numb
   return attempt
 }
 
-test('they are listed by what was guessed at, the oldest first, also after a restart', async (t) => {
+test('attempts are listed per target, oldest first, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   for (const atMs of [30, 1_900_000_000_000, 7]) await recordAttempts(first, 'sign_in', atMs)
@@ -32,7 +32,7 @@ test('they are listed by what was guessed at, the oldest first, also after a res
   deepEqual(instants(again, 'current_password'), [])
 })
 
-test('two of the same instant are two', async (t) => {
+test('two attempts in the same instant are stored separately', async (t) => {
   const storage = await temporaryStorage(t)
 
   const [one, other] = [
@@ -44,7 +44,7 @@ test('two of the same instant are two', async (t) => {
   deepEqual(instants(storage, 'sign_in'), [7, 7])
 })
 
-test('one that is taken back takes no other with it', async (t) => {
+test('withdrawing one attempt leaves the others', async (t) => {
   const storage = await temporaryStorage(t)
   const [one, other] = [
     await recordAttempts(storage, 'sign_in', 7),
@@ -57,7 +57,7 @@ test('one that is taken back takes no other with it', async (t) => {
   deepEqual(storage.attempts.list('sign_in'), [other])
 })
 
-test('with one that is kept, those of all sorts that no longer count are forgotten', async (t) => {
+test('storing an attempt deletes expired attempts of all targets', async (t) => {
   const storage = await temporaryStorage(t)
   for (const atMs of [1, 2, 3]) await recordAttempts(storage, 'sign_in', atMs)
   for (const atMs of [1, 3]) await recordAttempts(storage, 'setup_code', atMs)
@@ -68,7 +68,7 @@ test('with one that is kept, those of all sorts that no longer count are forgott
   deepEqual(instants(storage, 'setup_code'), [3])
 })
 
-test('a new password on the server clears them all', async (t) => {
+test('setting a new password on the server clears all attempts', async (t) => {
   const storage = await temporaryStorage(t)
   const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
   for (const guessed of sorts) await recordAttempts(storage, guessed, 7)

@@ -31,7 +31,7 @@ async function withThree(storage: Storage): Promise<Storage> {
   return storage
 }
 
-test('the secret finds its row, the id does, and they are listed with the newest first', async (t) => {
+test('rows are found by secret and by id, and listed newest first', async (t) => {
   const { tokens, sessions } = await withThree(await temporaryStorage(t))
 
   deepEqual(tokens.bySecret(secretOf(2)), tokenRow(2))
@@ -41,13 +41,13 @@ test('the secret finds its row, the id does, and they are listed with the newest
   deepEqual([sessions.bySecret(secretOf(2)), sessions.list()], [null, []])
 })
 
-test('neither the id nor the hash of a secret opens what the secret opens', async (t) => {
+test('neither the id nor the hash works as a secret', async (t) => {
   const { tokens } = await withThree(await temporaryStorage(t))
 
   deepEqual([tokens.bySecret('tok-2'), tokens.bySecret(hashSecret(secretOf(2)))], [null, null])
 })
 
-test('a row takes the place of the one with its id, whose secret opens nothing then', async (t) => {
+test('a row replaces the row with the same id, and the old secret stops working', async (t) => {
   const { tokens, commit } = await withThree(await temporaryStorage(t))
 
   await commit((commit) => tokens.insert(commit, 'bth_new', tokenRow(2, { name: 'again' })))
@@ -57,7 +57,7 @@ test('a row takes the place of the one with its id, whose secret opens nothing t
   equal(tokens.list().length, 3)
 })
 
-test('a row that is removed is gone by its secret, by its id and from the list, once', async (t) => {
+test('a removed row is not found by secret, by id or in the list', async (t) => {
   const { tokens } = await withThree(await temporaryStorage(t))
 
   deepEqual([await tokens.remove('tok-2'), await tokens.remove('tok-2')], [true, false])
@@ -66,7 +66,7 @@ test('a row that is removed is gone by its secret, by its id and from the list, 
   deepEqual(tokens.list(), [tokenRow(3), tokenRow(1)])
 })
 
-test('a use is written down, and brings nothing back that was removed', async (t) => {
+test('recording a use does not restore a removed row', async (t) => {
   const { tokens } = await withThree(await temporaryStorage(t))
 
   await tokens.touch('tok-1', later)
@@ -77,7 +77,7 @@ test('a use is written down, and brings nothing back that was removed', async (t
   deepEqual([tokens.byId('tok-2'), tokens.list().length], [null, 2])
 })
 
-test('those that are over are forgotten, and the others stay', async (t) => {
+test('expired rows are deleted, and the others stay', async (t) => {
   const { tokens, changes } = await withThree(await temporaryStorage(t))
   const before = changes.head()
 
@@ -91,7 +91,7 @@ test('those that are over are forgotten, and the others stay', async (t) => {
   equal(changes.head(), before + 2)
 })
 
-test('they are there after a restart, and no file holds a secret', async (t) => {
+test('rows survive a restart, and no file contains a secret', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await withThree(await temporaryStorage(t, directory))
   await first.commit((commit) =>
@@ -109,7 +109,7 @@ test('they are there after a restart, and no file holds a secret', async (t) => 
   notEqual(filesWith(directory, 'canary-agent').length, 0)
 })
 
-test('a damaged row opens nothing, hides no other and can be removed', async (t) => {
+test('a damaged row grants no access, hides no other row and can be removed', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await withThree(await temporaryStorage(t, directory))
   await first.close()

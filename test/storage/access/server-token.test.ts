@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openServerToken } from '../../../storage/access/server-token.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
-test('a new directory gets a token for its owner alone, and keeps it', (t) => {
+test('a new directory gets a token readable only by its owner, and reuses it', (t) => {
   const directory = temporaryDirectory(t)
 
   const token = openServerToken(directory)
@@ -17,7 +17,7 @@ test('a new directory gets a token for its owner alone, and keeps it', (t) => {
   equal(readFileSync(join(directory, 'api_token'), 'utf8'), `${token}\n`)
 })
 
-test('a file that holds no token, or more than one, is refused and left as it is', (t) => {
+test('a file with no token or several tokens is refused and left unchanged', (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'api_token')
   const token = openServerToken(directory)

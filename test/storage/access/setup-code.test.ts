@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openSetupCode } from '../../../storage/access/setup-code.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
-test('a server gets one for its owner alone, and keeps it', (t) => {
+test('a server creates a code readable only by its owner, and reuses it', (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'setup_code')
   equal(openSetupCode(directory).read(), null)
@@ -20,7 +20,7 @@ test('a server gets one for its owner alone, and keeps it', (t) => {
   equal(openSetupCode(directory).read(), code)
 })
 
-test('a file that others could read is closed to them at the next start', (t) => {
+test('a file readable by others is restricted at the next start', (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'setup_code')
   const code = openSetupCode(directory).ensure()
@@ -31,7 +31,7 @@ test('a file that others could read is closed to them at the next start', (t) =>
   equal(statSync(path).mode & 0o7777, 0o600)
 })
 
-test('what is no whole code counts as none, until a start makes a new one', (t) => {
+test('an incomplete code counts as missing until the next start creates a new one', (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'setup_code')
   const setupCode = openSetupCode(directory)
@@ -46,7 +46,7 @@ test('what is no whole code counts as none, until a start makes a new one', (t) 
   equal(setupCode.read(), next)
 })
 
-test('it goes with the setup, and removing it twice does no harm', (t) => {
+test('setup removes the code, and a second removal does no harm', (t) => {
   const directory = temporaryDirectory(t)
   const setupCode = openSetupCode(directory)
   setupCode.ensure()

@@ -8,7 +8,7 @@ import { instant, temporaryStorage } from '../../support/supervision.ts'
 
 const ids = (found: Iterable<{ id: string }>) => [...found].map(({ id }) => id)
 
-test('a transition is read back as row, record and history, and tells the change feed', async (t) => {
+test('a transition is read back as row, record and history, and appears in the change feed', async (t) => {
   const storage = await temporaryStorage(t)
   const created = transitionOf({ id: 'dep-1' })
   const entry = {
@@ -34,7 +34,7 @@ test('a transition is read back as row, record and history, and tells the change
   ])
 })
 
-test('an id that is there is not created again, and keeps what it was', async (t) => {
+test('an existing id is not created again and keeps its data', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
 
@@ -45,7 +45,7 @@ test('an id that is there is not created again, and keeps what it was', async (t
   equal(storage.actors.record('dep-1')?.status, 'queued')
 })
 
-test('a transition that does not follow the one on disk is refused and writes nothing', async (t) => {
+test('a transition that does not follow the stored one is refused and writes nothing', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
   const before = [storage.actors.get('dep-1'), storage.actors.history('dep-1'), storage.changes.head()]
@@ -62,7 +62,7 @@ test('a transition that does not follow the one on disk is refused and writes no
   equal(storage.events.get('key-1'), null)
 })
 
-test('of two transitions that both follow the same one, one is refused', async (t) => {
+test('when two transitions follow the same one, one of them is refused', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
 
@@ -78,7 +78,7 @@ test('of two transitions that both follow the same one, one is refused', async (
   equal(storage.actors.record('dep-1')?.status, 'first')
 })
 
-test('lists are newest first by id, of one kind and service, in whatever order they were made', async (t) => {
+test('lists by kind and by service are newest first by id, in any order of creation', async (t) => {
   const storage = await temporaryStorage(t)
   for (const id of ['dep-3', 'dep-1', 'dep-4', 'dep-2']) await storage.actors.create(transitionOf({ id }))
   await storage.actors.create(transitionOf({ id: 'dep-9', service_id: 'svc-10' }))
@@ -90,7 +90,7 @@ test('lists are newest first by id, of one kind and service, in whatever order t
   equal(storage.actors.latest('deploy', 'svc-2'), null)
 })
 
-test('of six hundred transitions the first ten and the last five hundred are kept', async (t) => {
+test('of six hundred transitions the first ten and the last five hundred are stored', async (t) => {
   const storage = await temporaryStorage(t)
   const step = (revision: number) => ({
     ...{ at: instant, event: `step ${revision}`, state: 'live', status: 'live', phase: null, by: null },
@@ -107,7 +107,7 @@ test('of six hundred transitions the first ten and the last five hundred are kep
   deepEqual(storage.actors.history('dep-10'), [step(1)])
 })
 
-test('active are exactly those neither final nor parked; of all, of a kind, of a service', async (t) => {
+test('active actors are those neither final nor parked: overall, per kind and per service', async (t) => {
   const storage = await temporaryStorage(t)
   const { actors } = storage
   for (const id of ['dep-1', 'dep-2', 'dep-3', 'dep-4']) await actors.create(transitionOf({ id }))
@@ -128,7 +128,7 @@ test('active are exactly those neither final nor parked; of all, of a kind, of a
   deepEqual(ids(actors.active('git-connection')), ['git-1'])
 })
 
-test('a counted restart changes the count alone', async (t) => {
+test('counting a restart changes only the count', async (t) => {
   const storage = await temporaryStorage(t)
   const { row } = transitionOf({ id: 'dep-1' })
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
@@ -140,7 +140,7 @@ test('a counted restart changes the count alone', async (t) => {
   equal(storage.actors.get('dep-unknown'), null)
 })
 
-test('a parked actor shows why, also in its history, and takes no transition under way', async (t) => {
+test('a parked actor records the reason in its history, and rejects late transitions', async (t) => {
   const storage = await temporaryStorage(t)
   const { row, entry, record } = transitionOf({ id: 'dep-1' })
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
@@ -158,7 +158,7 @@ test('a parked actor shows why, also in its history, and takes no transition und
 })
 
 for (const damaged of ['actors', 'records']) {
-  test(`an actor with a damaged row in ${damaged} can be parked, and does not come back`, async (t) => {
+  test(`an actor with a damaged row in ${damaged} can be parked and is not restored`, async (t) => {
     const directory = temporaryDirectory(t)
     const first = await temporaryStorage(t, directory)
     await first.actors.create(transitionOf({ id: 'err-1' }))
@@ -177,7 +177,7 @@ for (const damaged of ['actors', 'records']) {
   })
 }
 
-test('what is forgotten leaves no row in any table, and nothing of another service goes', async (t) => {
+test('deleted actors leave no row in any table, and other services are unaffected', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   const { actors } = storage
@@ -209,7 +209,7 @@ test('what is forgotten leaves no row in any table, and nothing of another servi
   deepEqual(tablesOf('job-1'), ['active', 'actor_lists', 'actors', 'history', 'records'])
 })
 
-test('a transition writes its part of the service in the same commit, or neither', async (t) => {
+test('a transition and its service update are committed together or not at all', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow())
   await storage.actors.create(transitionOf({ id: 'dep-1' }))
@@ -230,7 +230,7 @@ test('a transition writes its part of the service in the same commit, or neither
   equal(storage.services.get('svc-1')?.live_deploy_id, 'dep-1')
 })
 
-test('records and histories of older servers have a revision, and null for who asked', async (t) => {
+test('records and histories of older servers get a revision and a null requester', async (t) => {
   const storage = await temporaryStorage(t)
   const { row, record, entry, ...rest } = transitionOf({ id: 'dep-1' })
   const { revision: _, by: __, ...oldRecord } = record

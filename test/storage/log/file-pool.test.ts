@@ -45,7 +45,7 @@ async function shortPause(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }
 
-test('no more files are in use at once than allowed, and who waits comes in order', async (t) => {
+test('the number of files in use is limited, and waiters are served in order', async (t) => {
   const { use } = openPool(t, 2, ['a', 'b', 'c', 'd'])
   const begun: string[] = []
   const holds = ['a', 'b', 'c', 'd'].map((name) => ({ name, ...held() }))
@@ -73,7 +73,7 @@ test('no more files are in use at once than allowed, and who waits comes in orde
   await Promise.all(more)
 })
 
-test('a file stays open for its next use; the one used longest ago is closed for another', async (t) => {
+test('a file stays open for its next use; the least recently used one is closed for another', async (t) => {
   const { use, handles, openOnes, isOpen } = openPool(t, 2, ['a', 'b', 'c'])
   await use('a')
   await use('b')
@@ -88,7 +88,7 @@ test('a file stays open for its next use; the one used longest ago is closed for
   deepEqual(openOnes(), ['a', 'c'])
 })
 
-test('a file that is in use is never the one that is closed for another', async (t) => {
+test('a file in use is never closed for another', async (t) => {
   const { use, openOnes, isOpen } = openPool(t, 2, ['a', 'b', 'c'])
   const hold = held()
   const using = use('a', hold.during)
@@ -105,7 +105,7 @@ test('a file that is in use is never the one that is closed for another', async 
   deepEqual(openOnes(), ['a', 'c'])
 })
 
-test('a file that is forgotten is closed as soon as nobody uses it, and then opened anew', async (t) => {
+test('a removed file is closed when its last user is done, and reopened for the next', async (t) => {
   const { pool, directory, use, handles, isOpen } = openPool(t, 4, ['a', 'b'])
   const [one, two] = [held(), held()]
   const using = [use('a', one.during), use('a', two.during)]
@@ -129,7 +129,7 @@ test('a file that is forgotten is closed as soon as nobody uses it, and then ope
   deepEqual([handles.a === first, isOpen('a')], [false, true])
 })
 
-test('after a failure the file is opened anew', async (t) => {
+test('after a failure the file is opened again', async (t) => {
   const { use, handles } = openPool(t, 2, ['a'])
   const fail = () => Promise.reject(new Error('no space left'))
   await rejects(use('a', fail), { message: 'no space left' })
@@ -141,14 +141,14 @@ test('after a failure the file is opened anew', async (t) => {
   equal(handles.a === first, false)
 })
 
-test('a file that is gone stays gone, and its place is free for others', async (t) => {
+test('a deleted file stays deleted, and frees its slot', async (t) => {
   const { directory, use } = openPool(t, 1, ['a'])
   for (const _ of [1, 2]) await rejects(use('nobody'), { code: 'ENOENT' })
   equal(existsSync(join(directory, 'nobody')), false)
   await use('a')
 })
 
-test('closing the pool closes every file, one in use when its user is done', async (t) => {
+test('closing the pool closes every file; a file in use closes when its user is done', async (t) => {
   const { pool, use, isOpen } = openPool(t, 2, ['a', 'b'])
   const hold = held()
   const using = use('a', hold.during)

@@ -17,7 +17,7 @@ const writerProgram = `
   setInterval(() => { for (let i = 0; i < 500; i++) logs.append('dep-1', 'stdout', 'x'.repeat(i)) }, 1)
 `
 
-test('lines that a full disk refuses are told, kept, and written when there is room again', async (t) => {
+test('lines refused by a full disk are reported, retained, and written once there is room', async (t) => {
   const { logs, disk, codes } = await openOnFullDisk(t)
 
   logs.append('dep-1', 'stdout', 'two', ts)
@@ -34,7 +34,7 @@ test('lines that a full disk refuses are told, kept, and written when there is r
   )
 })
 
-test('a full disk is tried again without being asked', async (t) => {
+test('writing to a full disk is retried automatically', async (t) => {
   const { logs, disk } = await openOnFullDisk(t)
   logs.append('dep-1', 'stdout', 'two', ts)
   await logs.flush()
@@ -46,7 +46,7 @@ test('a full disk is tried again without being asked', async (t) => {
   equal(logs.head('dep-1'), 2)
 })
 
-test('a log on a full disk ends for those who follow it, with its last lines', async (t) => {
+test('on a full disk followers receive the last lines and the end of the log', async (t) => {
   const { logs, disk, reopen } = await openOnFullDisk(t)
   const [following, late] = [followLog(logs, 'dep-1', 1), followLog(logs, 'dep-1')]
 
@@ -64,7 +64,7 @@ test('a log on a full disk ends for those who follow it, with its last lines', a
   equal(reopened.head('dep-1'), 2)
 })
 
-test('what does not fit into memory while the disk refuses is missing, and counted', async (t) => {
+test('lines that exceed the memory limit while the disk refuses are dropped and counted', async (t) => {
   const { logs, disk } = await openOnFullDisk(t, { pendingBytes: 10_000, segmentBytes: 1000 })
 
   for (let number = 2; number <= 1000; number++) logs.append('dep-1', 'stdout', `line ${number}`, ts)
@@ -79,7 +79,7 @@ test('what does not fit into memory while the disk refuses is missing, and count
   equal(logs.head('dep-1'), 1000)
 })
 
-test('a log that cannot be opened refuses readers, and lines for it are told and dropped', async (t) => {
+test('a log that cannot be opened refuses readers, and its new lines are reported and dropped', async (t) => {
   const directory = temporaryDirectory(t)
   const codes: string[] = []
   const logs = openTestLogs(t, directory, { onError: (error) => codes.push(codeOf(error)) })
@@ -91,7 +91,7 @@ test('a log that cannot be opened refuses readers, and lines for it are told and
   throws(() => logs.head('dep-1'), { code: 'ENOTDIR' })
 })
 
-test('a line that somebody saw is still there after a SIGKILL', async (t) => {
+test('a line that a reader has seen survives a SIGKILL', async (t) => {
   const directory = temporaryDirectory(t)
   const options = ['--import', 'tsx', '--input-type=module', '--eval', writerProgram, directory]
   const writer = spawn(process.execPath, options, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -20,7 +20,7 @@ const tornEnds = {
 }
 
 for (const [what, tornEnd] of Object.entries(tornEnds)) {
-  test(`${what} at the end of the file is cut, and its number is given to the next line`, async (t) => {
+  test(`${what} at the end of the file is cut off, and its number goes to the next line`, async (t) => {
     const directory = temporaryDirectory(t)
     await writeLines(openTestLogs(t, directory), 1, 3)
     appendFileSync(lastFile(directory), tornEnd)
@@ -32,7 +32,7 @@ for (const [what, tornEnd] of Object.entries(tornEnds)) {
   })
 }
 
-test('a file without a whole line is removed, and the numbers go on from the file before it', async (t) => {
+test('a file without a whole line is removed, and numbering continues from the previous file', async (t) => {
   const directory = temporaryDirectory(t)
   await writeLines(openTestLogs(t, directory), 1, 3)
   writeFileSync(join(directory, 'svc-1', '000000000004.jsonl'), '[4,"2026')
@@ -43,7 +43,7 @@ test('a file without a whole line is removed, and the numbers go on from the fil
   equal(readdirSync(join(directory, 'svc-1')).length, 1)
 })
 
-test('a log that outgrew its limits keeps its first and last lines and counts the others', async (t) => {
+test('a log over its limits keeps its first and last lines and counts the others', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory, small)
   await writeLines(logs, 1, 1000)
@@ -66,7 +66,7 @@ test('a log that outgrew its limits keeps its first and last lines and counts th
   equal(sizeOf(directory) <= 6000, true)
 })
 
-test('a reader who stopped inside the missing lines is told of the rest of them', async (t) => {
+test('a reader that stopped inside the missing lines learns how many more are missing', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t), small)
   await writeLines(logs, 1, 1000)
 
@@ -76,7 +76,7 @@ test('a reader who stopped inside the missing lines is told of the rest of them'
   equal(next?.line, `line ${next?.number}`)
 })
 
-test('a reader who saw the missing lines before they were dropped is told nothing', async (t) => {
+test('a reader that saw the missing lines before they were dropped is told nothing', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t), small)
   await writeLines(logs, 1, 1000)
   const notice = (await readLog(logs, 'svc-1')).find(({ stream }) => stream === 'system')
@@ -86,7 +86,7 @@ test('a reader who saw the missing lines before they were dropped is told nothin
   deepEqual(next, { number: 1 + (notice?.number ?? 0), ts, stream: 'stdout', line: `line ${next?.number}` })
 })
 
-test('a damaged line in the middle is missing, and the lines around it are not', async (t) => {
+test('only the damaged line in the middle is missing', async (t) => {
   const directory = temporaryDirectory(t)
   await writeLines(openTestLogs(t, directory), 1, 4)
   const text = readFileSync(lastFile(directory), 'utf8')
@@ -97,7 +97,7 @@ test('a damaged line in the middle is missing, and the lines around it are not',
   deepEqual(texts, { 1: 'line 1', 2: '1 line is missing here', 3: 'line 3', 4: 'line 4' })
 })
 
-test('opening a log and reading its end look at no other file than the last', async (t) => {
+test('opening a log and reading its end touch only the last file', async (t) => {
   const directory = temporaryDirectory(t)
   const sizes = { segmentBytes: 1000 }
   await writeLines(openTestLogs(t, directory, sizes), 1, 200)
@@ -127,7 +127,7 @@ const steps = fc.array(
   { maxLength: 30 },
 )
 
-test('whatever is appended, reopened and torn: flushed lines are there, once, in order', async (t) => {
+test('after any appends, reopens and torn writes, flushed lines exist once and in order', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700, ringLines: 5 })),
     {

@@ -29,7 +29,7 @@ function makeOlder(files: string[], days: number): void {
   for (const file of files) utimesSync(file, then, then)
 }
 
-test('a log without a head keeps its newest lines and no more than its limit', async (t) => {
+test('a log without a head keeps its newest lines within its limit', async (t) => {
   const directory = temporaryDirectory(t)
   const limits = { headBytes: 0, tailBytes: 5000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
   const logs = openTestLogs(t, directory, limits)
@@ -48,7 +48,7 @@ test('a log without a head keeps its newest lines and no more than its limit', a
   equal(notice?.line, `${first - 1} lines are missing here`)
 })
 
-test('files whose newest line is too old go, others stay', async (t) => {
+test('files whose newest line is too old are deleted, others stay', async (t) => {
   const directory = temporaryDirectory(t)
   const before = openTestLogs(t, directory, aged)
   await write(before, 1, 100)
@@ -64,7 +64,7 @@ test('files whose newest line is too old go, others stay', async (t) => {
   equal(logs.head('svc-1'), 100)
 })
 
-test('a log that was silent for too long is empty, and its numbers go on, after a restart too', async (t) => {
+test('an expired log is empty, and its numbering continues, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const before = openTestLogs(t, directory, aged)
   await write(before, 1, 100)
@@ -86,7 +86,7 @@ test('a log that was silent for too long is empty, and its numbers go on, after 
   equal(reopened.first('svc-1'), 101)
 })
 
-test('a log that is written rarely begins a new file every day, so that old lines can go', async (t) => {
+test('a rarely written log starts a new file every day, so old lines can expire', async (t) => {
   const directory = temporaryDirectory(t)
   const before = openTestLogs(t, directory, aged)
   await write(before, 1, 2)
@@ -103,7 +103,7 @@ test('a log that is written rarely begins a new file every day, so that old line
   )
 })
 
-test('what else is known of a line comes back with it, and not to lines without it', async (t) => {
+test('metadata of a line is returned with it, and not with lines without it', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   logs.append('svc-1', 'access', '', ts, { access: { status: 200 } })
@@ -118,7 +118,7 @@ test('what else is known of a line comes back with it, and not to lines without 
   ])
 })
 
-test('a note is the newest one, survives a restart, and goes with the log', async (t) => {
+test('the newest note replaces earlier ones, survives a restart, and is deleted with the log', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   const none = await logs.readNote('svc-1')

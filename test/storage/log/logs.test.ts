@@ -9,7 +9,7 @@ import { eventually } from '../../support/supervision.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 
-test('200,000 lines are read back identical, before a restart and after it', async (t) => {
+test('200,000 lines are read back identical, before and after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   const expected = Array.from({ length: 200_000 }, (_, index) => {
@@ -28,7 +28,7 @@ test('200,000 lines are read back identical, before a restart and after it', asy
   deepEqual(after, expected)
 })
 
-test('a line is shown without being asked for, and only once it is written', async (t) => {
+test('a line is pushed to followers, and only once it is written', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t))
   logs.append('dep-1', 'stderr', 'hello', ts)
   const headBefore = logs.head('dep-1')
@@ -87,7 +87,7 @@ test('a line over 16 KiB is split between characters', async (t) => {
   )
 })
 
-test('the end of a log survives a restart, and nothing comes after it', async (t) => {
+test('the end of a log survives a restart, and no line is appended after it', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   logs.append('dep-1', 'stdout', 'last', ts)
@@ -105,7 +105,7 @@ test('the end of a log survives a restart, and nothing comes after it', async (t
   deepEqual(await readLog(reopened, 'dep-1'), await following)
 })
 
-test('a log that ended without a line is an ended log', async (t) => {
+test('a log that ended without a line has ended', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   await logs.end('dep-1')
@@ -117,7 +117,7 @@ test('a log that ended without a line is an ended log', async (t) => {
   equal(reopened.head('dep-1'), 0)
 })
 
-test('closing does not end a log, and its numbers go on after the restart', async (t) => {
+test('closing does not end a log, and its numbering continues after the restart', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   logs.append('svc-1', 'stdout', 'before', ts)
@@ -134,7 +134,7 @@ test('closing does not end a log, and its numbers go on after the restart', asyn
   ])
 })
 
-test('removing a log ends its followers, takes its files, and no late line brings it back', async (t) => {
+test('removing a log ends its followers, deletes its files, and ignores late lines', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
   for (const id of ['svc-1', 'svc-2']) logs.append(id, 'stdout', 'hello', ts)
@@ -170,7 +170,7 @@ test('the tail of a log is its last lines, from memory and from the file', async
   deepEqual(await openTestLogs(t, directory).tail('svc-none', 10), [])
 })
 
-test('a hundred logs that are written and read at once keep no more descriptors than allowed', async (t) => {
+test('a hundred logs written and read at once stay within the descriptor limit', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory, { openFiles: 8, ringLines: 1, ringBytes: 1 })
   const ids = Array.from({ length: 100 }, (_, index) => `svc-${index}`)
@@ -184,7 +184,7 @@ test('a hundred logs that are written and read at once keep no more descriptors 
   for (const id of ids) equal((await readLog(logs, id)).length, 5)
 })
 
-test('a log that nobody uses or follows is forgotten, and then read from its file', async (t) => {
+test('an unused log is dropped from memory, and later read from its file', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t), { idleMs: 0 })
   for (const id of ['svc-1', 'svc-2']) logs.append(id, 'stdout', 'hello', ts)
   t.after(logs.watch('svc-2', () => {}))

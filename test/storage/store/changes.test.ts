@@ -15,7 +15,7 @@ function announce(store: Store, ...revisions: number[]): Promise<void> {
   })
 }
 
-test('a follower hears every change after its commit, once, in order, without gaps', async (t) => {
+test('a follower receives every change after its commit, once, in order, without gaps', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const heard: Change[] = []
   const unsubscribe = store.changes.subscribe((one) => heard.push(one))
@@ -31,7 +31,7 @@ test('a follower hears every change after its commit, once, in order, without ga
   equal(store.changes.head(), 101)
 })
 
-test('a follower that reads its row finds what the change says', async (t) => {
+test('a follower that reads the row finds the state of the change', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const rows = store.table<number>('rows')
   const seen: (number | null)[] = []
@@ -46,7 +46,7 @@ test('a follower that reads its row finds what the change says', async (t) => {
   deepEqual(seen, [1, 2, 3])
 })
 
-test('a follower that comes back gets exactly what it missed', async (t) => {
+test('a follower that reconnects gets exactly the missed changes', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   await announce(store, 1, 2, 3)
 
@@ -55,14 +55,14 @@ test('a follower that comes back gets exactly what it missed', async (t) => {
   deepEqual([missed(0), missed(1), missed(3)], [[1, 2, 3], [2, 3], []])
 })
 
-test('a number of the future is not known: the follower has to read everything again', async (t) => {
+test('a number from the future is unknown: the follower has to read everything again', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   await announce(store, 1)
 
   equal(store.changes.since(2), null)
 })
 
-test('numbers go on after the store is opened again, and what was before is not known', async (t) => {
+test('numbering continues after the store is reopened, and earlier changes are unknown', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openStore(directory, { onPanic: t.assert.fail })
   await announce(first, 1, 2, 3)
@@ -76,7 +76,7 @@ test('numbers go on after the store is opened again, and what was before is not 
   deepEqual(second.changes.since(3), [{ ...change, revision: 4, number: 4 }])
 })
 
-test('a commit that was refused uses up no number that anybody hears of', async (t) => {
+test('a refused commit uses no number', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   await announce(store, 1)
   await store
@@ -96,7 +96,7 @@ test('a commit that was refused uses up no number that anybody hears of', async 
   )
 })
 
-test('of very many changes the last ones are remembered, and the memory says where it ends', () => {
+test('the memory is limited to the newest changes, and reports where it starts', () => {
   const { numberAll, publish, feed } = createChanges(0)
   for (let revision = 1; revision <= 20_000; revision++) {
     const changes = [{ ...change, revision, number: 0 }]
@@ -111,7 +111,7 @@ test('of very many changes the last ones are remembered, and the memory says whe
   equal(known(oldest), 20_000 - oldest)
 })
 
-test('a listener that throws keeps no other from hearing, and ends the process for the bug it is', () => {
+test('a listener that throws does not block the others, and the error ends the process', () => {
   const program = `
     import { createChanges } from '${new URL('../../../storage/store/changes.ts', import.meta.url)}'
     const { publish, feed } = createChanges(0)

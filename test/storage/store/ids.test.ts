@@ -2,7 +2,7 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { createIds, idTime, isId } from '../../../storage/store/ids.ts'
 
-test('ids made while the clock steps back still sort in the order they were made', () => {
+test('ids created while the clock steps back still sort in creation order', () => {
   const times = [5000, 5000, 9000, 100, 0, -3, 9000, 9001]
   const ids = createIds(() => times.shift() ?? 0)
 
@@ -12,7 +12,7 @@ test('ids made while the clock steps back still sort in the order they were made
   equal(new Set(made).size, 8)
 })
 
-test('ids made in one millisecond sort in the order they were made', () => {
+test('ids created in one millisecond sort in creation order', () => {
   const ids = createIds(() => 5000)
 
   const made = Array.from({ length: 10_000 }, () => ids.newId('job'))
@@ -20,7 +20,7 @@ test('ids made in one millisecond sort in the order they were made', () => {
   deepEqual(made, [...new Set(made)].sort())
 })
 
-test('ids made after a restart with a clock that was set back come after the stored ones', () => {
+test('ids created after a restart with the clock set back sort after the stored ones', () => {
   const stored = createIds(() => 9000).newId('svc')
 
   const afterRestart = createIds(() => 100, stored)
@@ -28,14 +28,14 @@ test('ids made after a restart with a clock that was set back come after the sto
   equal(afterRestart.newId('svc') > stored, true)
 })
 
-test('an id is its prefix and a lower-case ULID that knows when it was made', () => {
+test('an id is its prefix and a lower-case ULID that contains its creation time', () => {
   const id = createIds(() => 1_700_000_000_123).newId('usr')
 
   equal(/^usr-[0-9a-hjkmnp-tv-z]{26}$/.test(id), true)
   equal(idTime(id), 1_700_000_000_123)
 })
 
-test('only text of the shape of an id is taken for one', () => {
+test('only a string in the form of an id counts as an id', () => {
   const ulid = '01hnzxd07m5cen5xa66emzsrzw'
 
   equal(isId(`dep-${ulid}`), true)

@@ -18,7 +18,7 @@ const holderProgram = `
   console.log(spawn('sleep', ['60'], { stdio: 'ignore' }).pid)
 `
 
-test('a directory is refused while its daemon lives, and free at once when that was killed', async (t) => {
+test('a directory is refused while its daemon runs, and free as soon as it is killed', async (t) => {
   const directory = temporaryDirectory(t)
   const { holder, childPid } = await startHolder(t, directory)
   const message = `The data directory ${directory} is in use by process ${holder.pid}`
@@ -31,7 +31,7 @@ test('a directory is refused while its daemon lives, and free at once when that 
   lockDirectory(directory).release()
 })
 
-test('a child of the daemon does not have the lock file open', async (t) => {
+test('a child process of the daemon does not inherit the lock file', async (t) => {
   const directory = temporaryDirectory(t)
 
   const { childPid } = await startHolder(t, directory)
@@ -64,7 +64,7 @@ test('a lock file without a readable pid still refuses', (t) => {
   lock.release()
 })
 
-test('a system that cannot lock is not taken for one that did', (t) => {
+test('a system without locks is an error, not a successful lock', (t) => {
   const directory = temporaryDirectory(t)
   const { PATH } = process.env
   t.after(() => Object.assign(process.env, { PATH }))

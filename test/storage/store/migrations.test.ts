@@ -34,7 +34,7 @@ test('each step runs once, in order, however often the store is opened', async (
   deepEqual(read, [['one', 'two', 'three', 'four'], 4])
 })
 
-test('a new store begins with the newest schema and runs no step', async (t) => {
+test('a new store starts with the newest schema and runs no step', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
 
   await migrate(store, [step('two'), step('three')])
@@ -42,7 +42,7 @@ test('a new store begins with the newest schema and runs no step', async (t) => 
   deepEqual([store.table('rows').get('row'), store.table('meta').get('schema')], [null, 3])
 })
 
-test('a step that throws is undone, the ones before it stay, and the next start tries again', async (t) => {
+test('a step that throws is rolled back, earlier steps stay, and the next start retries', async (t) => {
   const store = await oldStore(t)
   const broken: Migration = (migrated) => {
     step('half')(migrated)
@@ -56,7 +56,7 @@ test('a step that throws is undone, the ones before it stay, and the next start 
   deepEqual(store.table('rows').get('row'), ['one', 'two', 'three', 'four'])
 })
 
-test('a step may bring a table of its own', async (t) => {
+test('a step may add a table', async (t) => {
   const store = await oldStore(t)
 
   await migrate(store, [(migrated) => migrated.table('fresh').put('a', 1)])
@@ -64,7 +64,7 @@ test('a step may bring a table of its own', async (t) => {
   deepEqual(rowsOf(store.table('fresh')), [{ key: 'a', value: 1 }])
 })
 
-test('a store of a newer version is refused and stays as it is', async (t) => {
+test('a store of a newer version is refused and unchanged', async (t) => {
   const directory = temporaryDirectory(t)
   const newer = openStore(directory, { onPanic: t.assert.fail })
   await migrate(newer, [step('two'), step('three')])
@@ -79,7 +79,7 @@ test('a store of a newer version is refused and stays as it is', async (t) => {
   deepEqual([store.table('meta').get('schema'), store.table('rows').get('row')], [3, null])
 })
 
-test('a service of schema 1 stays what it was, with what came later as if it were off', async (t) => {
+test('a service of schema 1 is unchanged, with later settings off', async (t) => {
   const store = await oldStore(t)
   const { spa_fallback, pre_deploy_command, build_env, archive_deploy_id, ...known } = serviceRow()
   const { hsts, request_timeout_seconds, max_body_mb, ...old } = known
@@ -110,7 +110,7 @@ test('a token of schema 3 becomes an admin token without a limit', async (t) => 
 
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
-test('a service of schema 2 gets the limits of the edge, and an index of its domains', async (t) => {
+test('a service of schema 2 gets the limits of the edge and an index of its domains', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openStore(directory, { onPanic: t.assert.fail })
   const { hsts, request_timeout_seconds, max_body_mb, ...old } = serviceRow()

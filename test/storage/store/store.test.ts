@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/directory.ts'
 import { flipBit, openTestStore } from '../../support/store-fixtures.ts'
 import { holdWriteLock } from '../../support/write-lock-holder.ts'
 
-test('a commit that throws leaves nothing behind, and those in flight beside it are whole', async (t) => {
+test('a commit that throws leaves nothing behind, and concurrent commits are complete', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const rows = store.table<number>('rows')
   const refusal = new StorageError('refused', 'no')
@@ -32,7 +32,7 @@ test('a commit that throws leaves nothing behind, and those in flight beside it 
   deepEqual([...rows.keys()].sort(), kept.flatMap((number) => [`first-${number}`, `second-${number}`]).sort())
 })
 
-test('a commit that throws changes and removes nothing that was there before', async (t) => {
+test('a commit that throws changes and removes no existing rows', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const rows = store.table<string>('rows')
   await store.commit(() => rows.put('kept', 'before'))
@@ -48,7 +48,7 @@ test('a commit that throws changes and removes nothing that was there before', a
   deepEqual([rows.get('kept'), store.changes.since(0)], ['before', []])
 })
 
-test('a commit reads what it wrote and what the commit before it wrote', async (t) => {
+test('a commit reads its own writes and those of the previous commit', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const rows = store.table<number>('rows')
   const countUp = () => store.commit(() => rows.put('count', (rows.get('count') ?? 0) + 1))
@@ -58,7 +58,7 @@ test('a commit reads what it wrote and what the commit before it wrote', async (
   equal(rows.get('count'), 100)
 })
 
-test('what was committed is there after the store is opened again', async (t) => {
+test('committed data survives reopening the store', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openStore(directory, { onPanic: t.assert.fail })
   const value = { text: 'žluťoučký 🐎', list: [1, null, true] }
@@ -68,7 +68,7 @@ test('what was committed is there after the store is opened again', async (t) =>
   deepEqual(openTestStore(t, directory).table('rows').get(['a', 1]), value)
 })
 
-test('a row in whose bytes one bit was flipped is refused, and the rows beside it are read', async (t) => {
+test('a row with a flipped bit is refused, and its neighbours are read', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openStore(directory, { onPanic: t.assert.fail })
   const rows = first.table<string>('rows')
@@ -88,7 +88,7 @@ test('a row in whose bytes one bit was flipped is refused, and the rows beside i
   deepEqual([...damaged.keys()], ['a', 'b', 'c'])
 })
 
-test('a commit that does not come back within its time is told as a panic, and refused', async (t) => {
+test('a commit that times out is reported as a panic and refused', async (t) => {
   const directory = temporaryDirectory(t)
   const panics: string[] = []
   const store = openStore(directory, { onPanic: (reason) => panics.push(reason), commitTimeoutMs: 200 })
@@ -106,7 +106,7 @@ test('a commit that does not come back within its time is told as a panic, and r
   await store.close()
 })
 
-test('a file that is no store is refused, and one that is empty is a new store', async (t) => {
+test('a file that is not a store is refused, and an empty file is a new store', async (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'store')
   const message = `${path} cannot be opened: data.mdb is not an LMDB file`
@@ -122,7 +122,7 @@ test('a file that is no store is refused, and one that is empty is a new store',
   await store.commit(() => store.table('rows').put('a', 1))
 })
 
-test('a range is bounded, and reads from either side', async (t) => {
+test('a range is bounded and can be read in both directions', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
   const rows = store.table<string>('rows')
   await store.commit(() => ['a', 'b', 'c', 'd'].forEach((key) => void rows.put(key, key.toUpperCase())))

@@ -25,7 +25,7 @@ async function openHost(t: TestContext) {
   return { ports: { storage } as DeployPorts, id }
 }
 
-test('a build goes without what refers to nothing', async (t) => {
+test('a build omits variables with unresolved references', async (t) => {
   const { ports, id } = await openHost(t)
 
   const { secrets } = buildInputs(ports, id, openDeployLog(ports, id))
@@ -33,7 +33,7 @@ test('a build goes without what refers to nothing', async (t) => {
   assert.deepEqual(secrets, [{ key: 'PLAIN', value: 'x' }])
 })
 
-test('a damaged row does not pass for one that is missing', async (t) => {
+test('a damaged row is not treated as a missing one', async (t) => {
   const { ports, id } = await openHost(t)
   const damaged = () => {
     throw new StorageError('row_damaged', 'the row fails its checksum')

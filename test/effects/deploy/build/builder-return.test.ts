@@ -21,7 +21,7 @@ const never: BuilderWatch['untilItWorks'] = (signal) =>
     signal.addEventListener('abort', () => reject(signal.reason))
   })
 
-test('it is built again when the builder works again', async () => {
+test('the build is repeated when the builder works again', async () => {
   const { waiting, lines } = openSite(async () => undefined, 60_000)
   let attempts = 0
 
@@ -34,7 +34,7 @@ test('it is built again when the builder works again', async () => {
   assert.equal(lines.at(-1), "the Docker engine's BuildKit works again")
 })
 
-test('it fails with what it waits for when that takes longer than a build may', async (t) => {
+test('the wait fails with its reason after the time limit of a build', async (t) => {
   const { waiting } = openSite(never, 20)
   // The timer of the limit does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
@@ -46,7 +46,7 @@ test('it fails with what it waits for when that takes longer than a build may', 
   )
 })
 
-test('a cancel ends the wait with its own reason', async () => {
+test('a cancel ends the wait with its reason', async () => {
   const { waiting, controller } = openSite(never, 60_000)
   const ending = retryWhileBuilderUnavailable(waiting, () => Promise.reject(hangs))
 
@@ -55,7 +55,7 @@ test('a cancel ends the wait with its own reason', async () => {
   await assert.rejects(ending, /^Error: canceled$/)
 })
 
-test('another failure is not waited for', async () => {
+test('other failures do not cause a wait', async () => {
   const { waiting, lines } = openSite(never, 60_000)
   const failure = new Failure('build_failed', 'it failed')
 

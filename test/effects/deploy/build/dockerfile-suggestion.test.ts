@@ -23,7 +23,7 @@ const kinds: [file: string, kind: string, from: string][] = [
 ]
 
 for (const [file, kind, from] of kinds) {
-  test(`a folder with ${file} looks like ${kind}, and gets a whole Dockerfile`, async (t) => {
+  test(`a folder with ${file} looks like ${kind}, and gets a complete Dockerfile`, async (t) => {
     const lines = await suggestionLines(projectWith(t, file, 'README.md'), 'app/Dockerfile')
 
     assert.deepEqual(lines.slice(0, 3), [
@@ -38,12 +38,12 @@ for (const [file, kind, from] of kinds) {
   })
 }
 
-test('a web page beside a package.json is part of the Node.js project', async (t) => {
+test('a web page next to a package.json is part of the Node.js project', async (t) => {
   const [first] = await suggestionLines(projectWith(t, 'index.html', 'package.json'), 'Dockerfile')
   assert.match(first!, /a Node\.js project$/)
 })
 
-test('only the folder itself counts, not what is below it', async (t) => {
+test('only the folder itself is inspected, not its subfolders', async (t) => {
   const directory = projectWith(t)
   mkdirSync(join(directory, 'web'))
   writeFileSync(join(directory, 'web', 'package.json'), '')

@@ -62,7 +62,7 @@ async function openPull(t: TestContext, dataDir?: string) {
   }
 }
 
-test('what an earlier daemon tagged is adopted without a registry, and its other name goes', async (t) => {
+test('an image tagged by an earlier daemon is adopted, and loses its other name', async (t) => {
   const { ports, engine, owner, registry, id, name, exact, ours, run, pull } = await openPull(t)
   await writePullNote(ports, id, { reference: exact, pulledName: name })
   const { imageId } = await pull(name)
@@ -76,7 +76,7 @@ test('what an earlier daemon tagged is adopted without a registry, and its other
   assert.deepEqual(await registry.namesOnEngine(), [])
 })
 
-test('what an earlier daemon pulled and did not tag is taken back, and the tag asked anew', async (t) => {
+test('an image that an earlier daemon pulled but did not tag is pulled again', async (t) => {
   const { ports, engine, registry, digest, id, name, exact, image, ours, run, pull } = await openPull(t)
   await writePullNote(ports, id, { reference: exact, pulledName: name })
   await pull(name)
@@ -90,7 +90,7 @@ test('what an earlier daemon pulled and did not tag is taken back, and the tag a
   assert.deepEqual(await registry.namesOnEngine(), [])
 })
 
-test('an image of our name that no note tells of is not trusted: the tag is asked', async (t) => {
+test('an image with our name but without a note is not trusted: the tag is resolved', async (t) => {
   const { engine, owner, registry, name, exact, ours, run, pull } = await openPull(t)
   const old = await registry.push('app:v0', 'zero')
   await pull(`${registry.host}/app@${old}`)
@@ -103,7 +103,7 @@ test('an image of our name that no note tells of is not trusted: the tag is aske
   assert.equal((await inspectImage(engine, ours))?.id, imageId)
 })
 
-test('a name that was taken off once is left alone when somebody else has it again', async (t) => {
+test('a name that was removed once is left alone when someone else uses it again', async (t) => {
   const { ports, registry, id, name, run, pull } = await openPull(t)
   await run()
   assert.deepEqual(await readPullNote(ports, id).then((note) => note?.pulledName), null)
@@ -114,7 +114,7 @@ test('a name that was taken off once is left alone when somebody else has it aga
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
 
-test('a name that was here before the pull stays', async (t) => {
+test('a name that existed before the pull stays', async (t) => {
   const { registry, name, exact, run, pull } = await openPull(t)
   await pull(name)
 
@@ -124,7 +124,7 @@ test('a name that was here before the pull stays', async (t) => {
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
 
-test('a full disk does not keep a cleanup from taking the name off', { skip }, async (t) => {
+test('a full disk does not prevent a cleanup from removing the name', { skip }, async (t) => {
   const disk = smallDisk(t, 1)
   const { ports, registry, id, name, exact, pull } = await openPull(t, disk)
   await writePullNote(ports, id, { reference: exact, pulledName: name })

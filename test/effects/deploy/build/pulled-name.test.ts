@@ -5,7 +5,7 @@ import { withPulledName } from '../../../../src/effects/deploy/build/pulled-name
 
 const forever = new AbortController().signal
 
-test('a name is in one pair of hands at a time, in the order of asking; others are free', async () => {
+test('a name has one holder at a time, in order of request; other names are free', async () => {
   const steps: string[] = []
   const enter = (who: string, name: string) => {
     let leave = () => {}
@@ -38,7 +38,7 @@ test('a name is in one pair of hands at a time, in the order of asking; others a
   ])
 })
 
-test('who gives up waiting leaves the line, and who failed lets the next one in', async () => {
+test('a waiter that gives up leaves the queue, and a failed holder admits the next one', async () => {
   let fail = (_: Error) => {}
   const first = withPulledName('a', forever, () => new Promise<void>((_, reject) => (fail = reject)))
   const abort = new AbortController()
@@ -58,7 +58,7 @@ test('who gives up waiting leaves the line, and who failed lets the next one in'
   assert.equal(isThirdIn, true)
 })
 
-test('who asks after another gave up waiting does not get in beside the one who has the name', async () => {
+test('after a waiter gave up, the next one still waits for the holder', async () => {
   const steps: string[] = []
   let leave = () => {}
   const held = new Promise<void>((resolve) => {

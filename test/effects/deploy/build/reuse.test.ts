@@ -6,7 +6,7 @@ import { neverAborted, openDeployQueue } from '../../../support/deploy-queue.ts'
 import { baseImages } from '../../../support/images.ts'
 import { transitionOf } from '../../../support/store-fixtures.ts'
 
-test('a restart takes the image of what is live when it runs', async (t) => {
+test('a restart uses the image that is live when it runs', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
   const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
@@ -26,7 +26,7 @@ test('a restart takes the image of what is live when it runs', async (t) => {
   })
 })
 
-test('an image that is gone is refused before anything is frozen', async (t) => {
+test('a missing image is refused before anything is frozen', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
   const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' } })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
@@ -38,7 +38,7 @@ test('an image that is gone is refused before anything is frozen', async (t) => 
   assert.equal(queue.storage.releases.has('dep-2'), false)
 })
 
-test('a restart of a service of which nothing is live fails', async (t) => {
+test('a restart of a service without a live deploy fails', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-2', 'queued')
   const reuse = { ...deployInput().source, kind: 'reuse' as const }

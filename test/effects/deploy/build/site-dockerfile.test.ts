@@ -22,7 +22,7 @@ const linesOf = (changes: Partial<Site>) =>
     .trimEnd()
     .split('\n')
 
-test('a folder of the source is copied into the server', () => {
+test('a folder of the source is copied into the server image', () => {
   assert.deepEqual(linesOf({}), [
     'FROM server:1',
     'ENV BERTH_SPA=0',
@@ -30,7 +30,7 @@ test('a folder of the source is copied into the server', () => {
   ])
 })
 
-test('a folder of an image is copied out of that, after its index.html when there must be one', () => {
+test('a folder of an image is copied from it, after its index.html if that is required', () => {
   const changes = { isSpa: true, from: 'berth/web:dep-1.tree', folder: '/my site', needsIndex: true }
   assert.deepEqual(linesOf(changes), [
     'FROM server:1',
@@ -40,13 +40,13 @@ test('a folder of an image is copied out of that, after its index.html when ther
   ])
 })
 
-test('a folder that a builder would take for a pattern or a variable is refused', () => {
+test('a folder that a builder would read as a pattern or a variable is refused', () => {
   for (const folder of ['a*b', 'a?', '[slug]', '$HOME', 'a\\b', 'a"b', 'a\nb', 'a ']) {
     assert.throws(() => siteDockerfile({ ...site, folder }), { code: 'invalid_request' }, folder)
   }
 })
 
-test('what goes in is the folder as the person’s own rules leave it, without dotfiles', () => {
+test("the folder is filtered by the user's own rules, without dotfiles", () => {
   const rules = '\uFEFF# comment\r\n\r\n/drafts\n  **/*.map  \n!keep.map\n! spaced.map\n'
 
   assert.deepEqual(siteIgnore('source/web/out', 'source/web', rules), [
@@ -63,7 +63,7 @@ test('what goes in is the folder as the person’s own rules leave it, without d
 })
 
 for (const name of ['BuildKit', 'the classic builder']) {
-  test(`${name} takes a site out of an image, and tells a missing folder from other failures`, async (t) => {
+  test(`${name} extracts a site from an image, and recognizes a missing folder`, async (t) => {
     const docker = await openDockerSite(t)
     const build = builderOf(t, docker, name)
     const id = createIds().newId('dep')

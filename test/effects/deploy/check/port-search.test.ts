@@ -11,7 +11,7 @@ import {
 const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
 const inside = (port: number) => ({ port, isLoopback: true })
 
-test('the only port that can be reached is used', () => {
+test('the only reachable port is used', () => {
   assert.equal(choosePort(at(8000), []), 8000)
   assert.equal(choosePort([...at(8000), inside(9000)], []), 8000)
   assert.equal(choosePort(at(50051), []), 50051)
@@ -19,20 +19,20 @@ test('the only port that can be reached is used', () => {
   assert.equal(choosePort([], []), null)
 })
 
-test('of several ports none is guessed, except beside listeners that the kernel has placed', () => {
+test('with several ports none is guessed, unless all others are known side ports', () => {
   assert.equal(choosePort(at(8000, 9000), []), null)
   assert.equal(choosePort(at(8000, 45_123, 45_124), []), 8000)
   assert.equal(choosePort(at(45_123, 45_124), []), null)
 })
 
-test('of several exposed ports the first that is open is used, and ssh and TLS come last', () => {
+test('of several exposed ports the first open one is used, with ssh and TLS last', () => {
   assert.equal(choosePort(at(80, 443, 2019), [80, 443]), 80)
   assert.equal(choosePort(at(443), [80, 443]), 443)
   assert.equal(choosePort(at(22, 3001), [22, 3001]), 3001)
   assert.equal(choosePort(at(9100), [80, 443]), 9100)
 })
 
-test('an exposed port for metrics comes last, and any but the first gives the others time', () => {
+test('an exposed metrics port comes last, and any but the first gives the others time', () => {
   assert.equal(choosePort(at(2112, 3000), [2112, 3000]), 3000)
   assert.equal(choosePort(at(9090), [3000, 9090]), 9090)
   assert.deepEqual([isLikely(9090, [3000, 9090]), isLikely(3000, [3000, 9090])], [false, true])
@@ -40,7 +40,7 @@ test('an exposed port for metrics comes last, and any but the first gives the ot
   assert.deepEqual([isLikely(8000, []), isLikely(9090, [])], [true, false])
 })
 
-test('only a port on the side, or a long time that was granted, lets an idle app be late', () => {
+test('an idle app may be late only with a side port or a long grace period', () => {
   const within = (seconds: number) => ({ settings: { health_check_timeout_seconds: seconds } })
   assert.equal(mayStillOpenPort(at(9090), within(300)), true)
   assert.equal(mayStillOpenPort([...at(9090), inside(2019)], within(60)), true)
@@ -50,7 +50,7 @@ test('only a port on the side, or a long time that was granted, lets an idle app
   assert.equal(mayStillOpenPort(at(8000), within(301)), true)
 })
 
-test('an app that listens at 127.0.0.1 is advised of the port that it has there', () => {
+test('an app that listens on 127.0.0.1 gets a hint with that port', () => {
   const advice = (listeners: ReturnType<typeof at>, portSource: 'default' | 'setting') =>
     createAdvice(listeners, { serviceName: 'web', port: 3000, portSource }).message.replace(
       'the instance listens on ',

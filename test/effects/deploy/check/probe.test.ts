@@ -29,7 +29,7 @@ async function listen(t: TestContext, port = 0): Promise<{ server: Server; port:
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-test('an instance that listens late passes, and nothing of its check is left', async (t) => {
+test('an instance that listens late passes, and its check leaves nothing behind', async (t) => {
   const { server, port } = await listen(t)
   server.close()
   await once(server, 'close')

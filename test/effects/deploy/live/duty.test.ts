@@ -8,7 +8,7 @@ import { temporaryStorage } from '../../../support/supervision.ts'
 
 const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', instances: 3 }
 
-test('the service decides the duty, and the duty how many instances are wanted', async (t) => {
+test('the service determines the duty, and the duty the number of instances', async (t) => {
   const storage = await temporaryStorage(t)
   const look = (changes: Partial<ServiceRow>) => {
     const row = serviceRow({ ...live, ...changes })
@@ -24,7 +24,7 @@ test('the service decides the duty, and the duty how many instances are wanted',
   equal(dutyOf({ storage }, 'dep-1', null), 'over')
 })
 
-test('a deploy yields only when both deploys have the disk', async (t) => {
+test('a deploy yields only if both deploys use the disk', async (t) => {
   const storage = await temporaryStorage(t)
   const freeze = (id: string, disk_mount_path: string | null) =>
     storage.releases.freeze(id, () => ({

@@ -12,7 +12,7 @@ function healthAt(startMs = 0) {
   return { clock, health: createHealth(() => clock.ms) }
 }
 
-test('as many instances as wanted are healthy, and so are more', () => {
+test('at least the wanted number of instances is healthy', () => {
   const { health } = healthAt()
   const rounds = [instances('running'), instances('running', 'running')]
   assert.deepEqual(
@@ -21,7 +21,7 @@ test('as many instances as wanted are healthy, and so are more', () => {
   )
 })
 
-test('an instance that is missing for one round is a restart, for two it is a shortage', () => {
+test('an instance missing for one round is a restart, for two rounds a shortage', () => {
   const { health } = healthAt()
   const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
   const answers = rounds.map((found) => health.findShortfall(found, 2))
@@ -30,7 +30,7 @@ test('an instance that is missing for one round is a restart, for two it is a sh
   assert.equal(health.findShortfall(instances('running'), 2), null, 'a shortage counts from the start again')
 })
 
-test('three exits within a minute are a crash loop, although each time it came back', () => {
+test('three exits within a minute are a crash loop, even if each one was followed by a start', () => {
   const { clock, health } = healthAt()
   const answers = [0, 20_000, 59_999].map((ms) => {
     clock.ms = ms
@@ -40,7 +40,7 @@ test('three exits within a minute are a crash loop, although each time it came b
   assert.deepEqual(answers, [null, null, loop])
 })
 
-test('exits that are a minute old do not count', () => {
+test('exits older than a minute do not count', () => {
   const { clock, health } = healthAt()
   for (const ms of [0, 30_000, 60_000]) {
     clock.ms = ms
@@ -49,7 +49,7 @@ test('exits that are a minute old do not count', () => {
   assert.equal(health.findShortfall(instances('running'), 1), null)
 })
 
-test('a crash loop is over when a minute has passed without a third exit', () => {
+test('a crash loop ends when a minute has passed without a third exit', () => {
   const { clock, health } = healthAt()
   for (let exit = 0; exit < 3; exit++) health.sawExit('web-0')
   assert.equal(health.findShortfall(instances('running'), 1), loop)
@@ -57,7 +57,7 @@ test('a crash loop is over when a minute has passed without a third exit', () =>
   assert.equal(health.findShortfall(instances('running'), 1), null)
 })
 
-test('exits that were asked for are none, until it is to run again', () => {
+test('requested exits do not count until the instance is to run again', () => {
   const { health } = healthAt()
   health.expectExit('web-1')
   for (let exit = 0; exit < 5; exit++) health.sawExit('web-1')
@@ -73,7 +73,7 @@ test('a suspended service is never degraded', () => {
   assert.deepEqual([health.findShortfall([], 0), health.findShortfall([], 0)], [null, null])
 })
 
-test('an instance that runs without requests counts as a shortage only while that lasts', () => {
+test('an instance without requests counts as a shortage only while that lasts', () => {
   let now = 0
   const health = createHealth(() => now)
   const shortfallAt = (at: number, reason: string | null) => {
@@ -88,7 +88,7 @@ test('an instance that runs without requests counts as a shortage only while tha
   assert.equal(shortfallAt(7000, '503'), null)
 })
 
-test('while no instance is wanted none is unready', () => {
+test('while no instances are wanted none is unready', () => {
   let now = 0
   const health = createHealth(() => now)
   health.sawUnready('503')

@@ -110,7 +110,7 @@ function startUpkeep(t: TestContext) {
   return { engine, change, rounds: () => rounds, failure: () => failure, restoreEngine }
 }
 
-test('a service that is suspended while the engine is away is stopped afterwards', async (t) => {
+test('a service that is suspended while the engine is down is stopped afterwards', async (t) => {
   const { engine, change, rounds, failure, restoreEngine } = startUpkeep(t)
   await until('the first round', async () => rounds() > 0)
   engine.isAway = true
@@ -125,7 +125,7 @@ test('a service that is suspended while the engine is away is stopped afterwards
   assert.equal(failure(), null, 'nothing tried to start an instance')
 })
 
-test('an engine that refuses to stop an instance is asked again after a pause', async (t) => {
+test('an engine that refuses to stop an instance is retried after a pause', async (t) => {
   const { engine, change } = startUpkeep(t)
   engine.refusesStop = true
   change({ suspended: true })

@@ -21,7 +21,7 @@ async function openSignal(t: TestContext) {
   return { storage, signal, isWoken }
 }
 
-test('what happened before the wait ends it at once, and only one wait', async (t) => {
+test('events before the wait end it immediately, and only one wait', async (t) => {
   const { signal, isWoken } = await openSignal(t)
   signal.wake()
   signal.wake()

@@ -27,7 +27,7 @@ for (const [what, service, settleMs] of unhurried) {
   })
 }
 
-test('a deploy with nobody before it has the turn at once', async (t) => {
+test('a deploy without predecessors gets its turn immediately', async (t) => {
   const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
   await queue.is('dep-1', 'queued')
 
@@ -48,7 +48,7 @@ test('a deploy with nobody before it has the turn at once', async (t) => {
 })
 
 for (const status of ['running', 'failed', 'canceled']) {
-  test(`a deploy waits for another one of its service that is ${status} but not gone`, async (t) => {
+  test(`a deploy waits for another one that is ${status} but still has instances`, async (t) => {
     const queue = await openDeployQueue(t)
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
@@ -74,7 +74,7 @@ for (const status of ['live', 'deactivated']) {
   })
 }
 
-test('the turn comes when the one before goes live', async (t) => {
+test('the turn comes when the previous deploy goes live', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
@@ -110,7 +110,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   assert.equal((await newer).supersededBy, null)
 })
 
-test('a deploy that is replaced freezes nothing', async (t) => {
+test('a replaced deploy freezes nothing', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'queued')
   await queue.is('dep-2', 'queued')
@@ -118,7 +118,7 @@ test('a deploy that is replaced freezes nothing', async (t) => {
   assert.deepEqual(queue.storage.releases.ids(), [])
 })
 
-test('deploys of another service are in nobody’s way', async (t) => {
+test('deploys of another service do not block', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running', { service_id: 'svc-10' })
   await queue.is('dep-2', 'queued')
@@ -126,7 +126,7 @@ test('deploys of another service are in nobody’s way', async (t) => {
   assert.equal((await queue.ask('dep-2')).supersededBy, null)
 })
 
-test('a deploy that waits ends when its service is removed', async (t) => {
+test('a waiting deploy ends when its service is removed', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
@@ -138,7 +138,7 @@ test('a deploy that waits ends when its service is removed', async (t) => {
   await assert.rejects(asked, { code: 'not_found' })
 })
 
-test('a deploy that waits ends when it is aborted', async (t) => {
+test('a waiting deploy ends when it is aborted', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
@@ -149,7 +149,7 @@ test('a deploy that waits ends when it is aborted', async (t) => {
   await assert.rejects(asked, reason)
 })
 
-test('settings and env are frozen at the turn; one that is taken again freezes those of then', async (t) => {
+test('settings and env are frozen at the turn; a repeated turn freezes the current ones', async (t) => {
   const queue = await openDeployQueue(t, {
     service: { start_command: 'early', health_check_timeout_seconds: 7 },
   })
@@ -191,7 +191,7 @@ for (const [former, present, exclusive] of [
   })
 }
 
-test('a build does not begin on a disk that is nearly full; the message names path and option', async (t) => {
+test('a build does not start on a nearly full disk; the message names the path and the option', async (t) => {
   const queue = await openDeployQueue(t, { minFreeDiskMb: 2 ** 40 })
   await queue.is('dep-1', 'queued')
   await assert.rejects(queue.ask('dep-1'), (error: Error & { code: string }) => {

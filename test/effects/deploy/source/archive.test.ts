@@ -92,7 +92,7 @@ async function storageWithService(t: TestContext): Promise<Storage> {
   return storage
 }
 
-test('a replaced archive goes, unless a deploy has yet to unpack it', async (t) => {
+test('a replaced archive is removed, unless a deploy still has to unpack it', async (t) => {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow({ archive_deploy_id: 'dep-8' }))
   await put(storage, 'dep-1', 'live')
@@ -111,7 +111,7 @@ test('a replaced archive goes, unless a deploy has yet to unpack it', async (t) 
   assert.deepEqual(left.sort(), ['dep-4', 'dep-5', 'dep-6', 'dep-8', 'dep-9'], 'dep-9 is being committed')
 })
 
-test('a deploy unpacks the archive it came with, or that of the deploy it names', async (t) => {
+test('a deploy unpacks its own archive, or that of the deploy it refers to', async (t) => {
   const storage = await storageWithService(t)
   await keep(storage, 'dep-0', await packArchive({ zero: 'x'.repeat(1536) }))
   await keep(storage, 'dep-1', await packArchive({ one: '1' }))
@@ -126,14 +126,14 @@ test('a deploy unpacks the archive it came with, or that of the deploy it names'
   assert.deepEqual(said, ['unpacked the archive: 1 entry, 1.5 KiB'])
 })
 
-test('an archive that is gone fails the deploy, and says whose it was', async (t) => {
+test('a missing archive fails the deploy, with the deploy it belonged to', async (t) => {
   await assert.rejects(fetch(await storageWithService(t), 'dep-2', source('dep-1')), {
     code: 'source_not_found',
     message: 'the archive that was uploaded with dep-1 is gone',
   })
 })
 
-test('the single top folder stays when a path of the settings begins with it, else it is told', async (t) => {
+test('a single top folder is kept if a path setting starts with it, else logged', async (t) => {
   const storage = await storageWithService(t)
   await keep(storage, 'dep-1', await packArchive({ 'app/public/index.html': 'x', 'app/web/Dockerfile': 'y' }))
   await keep(storage, 'dep-2', await packArchive({ 'app/public/index.html': 'x', 'app/Dockerfile': 'y' }))
@@ -154,7 +154,7 @@ test('the single top folder stays when a path of the settings begins with it, el
   assert.equal(await looks('dep-2', { publish_dir: 'app/public' }), 'left out', 'it is a path of the image')
 })
 
-test('a broken archive never takes the place of one that was unpacked', async (t) => {
+test('a broken archive never replaces one that was unpacked', async (t) => {
   const storage = await storageWithService(t)
   const sound = await packArchive({ Dockerfile: 'FROM scratch' })
   await upload(storage, 'dep-1', sound)
@@ -171,7 +171,7 @@ test('a broken archive never takes the place of one that was unpacked', async (t
   assert.deepEqual((await fetch(storage, 'dep-3', source('dep-1'))).found, ['Dockerfile'])
 })
 
-test('of uploads that nobody unpacked the last is chosen; broken, it gives way to a sound one', async (t) => {
+test('of uploads not yet unpacked the last is chosen; if broken, a valid one replaces it', async (t) => {
   const storage = await storageWithService(t)
   const sound = await packArchive({ Dockerfile: 'FROM scratch' })
   await upload(storage, 'dep-1', sound)
@@ -185,7 +185,7 @@ test('of uploads that nobody unpacked the last is chosen; broken, it gives way t
   assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-2', kept: ['dep-2'] })
 })
 
-test('an archive that nobody unpacked is not gone back to while there is one that was', async (t) => {
+test('an archive not yet unpacked is no fallback while there is an unpacked one', async (t) => {
   const storage = await storageWithService(t)
   const sound = await packArchive({ Dockerfile: 'FROM scratch' })
   await upload(storage, 'dep-1', sound)
@@ -198,7 +198,7 @@ test('an archive that nobody unpacked is not gone back to while there is one tha
   assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-1', kept: ['dep-1'] })
 })
 
-test('a sound archive takes the place of all before it; a service of broken ones has none', async (t) => {
+test('a valid archive replaces all before it; a service with only broken ones has none', async (t) => {
   const storage = await storageWithService(t)
   const sound = await packArchive({ Dockerfile: 'FROM scratch' })
   await upload(storage, 'dep-1', cut(sound))
@@ -212,7 +212,7 @@ test('a sound archive takes the place of all before it; a service of broken ones
   }
 })
 
-test('a service whose row is damaged keeps its archives; those of others go all the same', async (t) => {
+test('a service with a damaged row keeps its archives; other archives are still removed', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.services.create(serviceRow({ archive_deploy_id: 'dep-2' }))

@@ -10,7 +10,7 @@ import { writeTree } from '../../../support/write-tree.ts'
 
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
 
-test('pointers are found wherever they are, and nothing else is taken for one', async (t) => {
+test('LFS pointers are found in any folder, without false positives', async (t) => {
   const folder = temporaryDirectory(t)
   const long = `${pointer}${'x'.repeat(1024)}`
   writeTree(folder, {

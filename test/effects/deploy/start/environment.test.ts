@@ -21,7 +21,7 @@ const lookup = (kind: string, name: string, property: string) =>
 
 const resolve = (value: string) => resolveReferences([{ key: 'URL', value }], lookup)[0]!.value
 
-test('references are replaced wherever they stand, blanks inside the braces or not', () => {
+test('references are replaced anywhere in a value, with or without spaces inside the braces', () => {
   const values = {
     'http://${{service.api.host}}:${{service.api.port}}/': 'http://api:4000/',
     '${{ service.api.port }}': '4000',
@@ -32,7 +32,7 @@ test('references are replaced wherever they stand, blanks inside the braces or n
   assert.deepEqual(Object.keys(values).map(resolve), Object.values(values))
 })
 
-test('a doubled dollar sign is the text itself, and is not looked up', () => {
+test('a doubled dollar sign is literal, and is not resolved', () => {
   const values = {
     '$${{service.api.port}}': '${{service.api.port}}',
     '$${{ whatever }} ${{service.api.port}}': '${{ whatever }} 4000',
@@ -42,11 +42,11 @@ test('a doubled dollar sign is the text itself, and is not looked up', () => {
   assert.deepEqual(Object.keys(values).map(resolve), Object.values(values))
 })
 
-test('what stands for a reference is taken as it is: neither resolved again nor a pattern', () => {
+test('a resolved value is used literally: neither resolved again nor treated as a pattern', () => {
   assert.equal(resolve('<${{datastore.db.password}}>'), '<a${{b}}$&>')
 })
 
-test('text without a reference comes out unchanged', () => {
+test('text without a reference is unchanged', () => {
   const text = fc.string({ unit: 'binary' }).filter((one) => !one.includes('${{'))
   fc.assert(fc.property(text, (one) => resolve(one) === one))
   for (const one of ['$', '$$', '${HOME}', '$HOME', '{{x}}', '$ {{x}}', '${ {x}}'])
@@ -75,7 +75,7 @@ for (const reference of [
 }
 
 for (const value of ['canary ${{service.api.port', 'canary ${{', '${{service.api.port} }', '${{a}']) {
-  test(`a reference that is not closed fails with the variable, and without its value: ${value}`, () => {
+  test(`an unclosed reference fails with the variable, and without its value: ${value}`, () => {
     const vars = [{ key: 'DATABASE_URL', value }]
     assert.throws(() => resolveReferences(vars, lookup), {
       code: 'unresolved_reference',
@@ -84,7 +84,7 @@ for (const value of ['canary ${{service.api.port', 'canary ${{', '${{service.api
   })
 }
 
-test('Berth’s own variables come after the person’s, and never instead of one', () => {
+test("Berth’s own variables are added after the user's, and never override one", () => {
   const own = [
     { key: 'BERTH_URL', value: '' },
     { key: 'A', value: '1' },
@@ -97,7 +97,7 @@ const env = (value: string) => [{ key: 'PORT', value }]
 const web = (port: number | null = null) => ({ type: 'web_service', port }) as const
 const worker = (port: number | null = null) => ({ type: 'background_worker', port }) as const
 
-test('the port is the service’s, else that of the env, else the only one of the image, else 3000', () => {
+test("the port is the setting, else PORT of the env, else the image's only port, else 3000", () => {
   const cases: [Parameters<typeof choosePort>, number][] = [
     [[web(8080), env('9090'), [7070]], 8080],
     [[web(), env('9090'), [7070]], 9090],
@@ -117,7 +117,7 @@ test('the port is the service’s, else that of the env, else the only one of th
 })
 
 for (const value of ['0', '65536', '99999', '-1', '80.5', '1e3', '0x50', 'canary']) {
-  test(`PORT=${value} fails what listens, without its value, and is no port of what does not`, () => {
+  test(`PORT=${value} fails a listening service, without its value, and is ignored for others`, () => {
     assert.throws(() => choosePort(web(), env(value), [7070]), {
       code: 'invalid_request',
       message: 'the variable PORT is not a port from 1 to 65535',
@@ -126,14 +126,14 @@ for (const value of ['0', '65536', '99999', '-1', '80.5', '1e3', '0x50', 'canary
   })
 }
 
-test('PORT is the chosen port for whatever listens; every other variable stays as it is', () => {
+test('PORT is the chosen port for listening services; all other variables are unchanged', () => {
   const vars = [{ key: 'A', value: ' a\n' }, ...env(' 4000'), { key: 'PORT2', value: '4000' }]
 
   assert.deepEqual(withPort(web(), vars, 8080), [vars[0], ...env('8080'), vars[2]])
   assert.deepEqual(withPort(worker(), vars, 8080), vars)
 })
 
-test('a PORT that is not used is told, by its value only when that is a plain number', () => {
+test('an unused PORT is reported, with its value only if that is a plain number', () => {
   const prefix = "PORT is 8080, the service's port; "
   assert.equal(unusedPort(web(8080), env('4000')), `${prefix}the 4000 of its env is not used`)
   for (const value of ['canary', '123456', '4000 canary'])

@@ -23,7 +23,7 @@ async function ranLines({ storage, id }: { storage: Storage; id: string }): Prom
   return lines.map(({ line }) => line).filter((line) => line.startsWith('ran '))
 }
 
-test('a command that ended is not run again when its end was not committed', async (t) => {
+test('an ended command is not run again if its end was not committed', async (t) => {
   const deploy = await openCommand(t)
 
   await deploy.run()
@@ -35,7 +35,7 @@ test('a command that ended is not run again when its end was not committed', asy
   assert.deepEqual(more, [])
 })
 
-test('its container and its address go when the next phase begins', async (t) => {
+test('its container and its address are released when the next phase starts', async (t) => {
   const { ports, id, run } = await openCommand(t)
   await run()
   assert.equal((await ports.instances.list({ deployId: id, kind: preDeployKind })).length, 1)
@@ -46,7 +46,7 @@ test('its container and its address go when the next phase begins', async (t) =>
   assert.deepEqual(ports.storage.addresses.deployIds(), [])
 })
 
-test('it does not respond to the name of its service', async (t) => {
+test('it is not reachable by the name of its service', async (t) => {
   const { ports, id, run } = await openCommand(t)
   await run()
 

@@ -7,7 +7,7 @@ import { openDeploy } from '../../../support/frozen-deploy.ts'
 
 const neverAborted = new AbortController().signal
 
-test('an instance that is not wanted any more is gone before the others are checked', async (t) => {
+test('a surplus instance is removed before the others are checked', async (t) => {
   const { ports, id, storage, input } = await openDeploy(t, { start_command: 'sleep 600', instances: 3 })
   const start = (changes: Partial<DeployPorts>) =>
     startInstances({ ...ports, ...changes })(input, neverAborted)
