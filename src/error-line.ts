@@ -18,8 +18,8 @@ const errorPatterns = [
 
 export function namesError(line: string): boolean {
   // The builder puts the number of the step and its clock in front.
-  const words = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
-  return errorPatterns.some((sign) => sign.test(words))
+  const text = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
+  return errorPatterns.some((sign) => sign.test(text))
 }
 
 export interface Excerpt {

@@ -43,9 +43,9 @@ const distributionsByGlibc: Record<string, string> = {
 /** Loads the program on a supported platform. Otherwise prints one line that says what to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
   platformProblem(program, thisPlatform)
-    .then((trouble) => {
-      if (trouble === null) return load()
-      process.stderr.write(`${program.name}: ${trouble}\n`)
+    .then((problem) => {
+      if (problem === null) return load()
+      process.stderr.write(`${program.name}: ${problem}\n`)
       process.exitCode = program.exitCode
     })
     .catch((error: unknown) => {
@@ -88,9 +88,9 @@ function nativeModuleProblem(name: string, error: unknown, platform: Platform): 
   if (message.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
   const glibc = platform.glibc()
   if (glibc === undefined) return `${name} needs glibc; this host has another C library: use Debian or Ubuntu`
-  const found = /GLIBC_(\d+\.\d+)' not found/.exec(message)
-  if (found === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(message)}`
-  const needed = found[1] as string
+  const match = /GLIBC_(\d+\.\d+)' not found/.exec(message)
+  if (match === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(message)}`
+  const needed = match[1] as string
   const isOfNode = name === 'uWebSockets.js' && major(node) > 20
   const here = `glibc ${needed}${distributionsByGlibc[needed] || ''}; this host has ${glibc}`
   return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`

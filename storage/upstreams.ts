@@ -70,8 +70,8 @@ export class Upstreams {
   async put(serviceId: string, wanted: Omit<UpstreamRow, 'slot'>): Promise<UpstreamRow> {
     const isSame = (row: UpstreamRow) =>
       Object.entries(wanted).every(([field, value]) => row[field as keyof UpstreamRow] === value)
-    const found = this.list(serviceId).find(isSame)
-    if (found) return found
+    const record = this.list(serviceId).find(isSame)
+    if (record) return record
     return this.#store.commit(() => {
       const rows = this.list(serviceId)
       const same = rows.find((row) => row.deploy_id === wanted.deploy_id && row.index === wanted.index)

@@ -9,7 +9,7 @@ import { toJson, toTable } from './bench/report.ts'
 test('the bench measures, and prints every figure as a row and as JSON', async (t) => {
   const results = await runParts(['restore', 'transitions'], {
     isQuick: true,
-    log: (words) => t.diagnostic(words),
+    log: (text) => t.diagnostic(text),
   })
 
   const figures = results.flatMap((result) => result.figures)

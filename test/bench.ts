@@ -33,7 +33,7 @@ const results = await runParts(names, {
   isQuick: values.quick,
   profileDirectory: values.profile,
   runs: values.runs === undefined ? undefined : Number(values.runs),
-  log: (words) => console.error(words),
+  log: (text) => console.error(text),
 })
 console.log(toTable(results))
 if (values.json === '-') console.log(toJson(results))

@@ -45,9 +45,9 @@ async function play(options: { isOnce: boolean }): Promise<number> {
   const terminal = openTerminal(process.stdout, process.env)
   const made: Made = { folder: null, daemon: null, pid: null }
   const signal = leaveOnSignals(made)
-  const troubles: Trouble[] = []
+  const problems: Trouble[] = []
   const keepTrouble = (error: unknown) =>
-    void troubles.push(toTrouble(error, 'the demo failed', 'run it again'))
+    void problems.push(toTrouble(error, 'the demo failed', 'run it again'))
   let isShown = false
   try {
     await tellStory({ terminal, signal, made }, options)
@@ -56,13 +56,13 @@ async function play(options: { isOnce: boolean }): Promise<number> {
     await delay(signalDelayMs)
     if (!signal.aborted) keepTrouble(error)
   }
-  const lastWords = troubles.length > 0 ? await wordsOf(made) : []
+  const lastWords = problems.length > 0 ? await wordsOf(made) : []
   if (signal.aborted && !isShown) terminal.print('\n Interrupted.')
   if (made.folder !== null) terminal.print()
   // Not abortable: a second press ends the process.
   await removeMade({ terminal, made, signal: new AbortController().signal }).catch(keepTrouble)
-  for (const trouble of troubles) complain(terminal, trouble, lastWords)
-  if (troubles.length > 0) return exitCodes.failed
+  for (const problem of problems) complain(terminal, problem, lastWords)
+  if (problems.length > 0) return exitCodes.failed
   return isShown ? exitCodes.ok : exitCodes.interrupted
 }
 

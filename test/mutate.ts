@@ -26,7 +26,7 @@ const folders: Folder[] = [
 const stryker = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js')
 const results = join(home, '.cache/mutation')
 /** The time that a test waits for an event that changed code may prevent. */
-const patienceMs = '10000'
+const timeoutMs = '10000'
 
 async function main(words: string[]): Promise<number> {
   const found: Report['files'] = {}
@@ -63,7 +63,7 @@ async function runStryker(options: string[]): Promise<void> {
     cwd: home,
     stdio: 'inherit',
     detached: true,
-    env: { ...process.env, TMPDIR: temporary, BERTH_TEST_PATIENCE_MS: patienceMs },
+    env: { ...process.env, TMPDIR: temporary, BERTH_TEST_PATIENCE_MS: timeoutMs },
   })
   const endAll = () => void process.kill(-child.pid!, 'SIGKILL')
   process.on('SIGINT', endAll).on('SIGTERM', endAll)

@@ -37,12 +37,12 @@ test('a running daemon applies the reset: password, sessions and attempts change
   const daemon = await startDaemon(t)
   const { url } = daemon.api
   const browser = await signUp(url, daemon.dataDir)
-  const made = await fetch(`${url}/api/v1/auth/tokens`, {
+  const response = await fetch(`${url}/api/v1/auth/tokens`, {
     method: 'POST',
     headers: { ...browser, 'content-type': 'application/json' },
     body: '{"name":"ci"}',
   })
-  const { token } = (await made.json()) as { token: string }
+  const { token } = (await response.json()) as { token: string }
   for (let guess = 0; guess < 10; guess++) await loginStatus(url, `wrong ${guess}`)
   assert.equal(await loginStatus(url, owner.password), 429)
 

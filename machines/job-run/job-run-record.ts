@@ -31,13 +31,13 @@ export function toRecord(snapshot: JobRunSnapshot) {
     overlap: context.overlap,
     timeout_seconds: context.timeoutSeconds,
     exit_code: context.exitCode,
-    ...problemFields(isOver(root) ? context.error : null),
+    ...problemFields(hasEnded(root) ? context.error : null),
     created_at: context.at,
     started_at: context.startedAt,
-    finished_at: isOver(root) ? context.finishedAt : null,
+    finished_at: hasEnded(root) ? context.finishedAt : null,
   }
 }
 
 export type JobRunRecord = ReturnType<typeof toRecord>
 
-const isOver = (root: string) => root !== 'pending' && root !== 'running'
+const hasEnded = (root: string) => root !== 'pending' && root !== 'running'

@@ -27,8 +27,8 @@ function recordAt(text: string, start: number) {
   const digits = text.slice(start, Math.max(start, blank))
   const end = /^\d{1,10}$/.test(digits) ? start + Number(digits) : start
   const equals = text.indexOf('=', blank)
-  const isWhole = start < blank && blank < equals && equals < end - 1 && text[end - 1] === '\n'
-  if (!isWhole) throw invalid('has a broken extended header')
+  const isComplete = start < blank && blank < equals && equals < end - 1 && text[end - 1] === '\n'
+  if (!isComplete) throw invalid('has a broken extended header')
   return { key: text.slice(blank + 1, equals), valueStart: equals + 1, end }
 }
 

@@ -4,7 +4,7 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CommandOptions, hasCommand, run } from './command.ts'
 
-const patience = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=2']
+const retryOptions = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=2']
 
 export function hasApt(): boolean {
   return hasCommand('apt-get') && hasCommand('dpkg-deb')
@@ -15,7 +15,7 @@ export function isRoot(): boolean {
 }
 
 export function apt(args: string[], options: CommandOptions = {}): Promise<string> {
-  return run('apt-get', ['-q', '-y', ...patience, ...args], options)
+  return run('apt-get', ['-q', '-y', ...retryOptions, ...args], options)
 }
 
 /** Package lists in Berth's own folder, from the sources of this host. Needs no root. */

@@ -68,14 +68,14 @@ async function choose(wish: PackageWish, former: string[] | null, signal: AbortS
 async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
   const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
   const bound = AbortSignal.any(ends.filter((end) => end !== undefined))
-  const trouble = await lists.update(bound).then(
+  const problem = await lists.update(bound).then(
     () => null,
     (error: unknown) => error,
   )
-  if (trouble !== null && isBounded) throw trouble
+  if (problem !== null && isBounded) throw problem
   bound.throwIfAborted()
   const files = await resolve(wish, bound)
-  if (files.length === 0) throw trouble ?? new Error(`apt has no package ${wish.packages.join(', ')}`)
+  if (files.length === 0) throw problem ?? new Error(`apt has no package ${wish.packages.join(', ')}`)
   return files
 }
 
@@ -155,8 +155,8 @@ async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Prom
   await writeFile(join(state, 'status'), '')
   const nothingInstalled = ['-o', `Dir::State::status=${state}/status`, '-o', `Dir::Cache::archives=${state}`]
   const plan = ['install', '--print-uris', '-qq', '--no-install-recommends', ...wish.packages]
-  const answer = await lists.apt([...nothingInstalled, ...plan], { signal })
-  const lines = answer.split('\n').filter((line) => line.startsWith("'"))
+  const response = await lists.apt([...nothingInstalled, ...plan], { signal })
+  const lines = response.split('\n').filter((line) => line.startsWith("'"))
   const files = lines.map((line) => line.split(' ')[1] ?? '')
   return files.filter((file) => isWanted(wish, nameOf(file))).sort()
 }

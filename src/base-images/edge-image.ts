@@ -69,8 +69,8 @@ export async function ensureEdgeImage(engine: Engine, options: EnsureOptions): P
     return await ensureImage(store, recipe, options)
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
-    const trouble = `the image of the edge cannot be made from Debian packages here: ${messageOf(error)}`
-    throw new Failure('edge_image_missing', trouble, '--edge-image names another image with HAProxy to use')
+    const problem = `the image of the edge cannot be made from Debian packages here: ${messageOf(error)}`
+    throw new Failure('edge_image_missing', problem, '--edge-image names another image with HAProxy to use')
   }
 }
 

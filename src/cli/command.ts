@@ -54,6 +54,6 @@ function asInterruption(error: unknown): CliFailure {
 }
 
 function asBug(error: unknown): CliFailure {
-  const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return new CliFailure(`internal error of berth: ${words}`)
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return new CliFailure(`internal error of berth: ${text}`)
 }

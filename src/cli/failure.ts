@@ -65,7 +65,7 @@ export function interruption(message = '', hint?: string): CliFailure {
 
 /** For work that continues on the server after the connection is lost: adds how to resume following it. */
 export function withResumeHint(error: unknown, way: string): unknown {
-  const isOver: number[] = [exitCodes.notFound, exitCodes.interrupted]
-  if (!(error instanceof CliFailure) || isOver.includes(error.exitCode)) return error
+  const finalExitCodes: number[] = [exitCodes.notFound, exitCodes.interrupted]
+  if (!(error instanceof CliFailure) || finalExitCodes.includes(error.exitCode)) return error
   return new CliFailure(error.message, { ...error, hint: [error.hint, way].filter(Boolean).join('\n') })
 }

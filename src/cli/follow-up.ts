@@ -6,8 +6,8 @@ import { plain } from './terminal/output.ts'
 import { nextStep } from './terminal/phase-line.ts'
 
 /** `✔ shop is scaled to 3`, on stderr. */
-export function sayDone({ out }: Cli, words: string): void {
-  out.say(` ${out.tint('green', '✔')} ${plain(words)}`)
+export function sayDone({ out }: Cli, text: string): void {
+  out.say(` ${out.tint('green', '✔')} ${plain(text)}`)
 }
 
 /** `   undo: berth scale shop 2` */

@@ -29,7 +29,7 @@ export function styleHelp(program: Command): void {
 /** Prints usage, description, arguments, commands by group, and options. */
 function formatHelp(command: Command, help: Help): string {
   const width = help.padWidth(command, help)
-  const item = (term: string, words: string) => help.formatItem(term, width, words, help)
+  const item = (term: string, text: string) => help.formatItem(term, width, text, help)
   const section = (heading: string, items: string[]) =>
     items.length === 0 ? [] : [help.styleTitle(heading), ...items, '']
   const commands = help.visibleCommands(command).filter((one) => one.name() !== 'help')

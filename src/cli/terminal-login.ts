@@ -26,17 +26,17 @@ export async function startTerminalLogin(client: Client, name: string): Promise<
 export async function awaitApproval(cli: Cli, client: Client, login: StartedLogin): Promise<string> {
   const deadline = Date.now() + login.expires_in * 1000
   let pauseSeconds = login.interval
-  let isAway = false
+  let isUnavailable = false
   while (Date.now() < deadline) {
     await sleep(Math.min(pauseSeconds * 1000, deadline - Date.now()), cli.signal).catch(() => {
       throw interruption()
     })
-    const answer = await poll(client, login)
-    if (answer.kind === 'token') return answer.token
-    pauseSeconds = answer.kind === 'later' ? answer.seconds : login.interval
-    if (answer.kind === 'away' && !isAway) cli.out.say(' ! the server does not respond; retrying')
-    if (answer.kind === 'pending' && isAway) cli.out.say(' ! the server responds again')
-    isAway = answer.kind === 'away'
+    const response = await poll(client, login)
+    if (response.kind === 'token') return response.token
+    pauseSeconds = response.kind === 'later' ? response.seconds : login.interval
+    if (response.kind === 'away' && !isUnavailable) cli.out.say(' ! the server does not respond; retrying')
+    if (response.kind === 'pending' && isUnavailable) cli.out.say(' ! the server responds again')
+    isUnavailable = response.kind === 'away'
   }
   throw expired()
 }

@@ -5,8 +5,8 @@ import { sayUndo } from './follow-up.ts'
 import { timeLeft } from './terminal/ages.ts'
 
 /** Prints that the data is deleted when it is not in the trash. */
-export async function reportTrashed(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
-  const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
+export async function reportTrashed(cli: Cli, isMatch: (entry: TrashEntry) => boolean): Promise<void> {
+  const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMatch)
   if (!entry) return cli.out.say('   its data was deleted: it is not in the trash')
   const left = timeLeft(entry.expires_at)
   cli.out.say(`   its data stays in the trash for ${left}, until ${entry.expires_at}`)

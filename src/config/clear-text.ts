@@ -13,26 +13,26 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 export function clearTextListeners(config: Config): ClearTextListener[] {
-  const found: ClearTextListener[] = []
+  const listeners: ClearTextListener[] = []
   const { name } = parseListen(config.listen)
   if (!isLoopback(name.replace(/^\[|\]$/g, ''))) {
     const warning =
       'the API is not encrypted there: passwords, tokens and env can be read in transit; keep it on ' +
       '127.0.0.1 and use --dashboard-host (https), or let only a TLS proxy reach it'
-    found.push({ listener: `--listen ${config.listen}`, warning })
+    listeners.push({ listener: `--listen ${config.listen}`, warning })
   }
   const bind = config['datastore-bind']
   if (!isLoopback(bind)) {
     const warning =
       'datastores are not encrypted there, and the user of a Postgres is its superuser: let only a private ' +
       'network reach these ports'
-    found.push({ listener: `--datastore-bind ${bind}`, warning })
+    listeners.push({ listener: `--datastore-bind ${bind}`, warning })
   }
   if (config.edge !== 'off' && config['base-domain'] !== 'localhost' && config['acme-email'] === '') {
     const warning = 'services are not encrypted there: without --acme-email there are no certificates'
-    found.push({ listener: `--http-port ${config['http-port']}`, warning })
+    listeners.push({ listener: `--http-port ${config['http-port']}`, warning })
   }
-  return found
+  return listeners
 }
 
 /** A name other than `localhost` may resolve to any address. */

@@ -101,10 +101,10 @@ async function ask<Result>(url: string, token: string, asked: Asked, signal: Abo
   }
 }
 
-function refusal(status: number, answer: Answer<unknown> | null): CloudflareFailure {
-  const errors = Array.isArray(answer?.errors) ? answer.errors : []
-  const words = errors.map(({ code, message }) => `${message} (${code})`).join('; ')
-  const shown = words.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300) || `status ${status}`
+function refusal(status: number, response: Answer<unknown> | null): CloudflareFailure {
+  const errors = Array.isArray(response?.errors) ? response.errors : []
+  const text = errors.map(({ code, message }) => `${message} (${code})`).join('; ')
+  const shown = text.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300) || `status ${status}`
   return new CloudflareFailure(
     `Cloudflare refuses: ${shown}`,
     errors.map(({ code }) => code ?? 0),

@@ -59,8 +59,8 @@ function updateOf(zone: string, { name, value }: TxtRecord, isAdded: boolean): B
 async function findZone(server: UpdateServer, name: string, signal: AbortSignal): Promise<string> {
   const id = randomInt(65_536)
   const query = encode({ type: 'query', id, questions: [{ type: 'SOA', name }] })
-  const answer = decode(await exchange(server, query, signal))
-  const records = [...(answer.answers ?? []), ...(answer.authorities ?? [])]
+  const response = decode(await exchange(server, query, signal))
+  const records = [...(response.answers ?? []), ...(response.authorities ?? [])]
   const zone = records.find(({ type }) => type === 'SOA')?.name
   if (zone !== undefined && (name === zone || name.endsWith(`.${zone}`))) return zone
   throw new Failure('dns_failed', `the name server ${server.host} has no zone of ${name}`)
@@ -75,7 +75,7 @@ function rcodeOf(response: Buffer): string {
 /** One message and its answer, each after its length. Throws `dns_failed`. */
 async function exchange({ host, port }: UpdateServer, message: Buffer, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted()
-  const answer = await new Promise<Buffer | Error>((resolve) => {
+  const response = await new Promise<Buffer | Error>((resolve) => {
     const socket = connect(port, host)
     const chunks: Buffer[] = []
     const settle = (outcome: Buffer | Error) => {
@@ -91,16 +91,16 @@ async function exchange({ host, port }: UpdateServer, message: Buffer, signal: A
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       const all = Buffer.concat(chunks)
-      const isWhole = all.length >= 2 && all.length >= 2 + all.readUInt16BE(0)
-      if (isWhole) settle(all.subarray(2, 2 + all.readUInt16BE(0)))
+      const isComplete = all.length >= 2 && all.length >= 2 + all.readUInt16BE(0)
+      if (isComplete) settle(all.subarray(2, 2 + all.readUInt16BE(0)))
     })
     socket.write(Buffer.concat([u16(message.length), message]))
   })
-  if (answer instanceof Error) {
+  if (response instanceof Error) {
     signal.throwIfAborted()
-    throw new Failure('dns_failed', `the name server ${host}:${port}: ${messageOf(answer)}`)
+    throw new Failure('dns_failed', `the name server ${host}:${port}: ${messageOf(response)}`)
   }
-  const isAnswer = answer.length >= 12 && answer.readUInt16BE(0) === message.readUInt16BE(0)
-  if (isAnswer) return answer
+  const isAnswer = response.length >= 12 && response.readUInt16BE(0) === message.readUInt16BE(0)
+  if (isAnswer) return response
   throw new Failure('dns_failed', `the name server ${host} answers another question`)
 }

@@ -61,8 +61,8 @@ export async function* readAccess(
     }
     held.push(...events)
     const known = held.findIndex(({ id }) => id === after!.id)
-    const isOver = found === null || known >= 0 || events.some(({ at }) => at > startedAt)
-    if (!isOver) continue
+    const hasEnded = found === null || known >= 0 || events.some(({ at }) => at > startedAt)
+    if (!hasEnded) continue
     yield known >= 0 ? held.slice(known + 1) : endedAfter(held, after!)
     held = null
   }

@@ -107,8 +107,8 @@ interface FrontendRow {
 }
 
 async function readFrontends(runtime: Runtime): Promise<FrontendRow[]> {
-  const answers = await Promise.all(frontends.map((name) => runtime.ask(`show stat ${name} 1 -1`)))
-  return answers.map((text) => {
+  const responses = await Promise.all(frontends.map((name) => runtime.ask(`show stat ${name} 1 -1`)))
+  return responses.map((text) => {
     const fields =
       text
         .split('\n')

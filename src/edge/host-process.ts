@@ -31,13 +31,13 @@ export function workerUser(passwd = readFileSync('/etc/passwd', 'utf8')) {
 
 const startMs = 10_000
 /** A running process may be busy with a reload, or hang. */
-const patienceMs = 5_000
+const timeoutMs = 5_000
 const lookAgainMs = 25
 
 export function openHostProcess(files: EdgeFiles): EdgeProcess {
   return {
     async ensure(signal, former = null) {
-      if (await servesWithin(files, isThere(files) ? patienceMs : 0, signal)) return
+      if (await servesWithin(files, isThere(files) ? timeoutMs : 0, signal)) return
       await end(files)
       const child = start(files, former)
       if (await servesWithin(files, startMs, signal, child.hasEnded)) return
@@ -63,12 +63,12 @@ export async function servesWithin(
   files: EdgeFiles,
   withinMs: number,
   signal: AbortSignal,
-  isOver: () => boolean | Promise<boolean> = () => false,
+  hasEnded: () => boolean | Promise<boolean> = () => false,
 ): Promise<boolean> {
   for (const until = Date.now() + withinMs; ; ) {
     signal.throwIfAborted()
     if (await serves(files)) return true
-    if (Date.now() >= until || (await isOver())) return false
+    if (Date.now() >= until || (await hasEnded())) return false
     await sleep(lookAgainMs)
   }
 }

@@ -54,8 +54,8 @@ export async function findPortOwner(
   const path = `/${randomBytes(16).toString('hex')}`
   const expected = createHmac('sha256', Buffer.from(proof.key, 'base64')).update(path).digest('hex')
   try {
-    const answer = await ask(target, { host: proof.host, path }, AbortSignal.any([signal, timeout()]))
-    return answer.toLowerCase() === expected ? 'this edge' : 'another program'
+    const response = await ask(target, { host: proof.host, path }, AbortSignal.any([signal, timeout()]))
+    return response.toLowerCase() === expected ? 'this edge' : 'another program'
   } catch (error) {
     signal.throwIfAborted()
     return foreignProtocol.test(codeOf(error)) ? 'another program' : 'none'
@@ -77,16 +77,16 @@ function ask(
       ? requestHttps({ ...options, servername: host, rejectUnauthorized: false })
       : requestHttp(options)
     asking.on('error', reject)
-    asking.once('response', (answer) => {
+    asking.once('response', (response) => {
       let body = ''
       const finish = () => {
         resolve(body)
         asking.destroy()
       }
-      answer.setEncoding('latin1')
-      answer.on('error', finish)
-      answer.once('close', finish)
-      answer.on('data', (chunk: string) => {
+      response.setEncoding('latin1')
+      response.on('error', finish)
+      response.once('close', finish)
+      response.on('data', (chunk: string) => {
         body = (body + chunk).slice(0, longestAnswer + 1)
         if (body.length > longestAnswer) finish()
       })

@@ -51,10 +51,10 @@ export function openRuntime(path: string): Runtime {
   return {
     ask,
     async change(command, expected = fine) {
-      const answer = await ask(command)
-      if (answer.split('\n').every((line) => line === '' || fine.test(line) || expected.test(line))) return
+      const response = await ask(command)
+      if (response.split('\n').every((line) => line === '' || fine.test(line) || expected.test(line))) return
       const [what = ''] = command.split('\n')
-      throw new Failure('edge_refused', `HAProxy refused '${what}': ${answer.trim()}`)
+      throw new Failure('edge_refused', `HAProxy refused '${what}': ${response.trim()}`)
     },
     async *lines(command, signal) {
       // An abort that was before reaches no listener.

@@ -22,10 +22,10 @@ export function parseWorkers(text: string): Workers {
 export async function countOpen(admin: Runtime, master: Runtime, pool: string): Promise<Map<string, number>> {
   const question = `show stat ${pool} 4 -1`
   const { old } = await readWorkers(master)
-  const answers = [await admin.ask(question)]
-  for (const pid of old) answers.push(await master.ask(`@!${pid} ${question}`).catch(() => ''))
+  const responses = [await admin.ask(question)]
+  for (const pid of old) responses.push(await master.ask(`@!${pid} ${question}`).catch(() => ''))
   const open = new Map<string, number>()
-  for (const { name, count } of answers.flatMap(parseOpen)) open.set(name, (open.get(name) ?? 0) + count)
+  for (const { name, count } of responses.flatMap(parseOpen)) open.set(name, (open.get(name) ?? 0) + count)
   return open
 }
 

@@ -12,8 +12,8 @@ export interface Credentials {
 export type Mask = (text: string) => string
 
 /** git runs the helper itself. Its other operations, "store" and "erase", do nothing. */
-const answer = 'printf "username=%s\\npassword=%s\\n" "$BERTH_GIT_USERNAME" "$BERTH_GIT_PASSWORD"'
-const credentialHelper = `!f() { test "$1" = get && ${answer}; }; f`
+const response = 'printf "username=%s\\npassword=%s\\n" "$BERTH_GIT_USERNAME" "$BERTH_GIT_PASSWORD"'
+const credentialHelper = `!f() { test "$1" = get && ${response}; }; f`
 
 /** Throws `invalid_request` for what git's line-based protocol or HTTP basic auth cannot carry. */
 export function checkCredentials(credentials: Credentials): Credentials {

@@ -24,7 +24,7 @@ const localAdvice =
 const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
 const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
 /** The host was not reached, so it did not refuse anything. */
-const isAway = /Could not resolve host|Failed to connect to|connect to host/i
+const isUnavailable = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 
 /** Converts a GitError of a remote to a Failure; other errors pass unchanged. */
@@ -36,7 +36,7 @@ export function toFailure(
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
   const said = error.outputLines.join('\n')
-  const isRefused = looksPrivate.test(said) && !isAway.test(said)
+  const isRefused = looksPrivate.test(said) && !isUnavailable.test(said)
   const advice = isRefused ? `; ${adviceFor(repository, credentials)}` : ''
   return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
 }

@@ -89,19 +89,21 @@ test('a successful attempt does not count', async (t) => {
 test('of two hundred concurrent attempts ten are started', async (t) => {
   const { attempts } = await start(t)
 
-  const begun = await Promise.allSettled(Array.from({ length: 200 }, () => attempts.guess('sign_in', wrong)))
+  const started = await Promise.allSettled(
+    Array.from({ length: 200 }, () => attempts.guess('sign_in', wrong)),
+  )
 
-  equal(begun.filter(({ status }) => status === 'fulfilled').length, 10)
+  equal(started.filter(({ status }) => status === 'fulfilled').length, 10)
 })
 
 test('a running attempt counts before it is stored', async (t) => {
   const { attempts, wait } = await start(t)
 
-  const begun = Array.from({ length: 10 }, () => attempts.guess('sign_in', right))
+  const started = Array.from({ length: 10 }, () => attempts.guess('sign_in', right))
 
   // All of them may be right and then do not count, so the wait must be short.
   equal(wait(), 1)
-  deepEqual(await Promise.all(begun), Array(10).fill(true))
+  deepEqual(await Promise.all(started), Array(10).fill(true))
   equal(wait(), 0)
 })
 
@@ -166,10 +168,10 @@ test('expired attempts are deleted when the next one is stored', async (t) => {
 })
 
 test('an attempt that cannot be stored is refused and does not count', async () => {
-  const made: AttemptRow[] = []
+  const records: AttemptRow[] = []
   const stored: StoredAttempts = {
     list: () => [],
-    create: (guessed, atMs) => ({ guessed, atMs, mark: String(made.length) }),
+    create: (guessed, atMs) => ({ guessed, atMs, mark: String(records.length) }),
     record: () => Promise.reject(new Error('the disk is full')),
     withdraw: async () => undefined,
     clear: () => undefined,

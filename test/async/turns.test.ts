@@ -19,13 +19,13 @@ function take(turns: LimitFunction, signal: AbortSignal, onWait?: (running: numb
 
 test('as many builds run as there are slots; the others wait and learn how many run', async () => {
   const slots = pLimit(2)
-  const told: number[] = []
-  const onWait = (running: number) => void told.push(running)
+  const reported: number[] = []
+  const onWait = (running: number) => void reported.push(running)
   const [first] = await Promise.all([take(slots, nobody, onWait), take(slots, nobody, onWait)])
   let third: (() => void) | null = null
   const waiting = take(slots, nobody, onWait).then((giveBack) => (third = giveBack))
   await turn()
-  assert.deepEqual([told, third], [[2], null])
+  assert.deepEqual([reported, third], [[2], null])
 
   first!()
 
@@ -93,7 +93,7 @@ test('under random load never more than N builds run, in order, and all slots re
   const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
     const slots = pLimit(count)
     const building: (() => void)[] = []
-    const begun: number[] = []
+    const started: number[] = []
     const signals: AbortController[] = []
     for (const one of steps) {
       if (one.do === 'giveBack') building.splice(one.which % (building.length || 1), 1)[0]?.()
@@ -101,7 +101,7 @@ test('under random load never more than N builds run, in order, and all slots re
       if (one.do === 'take') {
         const number = signals.push(new AbortController()) - 1
         const began = (giveBack: () => void) => {
-          begun.push(number)
+          started.push(number)
           building.push(giveBack)
         }
         take(slots, signals[number]!.signal).then(began, () => undefined)
@@ -114,8 +114,8 @@ test('under random load never more than N builds run, in order, and all slots re
     for (const giveBack of building) giveBack()
     await turn()
     assert.deepEqual(
-      begun,
-      [...begun].sort((a, b) => a - b),
+      started,
+      [...started].sort((a, b) => a - b),
     )
     for (let free = 0; free < count; free++) await take(slots, nobody, () => assert.fail('a slot was lost'))
   })

@@ -113,8 +113,8 @@ test('an abort before or during the wait for a condition rejects with its reason
   const waiting = waitFor(subscribe, () => null, signal)
   abort()
   await assert.rejects(waiting, reason)
-  const begun = waitFor(subscribe, () => assert.fail('it looked'), aborted)
-  await assert.rejects(begun, reason)
+  const started = waitFor(subscribe, () => assert.fail('it looked'), aborted)
+  await assert.rejects(started, reason)
   assert.deepEqual([listeners.size, listenersOf(signal)], [0, 0])
 })
 

@@ -56,7 +56,7 @@ test('text is sent in the smallest encoding that the browser accepts', async () 
   const [plain, gzip, brotli] = await Promise.all(['identity', 'gzip', 'gzip, deflate, br'].map(as))
 
   assert.deepEqual(
-    [plain, gzip, brotli].map((answer) => answer?.headers['content-encoding']),
+    [plain, gzip, brotli].map((response) => response?.headers['content-encoding']),
     [undefined, 'gzip', 'br'],
   )
   assert.equal(gunzipSync(gzip!.body).toString(), script)

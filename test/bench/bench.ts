@@ -62,7 +62,7 @@ async function runPart(
     programs,
     size: (full, quick) => (isQuick ? quick : full),
     runs,
-    log: (words) => log(`${part}: ${words}`),
+    log: (text) => log(`${part}: ${text}`),
     after: (cleanup) => cleanups.add(cleanup),
   }
   const startedAt = performance.now()

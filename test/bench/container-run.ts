@@ -39,9 +39,9 @@ async function docker(...args: string[]): Promise<void> {
 
 function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request(url, (answer) => {
-      answer.resume()
-      resolve(answer.statusCode === 200)
+    const asked = request(url, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
     })
     asked.on('error', () => resolve(false)).end()
   })

@@ -30,12 +30,12 @@ export interface InstantEffects {
 
 /** Effects for every slot of the catalogue; those named in `held` wait until they are aborted. */
 export function instantEffects(held: string[]): InstantEffects {
-  let begun = 0
+  let started = 0
   const waiting: { count: number; resolve: () => void }[] = []
 
   function hold(_: unknown, signal: AbortSignal): Promise<unknown> {
-    begun++
-    for (const { count, resolve } of waiting) if (begun >= count) resolve()
+    started++
+    for (const { count, resolve } of waiting) if (started >= count) resolve()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
 
@@ -50,7 +50,7 @@ export function instantEffects(held: string[]): InstantEffects {
     effects: Object.fromEntries(Object.entries(catalogue).map(([kind, one]) => [kind, effectsOf(one)])),
     whenHeld: (count) =>
       new Promise((resolve) => {
-        if (begun >= count) resolve()
+        if (started >= count) resolve()
         else waiting.push({ count, resolve })
       }),
   }

@@ -36,9 +36,9 @@ export async function measureLatencies({ port, host }: ProxyTarget, seconds: num
   const ask = () =>
     new Promise<void>((resolve, reject) => {
       const sentAt = performance.now()
-      const asking = get({ host: '127.0.0.1', port, headers: { host }, agent }, (answer) => {
-        if (answer.statusCode !== 200) reject(new Error(`${host} answered ${answer.statusCode}`))
-        answer.resume().once('end', () => {
+      const asking = get({ host: '127.0.0.1', port, headers: { host }, agent }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`${host} answered ${response.statusCode}`))
+        response.resume().once('end', () => {
           took.push(performance.now() - sentAt)
           resolve()
         })

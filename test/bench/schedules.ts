@@ -59,9 +59,9 @@ export async function measureDrift(bench: Bench): Promise<Figure[]> {
     return runs
   }
   const runs = await until(`${count} runs of ${instant} to begin`, async () => {
-    const begun = await firstRuns()
+    const started = await firstRuns()
     await sleep(1000)
-    return begun.length === count && begun.every(({ started_at }) => started_at !== null) ? begun : null
+    return started.length === count && started.every(({ started_at }) => started_at !== null) ? started : null
   })
   const late = (field: 'created_at' | 'started_at', percent: number) =>
     percentile(

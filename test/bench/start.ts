@@ -49,9 +49,9 @@ function startBareNode(): number {
 /** Node's plain client, because the first `fetch` of a process loads much code. */
 function firstAnswerAt({ url, headers }: Berthd): Promise<number> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${url}/api/v1/services/service-0`, { headers }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`the first response was ${answer.statusCode}`))
-      answer.resume().on('end', () => resolve(performance.now()))
+    const asked = request(`${url}/api/v1/services/service-0`, { headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`the first response was ${response.statusCode}`))
+      response.resume().on('end', () => resolve(performance.now()))
     })
     asked.on('error', reject).end()
   })

@@ -10,8 +10,8 @@ import { openTerminal } from '../support/pty.ts'
 
 const introducer = '\u001b'
 
-async function serverThat(t: TestContext, answer: FakeResponse) {
-  const server = await startFakeServer(t, () => answer)
+async function serverThat(t: TestContext, response: FakeResponse) {
+  const server = await startFakeServer(t, () => response)
   return { BERTH_SERVER: server.url, BERTH_TOKEN: 'secret' }
 }
 

@@ -105,8 +105,8 @@ test('a redirect to an address with a shell command is not shown as a command to
 
 test('concurrent logins without a server name store every address', async (t) => {
   const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
-  const answer = () => ({ body: { version: '0.0.0' } })
-  const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeServer(t, answer)))
+  const response = () => ({ body: { version: '0.0.0' } })
+  const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeServer(t, response)))
 
   await Promise.all(servers.map(({ url }) => runBerth(t, ['login', url], { env })))
 
@@ -137,12 +137,12 @@ async function flood(
   t: TestContext,
   headers: Record<string, string>,
   part: string,
-  isMeant: (asked: IncomingMessage) => boolean = () => true,
+  isMatch: (asked: IncomingMessage) => boolean = () => true,
 ) {
   let sentBytes = 0
   const server = createServer((request, response) => {
     request.resume()
-    if (!isMeant(request)) return void response.end('{}')
+    if (!isMatch(request)) return void response.end('{}')
     response.writeHead(200, headers)
     const sendMore = () => {
       for (let hasRoom = true; hasRoom && sentBytes < floodBytes; sentBytes += part.length) {

@@ -28,8 +28,8 @@ const nobody = 65_534
 const controls = /[\x00-\x09\x0b-\x1f\x7f\x9b]/
 
 /** A server that says yes to all, and a user who may ask it. */
-async function knownServer(t: TestContext, answer: (path: string) => unknown = () => info) {
-  const server = await startFakeServer(t, ({ path }) => ({ body: answer(path) }))
+async function knownServer(t: TestContext, response: (path: string) => unknown = () => info) {
+  const server = await startFakeServer(t, ({ path }) => ({ body: response(path) }))
   return { server, env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' } }
 }
 

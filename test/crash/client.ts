@@ -22,7 +22,7 @@ export interface Client {
 export type Excuse = (answer: Answer, sentAt: number) => boolean
 
 const answerTimeoutMs = 30_000
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
 export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse = () => false): Client {
   let waiting: { isMeant: (request: ApiRequest) => boolean; listener: () => void }[] = []
@@ -36,18 +36,18 @@ export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse =
   async function attempt(request: ApiRequest): Promise<Answer> {
     const { method, path, body, key } = request
     const api = await victim.whenUp()
-    const answer = api.call(method, path, body, key === undefined ? {} : { 'idempotency-key': key })
+    const response = api.call(method, path, body, key === undefined ? {} : { 'idempotency-key': key })
     tellSent(request)
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const silence = new Promise<never>((_, reject) => {
       timeout.addEventListener('abort', () => reject(new TypeError('timed out')))
     })
-    return Promise.race([answer, silence])
+    return Promise.race([response, silence])
   }
 
   return {
     async request(request) {
-      const deadline = Date.now() + patienceMs
+      const deadline = Date.now() + timeoutMs
       for (let attempts = 1; ; attempts++) {
         try {
           const sentAt = performance.now()
@@ -69,11 +69,11 @@ function tellFailure(ledger: Ledger, { method, path }: ApiRequest, { status, bod
   ledger.addViolation('no request fails inside', `${method} ${path}: ${status} ${JSON.stringify(body)}`)
 }
 
-function count(ledger: Ledger, request: ApiRequest, answer: Answer, attempts: number): void {
+function count(ledger: Ledger, request: ApiRequest, response: Answer, attempts: number): void {
   const { figures } = ledger
   if (request.method === 'GET') return
   figures.retried += attempts - 1
-  if (answer.status < 300) figures.acknowledged++
+  if (response.status < 300) figures.acknowledged++
   else figures.refused++
 }
 

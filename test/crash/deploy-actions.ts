@@ -51,15 +51,18 @@ export async function rollBack(load: Load, service: ServiceEntry, chance: Chance
 /** Repeats a request with its key, which must return the same deploy. */
 export async function repeatRequest(load: Load, request: DeployRequest): Promise<void> {
   const { kind, path, deployId, key, body, service } = request
-  const answer = await load.client.request({ method: 'POST', path, key, body })
+  const response = await load.client.request({ method: 'POST', path, key, body })
   load.ledger.figures.duplicates++
-  const again = kind === 'create' ? answer.body.latest_deploy : answer.body
-  if (answer.status < 300 && again?.id === deployId) return
-  const text = `${kind} ${path} gave ${deployId}, then ${answer.status} ${again?.id ?? answer.body.code}`
-  const answers = [`first answer: ${JSON.stringify(request.answer)}`, `then: ${JSON.stringify(answer.body)}`]
-  load.ledger.addViolation('the same key gives the same deploy', text, answers)
+  const again = kind === 'create' ? response.body.latest_deploy : response.body
+  if (response.status < 300 && again?.id === deployId) return
+  const text = `${kind} ${path} gave ${deployId}, then ${response.status} ${again?.id ?? response.body.code}`
+  const responses = [
+    `first answer: ${JSON.stringify(request.answer)}`,
+    `then: ${JSON.stringify(response.body)}`,
+  ]
+  load.ledger.addViolation('the same key gives the same deploy', text, responses)
   // The unexpected deploy is tracked as well.
-  if (answer.status < 300 && again) rememberDeploy(load, service, request, again)
+  if (response.status < 300 && again) rememberDeploy(load, service, request, again)
 }
 
 export function remember(
@@ -75,9 +78,9 @@ export function remember(
   rememberDeploy(load, service, request, answer)
 }
 
-export function unexpected(ledger: Ledger, what: string, answer: { status: number; body: Body }): void {
-  const words = `${what}: ${answer.status} ${JSON.stringify(answer.body)}`
-  ledger.addViolation('responses follow the chart', words)
+export function unexpected(ledger: Ledger, what: string, response: { status: number; body: Body }): void {
+  const text = `${what}: ${response.status} ${JSON.stringify(response.body)}`
+  ledger.addViolation('responses follow the chart', text)
 }
 
 async function askDeploy(
@@ -90,11 +93,11 @@ async function askDeploy(
 ): Promise<void> {
   const request = { path, body, key: randomUUID() }
   const versionsThen = service.app.versions.length
-  const answer = await load.client.request({ method: 'POST', ...request })
-  if (answer.status === 202) {
-    onAnswer(answer.body.id)
-    remember(load, service, kind, request, answer.body, versionsThen)
-  } else if (!mayBeRefused(kind, service, answer)) unexpected(load.ledger, `POST ${path}`, answer)
+  const response = await load.client.request({ method: 'POST', ...request })
+  if (response.status === 202) {
+    onAnswer(response.body.id)
+    remember(load, service, kind, request, response.body, versionsThen)
+  } else if (!mayBeRefused(kind, service, response)) unexpected(load.ledger, `POST ${path}`, response)
 }
 
 /** Nothing to restart or upload yet, or a version that cannot run again. */

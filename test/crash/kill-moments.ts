@@ -9,16 +9,16 @@ export interface SeenChange {
   status: string
 }
 
-const patienceMs = 5000
+const timeoutMs = 5000
 
 /** Waits for the next modifying request that matches. */
 export async function untilRequest(
   client: Client,
-  isMeant: (request: ApiRequest) => boolean = () => true,
+  isMatch: (request: ApiRequest) => boolean = () => true,
 ): Promise<void> {
   await new Promise<void>((resolve) => {
-    const giveUp = setTimeout(resolve, patienceMs)
-    client.onNextChange(isMeant, () => {
+    const giveUp = setTimeout(resolve, timeoutMs)
+    client.onNextChange(isMatch, () => {
       clearTimeout(giveUp)
       resolve()
     })
@@ -26,12 +26,12 @@ export async function untilRequest(
 }
 
 /** Waits for a matching event of the change feed. */
-export async function untilChange(victim: Victim, isMeant: (change: SeenChange) => boolean): Promise<void> {
+export async function untilChange(victim: Victim, isMatch: (change: SeenChange) => boolean): Promise<void> {
   const api = await victim.whenUp()
-  const signal = AbortSignal.timeout(patienceMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
     for await (const { event, data } of api.events('/events', { signal }))
-      if (event === 'change' && isMeant(JSON.parse(data))) return
+      if (event === 'change' && isMatch(JSON.parse(data))) return
   } catch {
     // It did not happen in time, or the daemon ended.
   }

@@ -67,8 +67,8 @@ const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chan
     const isRare = chance.isTrue(0.4)
     await new Promise<void>((resolve) => {
       const giveUp = setTimeout(resolve, phasePatienceMs)
-      const isMeant = ({ method, path }: ApiRequest) => !isRare || path === '/services' || method === 'DELETE'
-      client.onNextChange(isMeant, () => {
+      const isMatch = ({ method, path }: ApiRequest) => !isRare || path === '/services' || method === 'DELETE'
+      client.onNextChange(isMatch, () => {
         clearTimeout(giveUp)
         resolve()
       })

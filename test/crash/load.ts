@@ -55,9 +55,9 @@ export async function cancelDeploys({ client, ledger, isOver }: Load, chance: Ch
     if (newest.length === 0) continue
     const entry = chance.pick(newest)
     const path = `/deploys/${entry.id}/cancel`
-    const answer = await client.request({ method: 'POST', path, key: randomUUID() })
-    if (answer.status === 200) entry.isCanceled = true
-    else if (answer.status !== 409 && answer.status !== 404) unexpected(ledger, `POST ${path}`, answer)
+    const response = await client.request({ method: 'POST', path, key: randomUUID() })
+    if (response.status === 200) entry.isCanceled = true
+    else if (response.status !== 409 && response.status !== 404) unexpected(ledger, `POST ${path}`, response)
   }
 }
 
@@ -94,9 +94,9 @@ const acts: Record<'deploy' | 'again' | 'restart' | 'back' | 'scale' | 'env' | '
     if (service.hasDisk) return
     const instances = chance.whole(1, 3)
     const path = `/services/${service.id}/scale`
-    const answer = await client.request({ method: 'POST', path, body: { instances }, key: randomUUID() })
-    if (answer.status === 200) service.wanted.instances = instances
-    else unexpected(ledger, `POST ${path}`, answer)
+    const response = await client.request({ method: 'POST', path, body: { instances }, key: randomUUID() })
+    if (response.status === 200) service.wanted.instances = instances
+    else unexpected(ledger, `POST ${path}`, response)
   },
   env: (load, service, chance) => changeEnv(load, service, chance),
   suspend: (load, service) => setSuspended(load, service, true),
@@ -122,13 +122,14 @@ async function createService(load: Load, user: User, chance: Chance): Promise<Se
     ...(user.hasDisk ? { disk_mount_path: '/data' } : {}),
   }
   const request = { path: '/services', body, key: randomUUID() }
-  const answer = await client.request({ method: 'POST', ...request })
-  if (answer.status !== 201) throw new Error(`no service: ${answer.status} ${JSON.stringify(answer.body)}`)
+  const response = await client.request({ method: 'POST', ...request })
+  if (response.status !== 201)
+    throw new Error(`no service: ${response.status} ${JSON.stringify(response.body)}`)
   const wanted = { instances, suspended: false, env: new Map(env.map(({ key, value }) => [key, value])) }
   const { app, name, hasDisk } = user
-  const service = { id: answer.body.id as string, name, app, hasDisk, wanted, isDeleted: false }
+  const service = { id: response.body.id as string, name, app, hasDisk, wanted, isDeleted: false }
   ledger.services.push(service)
-  const first = answer.body.latest_deploy
+  const first = response.body.latest_deploy
   if (first) remember(load, service, 'create', request, first)
   // An uploaded app has nothing to deploy yet.
   else await deployNext(load, service, chance)
@@ -141,8 +142,8 @@ async function changeEnv({ client, ledger }: Load, service: ServiceEntry, chance
   const isUnset = chance.isTrue(0.2)
   const body = isUnset ? { unset: [key] } : { set: [{ key, value }] }
   const path = `/services/${service.id}/env`
-  const answer = await client.request({ method: 'PATCH', path, body })
-  if (answer.status !== 200) return unexpected(ledger, `PATCH ${path}`, answer)
+  const response = await client.request({ method: 'PATCH', path, body })
+  if (response.status !== 200) return unexpected(ledger, `PATCH ${path}`, response)
   if (isUnset) service.wanted.env.delete(key)
   else service.wanted.env.set(key, value)
 }
@@ -153,9 +154,9 @@ async function setSuspended(
   suspended: boolean,
 ): Promise<void> {
   const path = `/services/${service.id}/${suspended ? 'suspend' : 'resume'}`
-  const answer = await client.request({ method: 'POST', path, key: randomUUID() })
-  if (answer.status === 200) service.wanted.suspended = suspended
-  else unexpected(ledger, `POST ${path}`, answer)
+  const response = await client.request({ method: 'POST', path, key: randomUUID() })
+  if (response.status === 200) service.wanted.suspended = suspended
+  else unexpected(ledger, `POST ${path}`, response)
 }
 
 /** Deletes the service and waits until its name is free again. */
@@ -163,10 +164,10 @@ export async function deleteService(load: Load, service: ServiceEntry, chance: C
   const { client, ledger } = load
   const path = `/services/${service.id}`
   const request: ApiRequest = { method: 'DELETE', path: `${path}?delete_disk=true&purge=true` }
-  const answer = await client.request(request)
+  const response = await client.request(request)
   // A repeated request finds nothing if the first one succeeded without a response.
-  const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
-  if (!isDone) return unexpected(ledger, `DELETE ${path}`, answer)
+  const isDone = response.status < 300 || (response.status === 404 && response.attempts > 1)
+  if (!isDone) return unexpected(ledger, `DELETE ${path}`, response)
   service.isDeleted = true
   for (const deadline = Date.now() + deletionPatienceMs; ; await sleep(chance.between(50, 150))) {
     const { status } = await client.request({ method: 'GET', path })

@@ -103,8 +103,8 @@ function* cancelViolation({ isCanceled }: DeployEntry, record: Body, { deploys }
   const rule = 'deploys are canceled only for a reason'
   const [, newer] = /^superseded by (\S+)$/.exec(record.error) ?? []
   if (newer) {
-    const found = deploys.find(({ entry }) => entry.id === newer)
-    if (newer <= record.id || found?.record?.service_id !== record.service_id)
+    const deploy = deploys.find(({ entry }) => entry.id === newer)
+    if (newer <= record.id || deploy?.record?.service_id !== record.service_id)
       yield { rule, text: record.error }
   } else if (!isCanceled) yield { rule, text: record.error }
 }

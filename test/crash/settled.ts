@@ -65,9 +65,9 @@ function isSettled(deploys: SettledDeploy[]): boolean {
 }
 
 async function readDeploy(api: Api, entry: DeployEntry): Promise<SettledDeploy> {
-  const answer = await api.call('GET', `/deploys/${entry.id}`)
-  if (answer.status === 404) return { entry, record: null, history: [] }
-  return { entry, record: answer.body, history: await api.get(`/deploys/${entry.id}/history`) }
+  const response = await api.call('GET', `/deploys/${entry.id}`)
+  if (response.status === 404) return { entry, record: null, history: [] }
+  return { entry, record: response.body, history: await api.get(`/deploys/${entry.id}/history`) }
 }
 
 function isEnded({ record, history, entry }: SettledDeploy): boolean {

@@ -73,8 +73,8 @@ test('a kill keeps sessions, tokens and waits, but drops open terminal logins', 
   await until('its token', async () => (await namesOf(before)).includes('laptop'))
   const wrong = { ...owner, password: 'a wild guess' }
   for (let count = 0; count < 10; count++) {
-    const answer = await openBrowser(daemon.api.url).call('POST', '/auth/login', wrong)
-    assert.equal(outcomeOf(answer), '401 invalid_credentials')
+    const response = await openBrowser(daemon.api.url).call('POST', '/auth/login', wrong)
+    assert.equal(outcomeOf(response), '401 invalid_credentials')
   }
 
   await daemon.kill()

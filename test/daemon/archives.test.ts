@@ -62,12 +62,12 @@ test('the next upload replaces the previous one, also on disk', async () => {
 
   assert.equal(second.status, 'live')
   assert.equal(await fetchPage(api, name), 'two')
-  const isKept = ({ id }: Body) => names('archives').includes(`${id}.tar.gz`)
-  assert.ok(!isKept(first))
-  assert.ok(isKept(second), 'nobody knows yet whether the third can be unpacked')
+  const isRetained = ({ id }: Body) => names('archives').includes(`${id}.tar.gz`)
+  assert.ok(!isRetained(first))
+  assert.ok(isRetained(second), 'nobody knows yet whether the third can be unpacked')
   assert.equal((await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)).status, 'live')
   assert.equal(await fetchPage(api, name), 'three')
-  assert.deepEqual([first, second, third].map(isKept), [false, false, true])
+  assert.deepEqual([first, second, third].map(isRetained), [false, false, true])
 })
 
 test('an archive with a link that points out fails, and the old version keeps serving', async () => {

@@ -76,8 +76,8 @@ async function skips(t: TestContext): Promise<void> {
   )
 
   assert.equal(skip.reason, `${blocker} had not ended`)
-  const words = `the run due at ${skip.scheduled_for} was skipped: this run has not ended`
-  await untilLogged(api, blocker, words)
+  const text = `the run due at ${skip.scheduled_for} was skipped: this run has not ended`
+  await untilLogged(api, blocker, text)
   const runs = await api.get(`/services/${cron.name}/jobs`)
   assert.deepEqual(
     runs.map(({ id, status }: Body) => [id, status]),

@@ -31,9 +31,9 @@ async function backUp(name: string): Promise<Body> {
 }
 
 async function restore(name: string, body: Uint8Array): Promise<Body> {
-  const answer = await site.api.call('POST', `/datastores/${name}/restores/upload`, body, binary)
-  assert.equal(answer.status, 202, JSON.stringify(answer.body))
-  return over('/restores', answer.body.id)
+  const response = await site.api.call('POST', `/datastores/${name}/restores/upload`, body, binary)
+  assert.equal(response.status, 202, JSON.stringify(response.body))
+  return over('/restores', response.body.id)
 }
 
 test('a dumped, damaged and restored database is identical to the last row', async () => {

@@ -22,10 +22,10 @@ function upload(body: Uint8Array | string) {
 }
 
 async function restore(body: Uint8Array | string): Promise<Body> {
-  const answer = await upload(body)
-  assert.equal(answer.status, 202, JSON.stringify(answer.body))
+  const response = await upload(body)
+  assert.equal(response.status, 202, JSON.stringify(response.body))
   return until('the restore to be over', async () => {
-    const found = await site.api.get(`/restores/${answer.body.id}`)
+    const found = await site.api.get(`/restores/${response.body.id}`)
     return !['running', 'undoing'].includes(found.status) && found
   })
 }

@@ -121,8 +121,8 @@ test('Redis has three quarters of its limit for data: at its start, after a chan
 
 test('two concurrent creations of one name create one, and none if a service has the name', async () => {
   const body = { kind: 'redis', name: 'twin', version: '7' }
-  const answers = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
+  const responses = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409, 409])
   assert.equal(
     (await api.call('POST', '/services', { name: 'twin', type: 'web_service' })).body.code,
     'name_taken',

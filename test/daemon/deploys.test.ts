@@ -224,9 +224,9 @@ test('the same Idempotency-Key creates one deploy, and returns it again', async 
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('one', `RUN sleep 1 # ${randomUUID()}`))
   const ask = () => api.call('POST', `/services/${name}/deploys`, {}, { 'idempotency-key': 'once' })
-  const answers = await Promise.all([ask(), ask(), ask()])
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
-  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
+  const responses = await Promise.all([ask(), ask(), ask()])
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([202]))
+  assert.equal(new Set(responses.map(({ body }) => body.id)).size, 1)
   const other = { clear_cache: true }
   const { status } = await api.call('POST', `/services/${name}/deploys`, other, { 'idempotency-key': 'once' })
   assert.deepEqual([status, (await api.get(`/services/${name}/deploys`)).length], [409, 2])

@@ -28,10 +28,10 @@ async function park(id: string): Promise<void> {
   api = daemon.api
 }
 
-async function says(deployId: string, words: string): Promise<boolean> {
+async function says(deployId: string, text: string): Promise<boolean> {
   for await (const { event, data } of api.events(`/deploys/${deployId}/logs?follow=true`)) {
     if (event === 'end') return false
-    if (JSON.parse(data).line.startsWith(words)) return true
+    if (JSON.parse(data).line.startsWith(text)) return true
   }
   return false
 }

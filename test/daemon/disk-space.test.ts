@@ -154,15 +154,15 @@ function tryData(site: Site): void {
     await createIn(site, 'uploads', {})
     const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
     const freeBefore = freeMb(dataDisk)
-    const answer = await fetch(`${api.url}/api/v1/services/uploads/deploys/upload`, {
+    const response = await fetch(`${api.url}/api/v1/services/uploads/deploys/upload`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' },
       body: ReadableStream.from(slowGzip()),
       duplex: 'half',
     } as RequestInit)
 
-    const problem = (await answer.json()) as { code: string; detail: string }
-    assert.deepEqual([answer.status, problem.code], [507, 'insufficient_storage'])
+    const problem = (await response.json()) as { code: string; detail: string }
+    assert.deepEqual([response.status, problem.code], [507, 'insufficient_storage'])
     assert.match(problem.detail, canceled(dataDisk, 'an upload'))
     assert.deepEqual(readdirSync(join(daemon.dataDir, 'archives')), [])
     assert.ok(freeMb(dataDisk) > freeBefore - 16)

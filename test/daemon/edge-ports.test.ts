@@ -23,8 +23,8 @@ await site.untilAnswers(service, 'one')
 
 /** Statuses of requests on separate connections. */
 async function statuses(): Promise<Set<number>> {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => site.page(service)))
-  return new Set(answers.map(({ status }) => status))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => site.page(service)))
+  return new Set(responses.map(({ status }) => status))
 }
 
 for (const kind of ['host', 'container'] as const) {

@@ -55,8 +55,8 @@ test('a deploy is served at the name of its service, which shows its address', a
 test('before its first deploy a service responds that it is not ready, with Retry-After', async (t) => {
   const service = await createService(t, api, await edgeApp('late'), { deploy: false })
   const waiting = await until('a page', async () => {
-    const answer = await page(service)
-    return answer.status !== 404 && answer
+    const response = await page(service)
+    return response.status !== 404 && response
   })
   assert.deepEqual([waiting.status, waiting.headers['retry-after']], [503, '5'])
   await finishedDeploy(api, (await service.request()).id)
@@ -102,8 +102,8 @@ test('a suspended service responds so, finishes open requests, and is back when 
   const slow = await askSlowly(t, placeOf(shop), 2_000)
   await api.post(`/services/${shop.name}/suspend`)
   const paused = await until('its page', async () => {
-    const answer = await page(shop)
-    return answer.status !== 200 && answer
+    const response = await page(shop)
+    return response.status !== 200 && response
   })
   assert.deepEqual([paused.status, paused.headers['retry-after']], [503, '60'])
   assert.match(paused.body, /suspended/)

@@ -61,9 +61,9 @@ async function differences(api: Api, last: Map<string, FeedChange>): Promise<str
     if (!shown) continue
     const isSame = shown.status === change.status
     // Deleting a service also deletes the records below it.
-    const isGone =
+    const isMissing =
       shown.status === 'deleted' && last.get(`service ${change.service_id}`)?.status === 'deleted'
-    if (!isSame && !isGone) found.push(`${name}: ${change.status}, GET says ${shown.status}`)
+    if (!isSame && !isMissing) found.push(`${name}: ${change.status}, GET says ${shown.status}`)
     const isOlder = shown.revision !== undefined && change.revision !== shown.revision
     if (isOlder) found.push(`${name}: revision ${change.revision}, GET says ${shown.revision}`)
   }

@@ -60,9 +60,9 @@ async function tryField(field: StringField, texts: readonly string[], headers: P
   const tryText = async (text: string) => {
     const fields = { name: `app-${++count}`, deploy: false }
     const request = requestWith(field, text, { existing, fields, headers })
-    const answer = await exchange(port, toBytes(request))
-    const isAccepted = answer !== null && answer.status < 300
-    const wrong = findWrong(field, text, answer)
+    const response = await exchange(port, toBytes(request))
+    const isAccepted = response !== null && response.status < 300
+    const wrong = findWrong(field, text, response)
     if (wrong) wrongs.push(`${describeField(field)}: ${wrong}`)
     if (isAccepted) accepted.push(text)
     if (isAccepted && request.method === 'DELETE') existing = await createTargets()
@@ -72,15 +72,15 @@ async function tryField(field: StringField, texts: readonly string[], headers: P
   return { accepted, wrongs }
 }
 
-function findWrong(field: StringField, text: string, answer: WireAnswer | null): string | null {
-  if (answer === null) return `no answer to ${JSON.stringify(text)}`
-  const { status, headers } = answer
-  const said = `${JSON.stringify(text)} was answered ${status} ${answer.text.slice(0, 300)}`
+function findWrong(field: StringField, text: string, response: WireAnswer | null): string | null {
+  if (response === null) return `no answer to ${JSON.stringify(text)}`
+  const { status, headers } = response
+  const said = `${JSON.stringify(text)} was answered ${status} ${response.text.slice(0, 300)}`
   if (status >= 500) return said
   // An empty path segment is another path.
   if (field.place === 'path' && text === '') return status === 404 ? null : said
   const isJson = headers.get('content-type')?.includes('json') ?? false
-  const body: Body = isJson ? JSON.parse(answer.text) : answer.text
+  const body: Body = isJson ? JSON.parse(response.text) : response.text
   const { method, path } = field.operation
   checkAnswer(method, path.replace(/\{\w+\}/g, 'x'), status, body)
   if (status >= 400) return body.code ? null : said
@@ -154,8 +154,8 @@ test('a hostile repository or branch reaches git as one argument, and never a sh
   const bait = await placeCanary(t)
   const repository = createRepository(t)
   repository.commit('First', { Dockerfile: await dockerfile() })
-  const trouble = await whyNoTracing()
-  if (trouble) return t.skip(trouble)
+  const problem = await whyNoTracing()
+  if (problem) return t.skip(problem)
   const recorder = await recordExecutions(t, suite.daemon.pid)
 
   const addresses = await deployEach(bait, 'repo_url', {})

@@ -103,8 +103,8 @@ async function openAsking(daemon: TestDaemon, name: string): Promise<Ask> {
     // While the daemon is down, the last rules apply.
     container = await instanceOf(daemon.api, name).catch(() => container)
     const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
-    const answer = (await runIn(docker, container, 'sh', '-c', script)).trim()
-    return answer === 'refused' ? null : answer
+    const response = (await runIn(docker, container, 'sh', '-c', script)).trim()
+    return response === 'refused' ? null : response
   }
 }
 

@@ -43,8 +43,8 @@ async function liveInstance(name: string): Promise<string> {
 /** The response that the service's live instance receives; null without a connection. */
 async function ask(from: string, address: string): Promise<string | null> {
   const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
-  const answer = (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim()
-  return answer === 'refused' ? null : answer
+  const response = (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim()
+  return response === 'refused' ? null : response
 }
 
 /** Whether a TCP connection can be established. */
@@ -79,10 +79,10 @@ test('two instances of a service reach each other', { skip }, async () => {
   const [first, second] = instances.map(({ address }: { address: string }) => address)
 
   const look = `wget -q -O - http://${second}`
-  const answer = await runIn(docker, instances[0].container_id, 'sh', '-c', look)
+  const response = await runIn(docker, instances[0].container_id, 'sh', '-c', look)
 
   assert.notEqual(first, second)
-  assert.equal(answer.trim(), 'pair')
+  assert.equal(response.trim(), 'pair')
 })
 
 test('a shared service becomes reachable for all services immediately', { skip }, async () => {

@@ -133,8 +133,8 @@ test('a run whose daemon is killed at any step starts once, ends once, and leave
       assert.equal(actions.filter((each) => each === action).length, 1, `${step}: ${actions}`)
     }
   }
-  const begun = await runIn(docker, await instanceOf(daemon.api, name), 'cat', '/data/begun')
-  assert.deepEqual(begun.trim().split(/\s+/), ids)
+  const started = await runIn(docker, await instanceOf(daemon.api, name), 'cat', '/data/begun')
+  assert.deepEqual(started.trim().split(/\s+/), ids)
 })
 
 test('a run that waits for another still waits after a kill of the daemon, and runs once', async (t) => {

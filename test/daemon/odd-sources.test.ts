@@ -21,8 +21,8 @@ async function failIn(t: TestContext, phase: string, files: Record<string, strin
   assert.deepEqual([first.status, first.phase], ['failed', phase], first.error)
   const log = await logLines(api, first.id)
   assert.equal(log.at(-1), `failed: ${first.error}`)
-  const isOver = async () => (await api.get(`/deploys/${first.id}/history`)).at(-1).state === 'failed'
-  await until('the cleanup', isOver)
+  const hasEnded = async () => (await api.get(`/deploys/${first.id}/history`)).at(-1).state === 'failed'
+  await until('the cleanup', hasEnded)
   assert.deepEqual(gitProcesses(first.id), [])
   const { containers, images } = await findLeftovers(daemon.prefix)
   assert.deepEqual(

@@ -36,8 +36,8 @@ async function park(...ids: string[]): Promise<void> {
   await site.daemon.start()
 }
 
-const countLines = (words: string, from: number) =>
-  site.daemon.log.slice(from).filter((line) => line.includes(words)).length
+const countLines = (text: string, from: number) =>
+  site.daemon.log.slice(from).filter((line) => line.includes(text)).length
 
 test('a parked edge is recovered at a start, and its services are served', async () => {
   await park('edge')

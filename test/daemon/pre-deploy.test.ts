@@ -16,9 +16,9 @@ async function preDeploys(): Promise<string[]> {
 }
 
 /** Waits until the log of a deploy has such a line. */
-async function untilSaid(api: Api, id: string, words: string): Promise<void> {
+async function untilSaid(api: Api, id: string, text: string): Promise<void> {
   for await (const { data } of api.events(`/deploys/${id}/logs?follow=true`)) {
-    if (data.includes(words)) return
+    if (data.includes(text)) return
   }
 }
 

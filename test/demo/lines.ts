@@ -36,9 +36,9 @@ export function factLines(terminal: Terminal, name: string, values: string[]): s
   })
 }
 
-export function heading(terminal: Terminal, words: string): void {
+export function heading(terminal: Terminal, text: string): void {
   terminal.print()
-  terminal.print(` ${terminal.paint('bold', words)}`)
+  terminal.print(` ${terminal.paint('bold', text)}`)
   terminal.print()
 }
 

@@ -10,7 +10,7 @@ export interface Page {
   instance: string
 }
 
-const patienceMs = 5_000
+const timeoutMs = 5_000
 
 /** Rejects without a response, or with another status than 200. */
 export async function visit(url: string): Promise<Page> {
@@ -29,13 +29,13 @@ function fetchText(url: string): Promise<string> {
     const { hostname, port, pathname, host } = new URL(url)
     const address = hostname.endsWith('.localhost') ? '127.0.0.1' : hostname
     const options = { host: address, port, path: pathname, headers: { host }, agent: false as const }
-    const asking = get({ ...options, timeout: patienceMs }, (answer) => {
-      if (answer.statusCode === 200) return text(answer).then(resolve, reject)
-      answer.resume()
-      reject(new Error(`${url} responded with ${answer.statusCode}`))
+    const asking = get({ ...options, timeout: timeoutMs }, (response) => {
+      if (response.statusCode === 200) return text(response).then(resolve, reject)
+      response.resume()
+      reject(new Error(`${url} responded with ${response.statusCode}`))
     })
     asking.on('timeout', () =>
-      asking.destroy(new Error(`${url} did not respond within ${patienceMs / 1000} s`)),
+      asking.destroy(new Error(`${url} did not respond within ${timeoutMs / 1000} s`)),
     )
     asking.on('error', reject)
   })

@@ -42,8 +42,8 @@ function findEngine(stage: Stage): Promise<{ address: string; version: string }>
     async work() {
       if (!hasCommand('git')) throw noGit()
       const address = await ensureEngine()
-      const answer = await askEngine(address, '/version')
-      return { address, version: JSON.parse(answer.text).Version }
+      const response = await askEngine(address, '/version')
+      return { address, version: JSON.parse(response.text).Version }
     },
     detail: ({ address, version }) => `Docker ${version} at ${address}`,
     trouble: { what: 'no Docker engine is available', next: again },

@@ -120,9 +120,9 @@ function visitPage(url: string): Promise<Page> {
 }
 
 function showVisits({ terminal }: Stage, { byVersion, failed, reason }: Visits): void {
-  const answers = [...byVersion].map(([version, times]) => `${count(times, 'response')} from ${version}`)
-  const words = `${answers.join(', then ')}; ${failed} failed`
-  for (const line of factLines(terminal, 'visits', [words])) terminal.print(line)
+  const responses = [...byVersion].map(([version, times]) => `${count(times, 'response')} from ${version}`)
+  const text = `${responses.join(', then ')}; ${failed} failed`
+  for (const line of factLines(terminal, 'visits', [text])) terminal.print(line)
   if (failed === 0) return
   throw new Trouble(`${failed} requests failed while v2 was deployed`, reason!, 'this is a bug in Berth')
 }

@@ -52,8 +52,8 @@ test('a record is created once in the closest zone, and only that value is remov
   await zone.present(record, signal())
   await zone.present(record, signal())
   equal(rows.length, 2)
-  const made = server.requests.find(({ method }) => method === 'POST')
-  deepEqual(made?.body, { type: 'TXT', name: record.name, content: `"${record.value}"`, ttl: 120 })
+  const request = server.requests.find(({ method }) => method === 'POST')
+  deepEqual(request?.body, { type: 'TXT', name: record.name, content: `"${record.value}"`, ttl: 120 })
   await zone.cleanup(record, signal())
   await zone.cleanup(record, signal())
 

@@ -51,8 +51,8 @@ test('a hanging program is killed with its child processes', async (t) => {
 
   match(String(error), /it took too long/)
   const pid = readFileSync(file('child'), 'utf8').trim()
-  const isGone = () => !existsSync(`/proc/${pid}`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  await until('its child to be gone', async () => isGone())
+  const isMissing = () => !existsSync(`/proc/${pid}`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  await until('its child to be gone', async () => isMissing())
 })
 
 test('background processes that keep the output open are not awaited', async (t) => {

@@ -134,7 +134,7 @@ test('Postgres and Redis start as root, chown their volume and serve as their ow
     }
 
     const { name } = await datastores.ensure(spec)
-    const answer = await until(`${kind} to answer`, async () => {
+    const response = await until(`${kind} to answer`, async () => {
       const ping =
         kind === 'redis'
           ? ['redis-cli', 'ping']
@@ -146,7 +146,7 @@ test('Postgres and Redis start as root, chown their volume and serve as their ow
     const look = ['sh', '-c', `awk '/^Uid/ {print $2}' /proc/1/status`]
     const { stdout } = await datastores.run(name, { argv: look, env: {} })
 
-    assert.equal(answer, kind === 'redis' ? 'PONG' : '1')
+    assert.equal(response, kind === 'redis' ? 'PONG' : '1')
     assert.equal(stdout.trim(), uid)
   }
 })

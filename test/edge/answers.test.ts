@@ -33,9 +33,9 @@ test('each failure has its page, and a problem document for clients that request
       [page.headers['content-type'], page.headers['cache-control']],
       ['text/html; charset=utf-8', 'no-store'],
     )
-    const told = JSON.parse(problem.body)
+    const reported = JSON.parse(problem.body)
     assert.deepEqual(
-      [told.status, told.code, told.request_id],
+      [reported.status, reported.code, reported.request_id],
       [status, code, problem.headers['x-request-id']],
       what,
     )
@@ -51,8 +51,8 @@ test('each failure has its page, and a problem document for clients that request
 
 test('error pages of an application pass unchanged', async (t) => {
   const edge = await startEdge(t)
-  const port = await serveUpstream(t, (_, answer) =>
-    answer.writeHead(503, { 'content-type': 'text/plain' }).end('mine'),
+  const port = await serveUpstream(t, (_, response) =>
+    response.writeHead(503, { 'content-type': 'text/plain' }).end('mine'),
   )
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   const answer = await edge.ask('a.test', '/', { headers: { accept: 'application/json' } })
@@ -75,7 +75,7 @@ test('a POST is never sent twice, a GET is retried if nothing responded', async 
 
 test('a body over the limit of the service is refused by its length, and others pass', async (t) => {
   const edge = await startEdge(t)
-  const port = await serveUpstream(t, (_, answer) => answer.end('fine'))
+  const port = await serveUpstream(t, (_, response) => response.end('fine'))
   const routes = routesTo({ 'a.test': [upstream(port)] })
   routes.maps['body-limits'].set('a.test', '10')
   await edge.driver.apply(routes)

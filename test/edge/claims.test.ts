@@ -15,7 +15,7 @@ const claims = {
 /** Which of the claims reach the application. */
 async function passed(t: TestContext, trustedProxies: string[]) {
   const edge = await startEdge(t, { trustedProxies })
-  const port = await serveUpstream(t, ({ headers }, answer) => answer.end(JSON.stringify(headers)))
+  const port = await serveUpstream(t, ({ headers }, response) => response.end(JSON.stringify(headers)))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   const headers = JSON.parse((await edge.ask('a.test', '/', { headers: claims })).body)
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name in claims))

@@ -93,8 +93,8 @@ function asking(t: TestContext, edge: RunningEdge): Ask {
 
 async function start(t: TestContext): Promise<RunningEdge> {
   const edge = await startEdge(t, { limits })
-  const port = await serveUpstream(t, (asked, answer) => {
-    asked.resume().once('end', () => answer.end(asked.url === '/large' ? large : 'served'))
+  const port = await serveUpstream(t, (asked, response) => {
+    asked.resume().once('end', () => response.end(asked.url === '/large' ? large : 'served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   return edge

@@ -57,7 +57,7 @@ test('cookies of other sites do not make the dashboard unreachable', async (t) =
 })
 
 test('the dashboard gets all of its own cookies, and no others', async (t) => {
-  const port = await serveUpstream(t, ({ headers }, answer) => answer.end(headers.cookie ?? 'none'))
+  const port = await serveUpstream(t, ({ headers }, response) => response.end(headers.cookie ?? 'none'))
   const ask = await startDashboard(t, port)
   const seen = async (cookie: string) => {
     const pieces = (await ask('/', { cookie })).body.split(';').map((piece) => piece.trim())

@@ -11,7 +11,7 @@ import { noRoutes, serveUpstream, startEdge } from '../support/running-edge.ts'
 import { until } from '../support/service.ts'
 import { issueTestCertificate } from '../support/test-certificate.ts'
 
-const says = (words: string) => (_: unknown, answer: { end(text: string): void }) => answer.end(words)
+const says = (words: string) => (_: unknown, response: { end(text: string): void }) => response.end(words)
 
 test('adding and removing services needs no new process', async (t) => {
   const edge = await startEdge(t)
@@ -31,15 +31,15 @@ test('adding and removing services needs no new process', async (t) => {
 test('a verified instance is reachable by its name only, and a leaving one not at all', async (t) => {
   const edge = await startEdge(t)
   const [old, young] = [await serveUpstream(t, says('old')), await serveUpstream(t, says('young'))]
-  const answers = async () =>
+  const responses = async () =>
     new Set(await Promise.all(Array.from({ length: 12 }, async () => (await edge.ask('a.test')).body)))
 
   await edge.driver.apply(routesTo({ 'a.test': [upstream(old), upstream(young, 'verifying')] }))
-  assert.deepEqual(await answers(), new Set(['old']))
+  assert.deepEqual(await responses(), new Set(['old']))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(old), upstream(young)] }))
-  assert.deepEqual(await answers(), new Set(['old', 'young']))
+  assert.deepEqual(await responses(), new Set(['old', 'young']))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(old, 'leaving'), upstream(young)] }))
-  assert.deepEqual(await answers(), new Set(['young']))
+  assert.deepEqual(await responses(), new Set(['young']))
 })
 
 test('a slot is reused by another instance, and slots are added where eight are too few', async (t) => {
@@ -55,16 +55,16 @@ test('a slot is reused by another instance, and slots are added where eight are 
 
   await edge.driver.apply(routesTo({ 'a.test': ports.map((port) => upstream(port)) }))
 
-  const answers = await Promise.all(Array.from({ length: 80 }, async () => (await edge.ask('a.test')).body))
-  assert.deepEqual([...new Set(answers)].sort(), names)
+  const responses = await Promise.all(Array.from({ length: 80 }, async () => (await edge.ask('a.test')).body))
+  assert.deepEqual([...new Set(responses)].sort(), names)
 })
 
 test('an open request outlives its upstream, is counted, and is cut with its slot', async (t) => {
   const edge = await startEdge(t)
   let isAsked = false
-  const port = await serveUpstream(t, (_, answer) => {
+  const port = await serveUpstream(t, (_, response) => {
     isAsked = true
-    answer.write('begun')
+    response.write('begun')
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   const socket = connect(edge.frame.httpPort)
@@ -126,8 +126,8 @@ test('changes made by others are noticed when the driver reads the state again',
 test('more services than pools reload HAProxy once; open requests continue and are counted', async (t) => {
   const edge = await startEdge(t)
   let finish: () => void = () => assert.fail('nobody asked')
-  const slow = await serveUpstream(t, (_, answer) => {
-    finish = () => answer.end('late')
+  const slow = await serveUpstream(t, (_, response) => {
+    finish = () => response.end('late')
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(slow)] }))
   const before = await edge.driver.identify()

@@ -14,8 +14,8 @@ const get = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 async function start(t: TestContext, limits: Partial<Limits>, frame: Parameters<typeof startEdge>[1] = {}) {
   const edge = await startEdge(t, { limits: { ...open, ...limits }, ...frame })
-  const port = await serveUpstream(t, (asked, answer) => {
-    asked.resume().once('end', () => answer.end('served'))
+  const port = await serveUpstream(t, (asked, response) => {
+    asked.resume().once('end', () => response.end('served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   return edge
@@ -92,7 +92,7 @@ test('after a reload the limit holds in the new worker, and the old connections 
   const slow = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n'
   const before = openMany(t, edge, '127.0.0.2', 10, slow)
   await eventually('all at the application', async () => (await edge.driver.countOpen('p1')).get('s1') === 10)
-  const served = await serveUpstream(t, (_, answer) => answer.end('served'))
+  const served = await serveUpstream(t, (_, response) => response.end('served'))
   const more = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`h${at}.test`, [upstream(served)]]))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(served)], ...more }))
 
@@ -150,9 +150,9 @@ function openTls(t: TestContext, edge: RunningEdge): Promise<void> {
 test('a small body reaches an instance when it is complete, a large one immediately', async (t) => {
   const edge = await startEdge(t)
   let heads = 0
-  const port = await serveUpstream(t, (asked, answer) => {
+  const port = await serveUpstream(t, (asked, response) => {
     heads += 1
-    asked.resume().once('end', () => answer.end('served'))
+    asked.resume().once('end', () => response.end('served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   const post = (length: number, more = '') =>

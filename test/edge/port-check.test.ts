@@ -52,7 +52,7 @@ test('an edge with another secret is another program', async (t) => {
 })
 
 test('any other response is another program: HTTP, not HTTP, an endless response', async (t) => {
-  const copying = createHttpServer(({ url }, answer) => answer.end(url))
+  const copying = createHttpServer(({ url }, response) => response.end(url))
   const endless = createHttpServer((_, answer) => {
     const send = () => {
       if (answer.write('x'.repeat(10_000))) setImmediate(send)

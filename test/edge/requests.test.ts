@@ -13,7 +13,9 @@ import { type RunningEdge, serveUpstream, startEdge } from '../support/running-e
 
 /** Answers what it was asked, as JSON. */
 const echo = (t: Parameters<typeof serveUpstream>[0]) =>
-  serveUpstream(t, ({ method, url, headers }, answer) => answer.end(JSON.stringify({ method, url, headers })))
+  serveUpstream(t, ({ method, url, headers }, response) =>
+    response.end(JSON.stringify({ method, url, headers })),
+  )
 
 async function startWith(
   edge: RunningEdge,
@@ -57,18 +59,18 @@ test('forwarding headers of the client are dropped and replaced', async (t) => {
     proxy: 'http://evil.test',
   }
 
-  const answer = await edge.ask('a.test', '/x?y=1', { headers: claims })
+  const response = await edge.ask('a.test', '/x?y=1', { headers: claims })
 
-  const { method, url, headers } = JSON.parse(answer.body)
+  const { method, url, headers } = JSON.parse(response.body)
   assert.deepEqual([method, url, headers.host], ['GET', '/x?y=1', 'a.test'])
-  const told = Object.fromEntries(Object.keys(claims).map((name) => [name, headers[name]]))
-  assert.deepEqual(told, {
+  const reported = Object.fromEntries(Object.keys(claims).map((name) => [name, headers[name]]))
+  assert.deepEqual(reported, {
     'x-forwarded-for': '127.0.0.1',
     'x-forwarded-proto': 'http',
     'x-forwarded-host': 'a.test',
     'x-forwarded-prefix': undefined,
     'x-real-ip': '127.0.0.1',
-    'x-request-id': answer.headers['x-request-id'],
+    'x-request-id': response.headers['x-request-id'],
     'x-berth-edge': undefined,
     'x-berth-upstream': undefined,
     x_forwarded_for: undefined,
@@ -78,7 +80,7 @@ test('forwarding headers of the client are dropped and replaced', async (t) => {
     forwarded: undefined,
     proxy: undefined,
   })
-  assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+  assert.match(String(response.headers['x-request-id']), /^[0-9a-f-]{36}$/)
 })
 
 test("a trusted proxy's headers are believed and extended", async (t) => {
@@ -90,11 +92,11 @@ test("a trusted proxy's headers are believed and extended", async (t) => {
     'x-forwarded-host': 'shop.example',
   }
 
-  const told = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
+  const reported = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
 
-  assert.equal(told['x-forwarded-for'], '203.0.113.9, 127.0.0.1')
-  assert.deepEqual([told['x-forwarded-proto'], told['x-forwarded-host']], ['https', 'shop.example'])
-  assert.equal(told['x-real-ip'], '203.0.113.9')
+  assert.equal(reported['x-forwarded-for'], '203.0.113.9, 127.0.0.1')
+  assert.deepEqual([reported['x-forwarded-proto'], reported['x-forwarded-host']], ['https', 'shop.example'])
+  assert.equal(reported['x-real-ip'], '203.0.113.9')
   const said = { ...headers, 'x-real-ip': '198.51.100.7' }
   assert.equal(
     JSON.parse((await edge.ask('a.test', '/', { headers: said })).body).headers['x-real-ip'],
@@ -171,9 +173,9 @@ test('upgrades to protocols without rules are refused', async (t) => {
   await startWith(edge, await echo(t))
   const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABk' }
 
-  const told = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
+  const reported = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
 
-  assert.deepEqual([told.upgrade, told['http2-settings']], [undefined, undefined])
+  assert.deepEqual([reported.upgrade, reported['http2-settings']], [undefined, undefined])
 })
 
 test('a very long request is logged too, truncated', async (t) => {

@@ -18,8 +18,8 @@ test('another HAProxy cannot share a port of the running edge', async (t) => {
     const foreign = await startForeignHaproxy(t, port)
     assert.equal(foreign.isRunning(), false)
   }
-  const answers = await statuses(() => edge.ask('unknown.test'))
-  assert.deepEqual(new Set(answers), new Set([404]))
+  const responses = await statuses(() => edge.ask('unknown.test'))
+  assert.deepEqual(new Set(responses), new Set([404]))
 })
 
 for (const which of ['httpPort', 'httpsPort'] as const) {

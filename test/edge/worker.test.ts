@@ -10,7 +10,7 @@ test('the worker runs as another user in an empty root, also after a reload', as
   const user = workerUser()
   if (user === null) return t.skip('needs root')
   const edge = await startEdge(t)
-  const port = await serveUpstream(t, (_, answer) => answer.end('served'))
+  const port = await serveUpstream(t, (_, response) => response.end('served'))
   const hosts = (count: number) =>
     routesTo(Object.fromEntries(Array.from({ length: count }, (_, at) => [`h${at}.test`, [upstream(port)]])))
 

@@ -100,13 +100,13 @@ test('a login that expires while its token is created revokes it', async (t) => 
   deepEqual([isGood(storage, tokens[0]!), storage.tokens.list(), life.uncollected.size], [false, [], 0])
 })
 
-for (const answer of [null, 'deny']) {
-  test(`a login that was ${answer ? 'denied' : 'never answered'} expires without a token`, async (t) => {
+for (const response of [null, 'deny']) {
+  test(`a login that was ${response ? 'denied' : 'never answered'} expires without a token`, async (t) => {
     const storage = await temporaryStorage(t)
     const { ask, send, reached } = boot(t, storage)
-    const id = await ask(answer ? 3000 : 500)
+    const id = await ask(response ? 3000 : 500)
 
-    if (answer) await send(id, answer)
+    if (response) await send(id, response)
     await reached(id, 'expired')
 
     deepEqual(storage.tokens.list(), [])

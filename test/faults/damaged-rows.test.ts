@@ -25,11 +25,11 @@ let rows: StoredRow[]
 
 /** The row of a table whose key contains these parts. */
 function rowOf(table: string, ...words: string[]): StoredRow {
-  const found = rows.find(
+  const record = rows.find(
     (row) => row.table === table && words.every((word) => String(row.key).includes(word)),
   )
-  assert.ok(found, `${table} has a row of ${words.join(' and ')}`)
-  return found
+  assert.ok(record, `${table} has a row of ${words.join(' and ')}`)
+  return record
 }
 
 const live = (noun: Noun) => services[noun].first.id as string
@@ -104,8 +104,8 @@ const deploy = async (noun: Noun): Promise<Body> => {
 }
 
 const status = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
-  const answer = await daemon.api.call(method, path, body, headers)
-  return [answer.status, answer.body.code ?? null]
+  const response = await daemon.api.call(method, path, body, headers)
+  return [response.status, response.body.code ?? null]
 }
 const ours = [500, 'internal_error']
 

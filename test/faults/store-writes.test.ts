@@ -73,8 +73,8 @@ async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promis
     await injected.end()
     const kinds = injected.hits().map(kindOf)
     // The failed rows may have been those of the deploy; then no request was rejected.
-    const isMeant = fault.kind !== 'rows' || wereRejected(asked)
-    if (kinds.includes(fault.kind) && isMeant) return pid
+    const isMatch = fault.kind !== 'rows' || wereRejected(asked)
+    if (kinds.includes(fault.kind) && isMatch) return pid
     // Each commit writes a different number of pages.
     if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
     return null

@@ -16,10 +16,10 @@ function words(
   method = 'GET',
 ) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const answer = { status, text, headers: new Map(Object.entries(headers)) }
+  const response = { status, text, headers: new Map(Object.entries(headers)) }
   const secrets = createSecrets()
   const inside = JSON.stringify(secrets.at('env')).slice(1, -1)
-  const filled = { ...answer, text: text.replaceAll('SECRET', () => inside) }
+  const filled = { ...response, text: text.replaceAll('SECRET', () => inside) }
   return judgeAnswer({ method, target, answer: filled, isWhole: true }, filled, secrets)
 }
 

@@ -33,19 +33,19 @@ export async function judge(sent: Sent, world: World): Promise<string | null> {
 async function judgeServer({ daemon, port }: World): Promise<string | null> {
   const health = await exchange(port, Buffer.from('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'))
   if (health?.status === 200 && health.text === 'ok') return null
-  const words = daemon.log.slice(-5).join('\n')
+  const text = daemon.log.slice(-5).join('\n')
   const report = health ? `${health.status} ${health.text}` : 'nothing'
-  return `afterwards /healthz answers ${report}; the log ends:\n${words}`
+  return `afterwards /healthz answers ${report}; the log ends:\n${text}`
 }
 
 /** The fault of a response by itself, or null. */
-export function judgeAnswer(sent: Sent, answer: WireAnswer, secrets: Secrets): string | null {
-  const { status, text } = answer
+export function judgeAnswer(sent: Sent, response: WireAnswer, secrets: Secrets): string | null {
+  const { status, text } = response
   const operation = sent.target === '' ? null : operationAt(sent)
   const leak = secrets.findIn(operation && status < 300 ? withoutValues(operation, text) : text)
   if (leak) return `${status} gives away ${leak}: ${excerpt(text)}`
-  if (!answer.headers.has('x-request-id')) return judgeLibrary(answer)
-  return judgeProblem(answer) ?? (sent.target === '' ? null : judgeStatus(sent, answer, operation))
+  if (!response.headers.has('x-request-id')) return judgeLibrary(response)
+  return judgeProblem(response) ?? (sent.target === '' ? null : judgeStatus(sent, response, operation))
 }
 
 /** A head that uWS rejects itself never reaches Berth. */

@@ -22,8 +22,8 @@ function change(usage: readonly Usage[], figure: (one: Usage) => number): string
 }
 
 /** Operations without a successful response; a meaningful long run has none. */
-function neverSuccessful(answers: ReadonlyMap<string, number>): string[] {
+function neverSuccessful(responses: ReadonlyMap<string, number>): string[] {
   return operations
     .map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
-    .filter((what) => ![200, 201, 202, 204].some((status) => answers.has(`${what} ${status}`)))
+    .filter((what) => ![200, 201, 202, 204].some((status) => responses.has(`${what} ${status}`)))
 }

@@ -48,9 +48,9 @@ test('a request with a missing or wrong credential learns how to authenticate', 
   const api = await startWithAccount(t)
 
   for (const headers of [{}, { authorization: 'Bearer wrong' }, { cookie: 'svc_session_1=x' }]) {
-    const answer = await api.signedOut().call('GET', '/services', undefined, headers)
-    assert.equal(outcomeOf(answer), unauthorized)
-    assert.equal(answer.headers['www-authenticate'], 'Bearer')
+    const response = await api.signedOut().call('GET', '/services', undefined, headers)
+    assert.equal(outcomeOf(response), unauthorized)
+    assert.equal(response.headers['www-authenticate'], 'Bearer')
   }
 })
 

@@ -63,9 +63,9 @@ test('every body rejects an unknown key by its name', async (t) => {
   for (const operation of jsonOperations) {
     for (const key of ['nmae', '__proto__', 'constructor']) {
       const body = JSON.parse(`{"${key}": {"s3cret": 1}}`)
-      const answer = await refused(operation.method, addressOf(operation), body)
-      assert.deepEqual(answer.slice(0, 2), [400, 'invalid_request'])
-      assert.ok(answer.includes(`${key} unknown_key`), `${operation.method} ${operation.path}: ${answer}`)
+      const response = await refused(operation.method, addressOf(operation), body)
+      assert.deepEqual(response.slice(0, 2), [400, 'invalid_request'])
+      assert.ok(response.includes(`${key} unknown_key`), `${operation.method} ${operation.path}: ${response}`)
     }
   }
 })
@@ -75,7 +75,7 @@ test('a body of 2 MB is rejected with the limit, or accepted where variables may
   await create({ name: 'web' })
   const large = { padding: 'x'.repeat(2_000_000) }
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     jsonOperations.map(async (operation) => {
       const { status, body } = await call(operation.method, addressOf(operation), large)
       const errors = (body.errors ?? []) as { path: string; message: string }[]
@@ -84,7 +84,7 @@ test('a body of 2 MB is rejected with the limit, or accepted where variables may
   )
 
   const words = ['the body may have at most 1 MiB', 'the body may have at most 16 KiB', 'is not a known key']
-  assert.deepEqual([...new Set(answers)].sort(), words.sort())
+  assert.deepEqual([...new Set(responses)].sort(), words.sort())
 })
 
 test('headers over the limit are rejected, and the next client is served', async (t) => {

@@ -42,8 +42,8 @@ test('a commit is accepted only for services that are built from git', async (t)
   const { create, refused } = await startChecked(t)
   await create({ name: 'web', image: 'nginx', deploy: false })
 
-  const answer = await refused('POST', '/services/web/deploys', { commit: 'abcdef' })
-  assert.deepEqual(answer, [400, 'invalid_request'])
+  const response = await refused('POST', '/services/web/deploys', { commit: 'abcdef' })
+  assert.deepEqual(response, [400, 'invalid_request'])
 })
 
 test('a service with neither source nor archive has nothing to deploy', async (t) => {
@@ -66,8 +66,8 @@ test('a static site accepts its own settings, and none of a running service', as
     pre_deploy_command: 'migrate',
     disk_mount_path: '/data',
   })) {
-    const answer = await refused('POST', '/services', { ...site, [key]: value })
-    assert.deepEqual(answer, [400, 'invalid_request', `${key} invalid`])
+    const response = await refused('POST', '/services', { ...site, [key]: value })
+    assert.deepEqual(response, [400, 'invalid_request', `${key} invalid`])
   }
   const made = await create({ ...site, publish_dir: './dist/', spa_fallback: true, deploy: false })
   assert.deepEqual([made.publish_dir, made.spa_fallback, made.internal_host], ['dist', true, 'web'])
@@ -81,8 +81,8 @@ test('a static site accepts its own settings, and none of a running service', as
 test('settings of static sites are rejected for other types', async (t) => {
   const { refused } = await startChecked(t)
   for (const [key, value] of Object.entries({ publish_dir: 'dist', spa_fallback: true })) {
-    const answer = await refused('POST', '/services', { name: 'web', [key]: value })
-    assert.deepEqual(answer, [400, 'invalid_request', `${key} invalid`])
+    const response = await refused('POST', '/services', { name: 'web', [key]: value })
+    assert.deepEqual(response, [400, 'invalid_request', `${key} invalid`])
   }
   const climbing = { name: 'web', type: 'static_site', publish_dir: '../dist' }
   assert.deepEqual(await refused('POST', '/services', climbing), [

@@ -35,9 +35,9 @@ test('an approval grants the role, the services and the expiry that it names', a
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
   const id = await begin(api)
 
-  const answer = await approve(api.browser, id, { role: 'deploy', services: ['shop'], expires_in_days: 7 })
+  const response = await approve(api.browser, id, { role: 'deploy', services: ['shop'], expires_in_days: 7 })
 
-  assert.equal(outcomeOf(answer), '200')
+  assert.equal(outcomeOf(response), '200')
   const row = await tokenOf(api, id)
   assert.deepEqual([row.role, row.services], ['deploy', [api.storage.services.get('shop')!.id]])
   assert.equal(Date.parse(row.expires_at!) - Date.parse(row.created_at), 7 * dayMs)

@@ -61,9 +61,9 @@ test('an invalid role or service is rejected, and nothing is created', async (t)
   ]
 
   for (const [body, field] of refused) {
-    const answer = await create(api, { name: 'ci', ...body })
-    assert.equal(outcomeOf(answer), '400 invalid_request', JSON.stringify(body))
-    assert.deepEqual(answer.body.errors[0].path, field)
+    const response = await create(api, { name: 'ci', ...body })
+    assert.equal(outcomeOf(response), '400 invalid_request', JSON.stringify(body))
+    assert.deepEqual(response.body.errors[0].path, field)
   }
   assert.deepEqual(api.storage.tokens.list(), [])
 })
@@ -80,11 +80,11 @@ test('a refused request names the missing right and the remedy', async (t) => {
   const details = []
 
   for (const [method, path, rights] of asked) {
-    const answer = await api.call(method, `/api/v1${path}`, { token: await tokenWith(api, rights) })
-    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
-    assert.equal(outcomeOf(answer), '403 insufficient_role')
-    assert.match(String(answer.body.hint), /\/account$/)
-    details.push(answer.body.detail)
+    const response = await api.call(method, `/api/v1${path}`, { token: await tokenWith(api, rights) })
+    checkAnswer(method, `/api/v1${path}`, response.status, response.body)
+    assert.equal(outcomeOf(response), '403 insufficient_role')
+    assert.match(String(response.body.hint), /\/account$/)
+    details.push(response.body.detail)
   }
   assert.deepEqual(details, [
     'this needs a token with the role deploy',
@@ -129,9 +129,9 @@ test('a token does not apply to a new service with the same name', async (t) => 
   await api.storage.services.create(serviceRow({ id: 'svc-2', name: 'shop' }))
   const token = await tokenWith(api, { role: 'deploy', services: ['svc-1'] })
 
-  const answer = await api.call('POST', '/api/v1/services/shop/restart', { token })
+  const response = await api.call('POST', '/api/v1/services/shop/restart', { token })
 
-  assert.equal(outcomeOf(answer), '403 insufficient_role')
+  assert.equal(outcomeOf(response), '403 insufficient_role')
 })
 
 const canary = 'canary-3f9a62d817'
@@ -229,7 +229,7 @@ test('no dry run reveals whether a token guessed a value', async (t) => {
 
   for (const role of ['read', 'deploy'] as const) {
     const token = await tokenWith(api, { role })
-    const answer = await api.call('PATCH', '/services/shop/env?dry_run=true', body, { token })
-    assert.equal(outcomeOf(answer), '403 insufficient_role')
+    const response = await api.call('PATCH', '/services/shop/env?dry_run=true', body, { token })
+    assert.equal(outcomeOf(response), '403 insufficient_role')
   }
 })

@@ -9,15 +9,15 @@ test('a PATCH with unchanged values changes no timestamp and reports no change',
   const { call, create, get, storage } = await startChecked(t)
   await create({ name: 'shop', port: 3000 })
   const before = await get('shop')
-  const told: unknown[] = []
-  t.after(storage.changes.subscribe((change) => void told.push(change)))
+  const reported: unknown[] = []
+  t.after(storage.changes.subscribe((change) => void reported.push(change)))
 
   const { status, body } = await call('PATCH', '/services/shop', { port: 3000, instances: 1 })
 
-  assert.deepEqual([status, body, told], [200, before, []])
+  assert.deepEqual([status, body, reported], [200, before, []])
   const again = await call('PATCH', '/services/shop', { port: 3001 })
   assert.notEqual(again.body.updated_at, before.updated_at)
-  assert.equal(told.length, 1)
+  assert.equal(reported.length, 1)
 })
 
 for (const [what, same, other] of [
@@ -34,15 +34,15 @@ for (const [what, same, other] of [
     const { call, make, storage } = await startDatastores(t, { applyLimits })
     await make({ name: 'shop', ...same, shared_network: true })
     const { body: before } = await call('GET', '/datastores/shop')
-    const told: unknown[] = []
-    t.after(storage.changes.subscribe((change) => void told.push(change)))
+    const reported: unknown[] = []
+    t.after(storage.changes.subscribe((change) => void reported.push(change)))
 
     const { status, body } = await call('PATCH', '/datastores/shop', { ...same, shared_network: true })
 
-    assert.deepEqual([status, body, told, applied], [200, before, [], 0])
+    assert.deepEqual([status, body, reported, applied], [200, before, [], 0])
     const again = await call('PATCH', '/datastores/shop', other)
     assert.notEqual(again.body.updated_at, before.updated_at)
-    assert.ok(told.length > 0)
+    assert.ok(reported.length > 0)
   })
 }
 

@@ -143,13 +143,13 @@ test('a removal that started before the trash existed removes the disk immediate
 
 test('the service is marked as being deleted when the actor is created, and only then', async () => {
   const run = runMachine(machine, happyEffects(), { input })
-  const told: unknown[] = []
-  run.actor.subscribe((snapshot) => void told.push(toService(snapshot as ServiceRemovalSnapshot)))
+  const reported: unknown[] = []
+  run.actor.subscribe((snapshot) => void reported.push(toService(snapshot as ServiceRemovalSnapshot)))
   const first = runMachine(machine, happyEffects({ endDeploys: waits }), { input })
-  told.unshift(toService(first.actor.getSnapshot() as ServiceRemovalSnapshot))
+  reported.unshift(toService(first.actor.getSnapshot() as ServiceRemovalSnapshot))
   first.actor.stop()
   await run.reached('removed')
-  assert.deepEqual(told, [{ deleting: true }, null, null])
+  assert.deepEqual(reported, [{ deleting: true }, null, null])
 })
 
 test('the chart matches the reviewed chart', () => {

@@ -128,8 +128,8 @@ for (const [name, { status, isCollectable, next }] of Object.entries(states)) {
 
   for (const event of events) {
     const outcome = next[event] ?? name
-    const words = outcome === name ? 'changes nothing' : `leads to ${outcome}`
-    test(`while ${name}, ${event} ${words}`, async () => {
+    const text = outcome === name ? 'changes nothing' : `leads to ${outcome}`
+    test(`while ${name}, ${event} ${text}`, async () => {
       const run = await runTo(name)
       const before = run.actor.getSnapshot()
       send(run, event)

@@ -118,13 +118,13 @@ function ask(
   clients.set(request, answered)
 }
 
-function count(tally: Tally, storage: Storage, id: string, happenings: Happening[], begun: number): void {
+function count(tally: Tally, storage: Storage, id: string, happenings: Happening[], started: number): void {
   const add = (name: string, by = 1) => {
     tally[name] = (tally[name] ?? 0) + by
   }
   const history = storage.actors.history(id)
   add('transitions', history.length)
-  add('effects begun', begun)
+  add('effects begun', started)
   for (const { do: what } of happenings) add(what)
   for (const state of new Set(history.map(({ state }) => state))) add(`in ${state}`)
 }

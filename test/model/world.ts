@@ -45,9 +45,9 @@ export async function openWorld(storage: Storage, plan: Plan, conditions: Condit
     async send(event: { type: string }, eventId: string): Promise<Receipt> {
       for (;;) {
         const { supervisor, death } = daemon
-        const told = { at: instant, by: 'Ada', degraded: true, ...event }
-        const answer = supervisor.send(id, told, { eventId: `${id} ${eventId}` }).catch(nullIfTransient)
-        const receipt = await Promise.race([answer, death])
+        const reported = { at: instant, by: 'Ada', degraded: true, ...event }
+        const response = supervisor.send(id, reported, { eventId: `${id} ${eventId}` }).catch(nullIfTransient)
+        const receipt = await Promise.race([response, death])
         if (receipt !== null) return receipt
         await ready
       }

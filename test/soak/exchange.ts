@@ -89,8 +89,8 @@ function faultOf(ask: Ask, { statusCode = 0, headers }: IncomingMessage, body: B
   return ask.check(body, String(headers['x-answered-by'] ?? ''))
 }
 
-function wordsOf(error: Error, answer: IncomingMessage | null): string {
+function wordsOf(error: Error, response: IncomingMessage | null): string {
   const code = (error as NodeJS.ErrnoException).code
-  const words = code && !error.message.includes(code) ? `${code} ${error.message}` : error.message
-  return answer ? `broke off within the answer: ${words}` : words
+  const text = code && !error.message.includes(code) ? `${code} ${error.message}` : error.message
+  return response ? `broke off within the answer: ${text}` : text
 }

@@ -76,10 +76,10 @@ async function follow(
 function createListener(sample: StreamSample, countOpened: () => void, end: () => void) {
   let heardAt = performance.now()
   // Late callbacks of an ended stream are ignored.
-  let isOver = false
+  let hasEnded = false
   const finish = (change: Partial<StreamSample>) => {
-    if (isOver) return
-    isOver = true
+    if (hasEnded) return
+    hasEnded = true
     Object.assign(sample, { endedAt: Date.now(), ...change })
     end()
   }

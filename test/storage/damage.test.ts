@@ -25,7 +25,7 @@ async function damagedStorage(
   for (const [table, key] of rows) await flipBit(directory, table, key)
   const told: string[] = []
   const toRecord = ({ id, revision }: ActorRow) => ({ id, status: 'made again', revision })
-  const options = { onPanic: t.assert.fail, onDamage: (words: string) => told.push(words), toRecord }
+  const options = { onPanic: t.assert.fail, onDamage: (text: string) => told.push(text), toRecord }
   const storage = await openStorage(directory, options)
   t.after(() => storage.close())
   return { directory, storage, told }

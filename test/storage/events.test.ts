@@ -14,8 +14,8 @@ test("a transition's event is stored in its commit, with the response", async (t
   await storage.actors.advance(transitionOf({ id: 'dep-1', revision: 2 }, { status: 'live' }))
 
   const record = { id: 'dep-1', service_id: 'svc-1', status: 'queued', revision: 1, by: null }
-  const answer = { at: instant, body: record }
-  deepEqual(seen, [answer, answer])
+  const response = { at: instant, body: record }
+  deepEqual(seen, [response, response])
 })
 
 test('the event of a refused commit is not stored', async (t) => {
@@ -48,8 +48,8 @@ test('the request is stored with the response and found only by its key', async 
 
   await events.record('key-1#this', instant, { id: 'dep-1' })
 
-  const answer = { at: instant, body: { id: 'dep-1' }, asked: 'this' }
-  deepEqual(['key-1', 'key-1#this', 'key-1#that'].map(events.get), [answer, answer, answer])
+  const response = { at: instant, body: { id: 'dep-1' }, asked: 'this' }
+  deepEqual(['key-1', 'key-1#this', 'key-1#that'].map(events.get), [response, response, response])
 })
 
 test('all events before an instant are deleted, and later ones stay', async (t) => {

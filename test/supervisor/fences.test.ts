@@ -87,11 +87,11 @@ test('the fence opens after its time limit, and reports when the late effect end
   effect.abort()
   const { late } = await fences.pass('dep-1')
   const order: string[] = []
-  const told = recordSettled(order, 'late ended', late!)
+  const reported = recordSettled(order, 'late ended', late!)
   await new Promise((resolve) => setImmediate(resolve))
   order.push('passed')
   effect.end()
-  await told
+  await reported
   assert.deepEqual(order, ['passed', 'late ended'])
 })
 

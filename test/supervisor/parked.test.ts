@@ -52,7 +52,7 @@ for (const kind of kinds) {
       const asked = await Promise.allSettled([first.retry(id), first.retry(id)])
 
       assert.deepEqual(
-        asked.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.code)),
+        asked.map((response) => (response.status === 'fulfilled' ? response.value : response.reason.code)),
         [record, 'not_parked'],
         state,
       )
@@ -155,6 +155,6 @@ async function recover(supervisor: Supervisor, storage: Storage, { id, kind, sta
 
 async function assertNothingParked(t: TestContext, storage: Storage, { id, state }: RestingActor) {
   const { restored, parked } = await supervise(t, storage).restore()
-  const isOver = storage.actors.get(id)?.final
-  assert.deepEqual([restored, parked, parkedIn(storage)], [isOver ? 0 : 1, 0, []], state)
+  const hasEnded = storage.actors.get(id)?.final
+  assert.deepEqual([restored, parked, parkedIn(storage)], [hasEnded ? 0 : 1, 0, []], state)
 }

@@ -90,23 +90,23 @@ test('a refused request also rejects the requests behind it, and the actor resta
     offered.push(transition.row.revision)
     return offered.length === 1 ? Promise.reject(full) : storage.actors.advance(transition)
   }
-  let begun = 0
+  let started = 0
   const work: SampleEffect = (input, signal) => {
-    begun++
+    started++
     return heldEffect().effect(input, signal)
   }
   const supervisor = superviseSamples(t, { storage: withActors(storage, { advance }), effects: { work } })
   await supervisor.spawn('err-1')
 
-  const answers = [1, 2, 3].map(() => supervisor.send('err-1', { type: 'note', at }))
-  const told = await Promise.all(
-    answers.map((answer) => answer.catch(({ code, message }) => [code, message])),
+  const responses = [1, 2, 3].map(() => supervisor.send('err-1', { type: 'note', at }))
+  const reported = await Promise.all(
+    responses.map((response) => response.catch(({ code, message }) => [code, message])),
   )
 
   const dropped = ['commit_failed', 'an earlier transition could not be saved']
-  assert.deepEqual(told, [['commit_failed', 'no space left'], dropped, dropped])
+  assert.deepEqual(reported, [['commit_failed', 'no space left'], dropped, dropped])
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).record.notes, 1)
-  assert.deepEqual([offered, begun], [[2, 2], 2])
+  assert.deepEqual([offered, started], [[2, 2], 2])
 })
 
 test('an end on disk counts although its commit was refused', async (t) => {

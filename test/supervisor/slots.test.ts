@@ -163,43 +163,43 @@ test('an effect starts when the aborted one of its actor has ended', async (t) =
 })
 
 test('an effect that was aborted while it waited at the fence never starts', async (t) => {
-  let begun = 0
+  let started = 0
   let end: (value: unknown) => void = () => undefined
   const { start } = fillWork(t, () => {
-    begun++
+    started++
     return new Promise((resolve) => (end = resolve))
   })
   const first = start()
-  await eventually('the first', () => begun === 1)
+  await eventually('the first', () => started === 1)
   first.stop()
   start().stop()
   end({ at })
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(begun, 1)
+  assert.equal(started, 1)
 })
 
 test('an effect that started before a late one ended is repeated after it, and awaited', async (t) => {
-  let begun = 0
+  let started = 0
   let endLate = () => {}
   let endRepetition = () => {}
   const work: Effect = () => {
-    begun++
-    if (begun === 2) return Promise.resolve({ at })
+    started++
+    if (started === 2) return Promise.resolve({ at })
     return new Promise((resolve) => {
       const end = () => resolve({ at })
-      if (begun === 1) endLate = end
+      if (started === 1) endLate = end
       else endRepetition = end
     })
   }
   const fences = createFences(5)
   const { start } = fillWork(t, work, { fences, cleanups: ['work'] })
   const first = start()
-  await eventually('the first', () => begun === 1)
+  await eventually('the first', () => started === 1)
   first.stop()
   await toPromise(start())
-  assert.equal(begun, 2)
+  assert.equal(started, 2)
   endLate()
-  await eventually('the repetition', () => begun === 3)
+  await eventually('the repetition', () => started === 3)
   const settled = fences.settled(30_000).then(() => 'settled')
   const waits = new Promise((resolve) => setImmediate(resolve, 'still waiting'))
   assert.equal(await Promise.race([settled, waits]), 'still waiting')

@@ -97,9 +97,9 @@ test('an actor that cannot be marked as parked is marked as soon as the store ca
 test('concurrent requests for a parked actor resume it once', async (t) => {
   const storage = await storedSample(t, () => ({}))
   await storage.actors.park('err-1', 'it kept failing', at)
-  let begun = 0
+  let started = 0
   const work: SampleEffect = (input, signal) => {
-    begun++
+    started++
     return heldEffect().effect(input, signal)
   }
   const supervisor = superviseSamples(t, { storage, effects: { work } })
@@ -107,16 +107,16 @@ test('concurrent requests for a parked actor resume it once', async (t) => {
 
   const asked = await Promise.all([supervisor.spawn('err-1'), supervisor.spawn('err-1')])
 
-  assert.deepEqual([asked.map(({ duplicate }) => duplicate), begun], [[true, true], 1])
+  assert.deepEqual([asked.map(({ duplicate }) => duplicate), started], [[true, true], 1])
   assert.equal(storage.actors.get('err-1')?.parked, null)
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
 })
 
 test('a request for an actor that is not parked returns it', async (t) => {
   const storage = await temporaryStorage(t)
-  let begun = 0
+  let started = 0
   const work: SampleEffect = (input, signal) => {
-    begun++
+    started++
     return heldEffect().effect(input, signal)
   }
   const supervisor = superviseSamples(t, { storage, effects: { work } })
@@ -138,5 +138,5 @@ test('a request for an actor that is not parked returns it', async (t) => {
       { record, duplicate: true },
     ],
   )
-  assert.equal(begun, 1)
+  assert.equal(started, 1)
 })

@@ -82,15 +82,15 @@ test('the last state is final', () => {
 
 test('the effect of a transition on its service is derived from both snapshots', () => {
   const path = ['awaitTurn', 'fetchSource', 'buildImage', 'startInstances', 'probeInstances', 'switchTraffic']
-  const told: unknown[] = []
+  const reported: unknown[] = []
   let before = queued
   for (const slot of path) {
     const event = done(slot, { ...grantedTurn, image: 'berth/shop:dep-1', port: 3000, portSource: 'env' })
-    told.push(transitionOf(before, event).service)
+    reported.push(transitionOf(before, event).service)
     before = next(before, event)
   }
   const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false }
-  assert.deepEqual(told, [null, null, null, null, { desired_deploy_id: 'dep-1' }, live])
+  assert.deepEqual(reported, [null, null, null, null, { desired_deploy_id: 'dep-1' }, live])
 })
 
 test('the state of a parallel chart names all of its regions', () => {

@@ -29,7 +29,7 @@ export async function openBackupPorts(t: TestContext) {
     spawn: async (_kind, _id, made) => void spawned.push(made as BackupInput),
   }
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
-  const logger = { ...silentLogger, warn: (_: object, words: string) => void warnings.push(words) } as Logger
+  const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) } as Logger
   const owner = { prefix: 'berth-test', serverId: 'test' }
   const ports = standIn<BackupPorts>({
     storage,

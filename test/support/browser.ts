@@ -32,10 +32,10 @@ export function openBrowser(url: string, jar = new Map<string, string>()): Brows
     const own = { 'sec-fetch-site': 'same-origin', cookie: cookieOf() || null }
     const sent = body === undefined ? null : JSON.stringify(body)
     const type = sent === null ? {} : { 'content-type': 'application/json' }
-    const answer = await send(`${url}/api/v1${path}`, method, { ...own, ...type, ...headers }, sent)
-    for (const line of answer.headers['set-cookie'] ?? []) keep(jar, line)
-    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
-    return answer
+    const response = await send(`${url}/api/v1${path}`, method, { ...own, ...type, ...headers }, sent)
+    for (const line of response.headers['set-cookie'] ?? []) keep(jar, line)
+    checkAnswer(method, `/api/v1${path}`, response.status, response.body)
+    return response
   }
 
   return {

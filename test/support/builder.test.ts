@@ -27,13 +27,13 @@ test('a working builder passes, and no image of a probe remains, even of an inte
 })
 
 /** An engine on which every build starts and none ends, with or without a response. */
-for (const answers of [true, false]) {
-  const how = answers ? 'goes on without an end' : 'is never answered'
+for (const responses of [true, false]) {
+  const how = responses ? 'goes on without an end' : 'is never answered'
   test(`a build that ${how} is reported in one line, with what to do`, async (t) => {
     const path = join(temporaryDirectory(t), 'docker.sock')
     const server = createServer((request, response) => {
       request.resume()
-      if (answers) response.writeHead(200).write('{}\n')
+      if (responses) response.writeHead(200).write('{}\n')
     })
     await once(server.listen(path), 'listening')
     t.after(() => {

@@ -16,8 +16,8 @@ export async function requireBuilder(address: string, timeoutMs = limitMs): Prom
     // Other failures show up in the tests that build.
     if (!limit.aborted) throw error
     const seconds = timeoutMs / 1000
-    const trouble = `hangs (a trivial build took over ${seconds} s): restart that engine.`
-    throw new MissingPrerequisite(`The builder of the Docker engine at ${address} ${trouble}`)
+    const problem = `hangs (a trivial build took over ${seconds} s): restart that engine.`
+    throw new MissingPrerequisite(`The builder of the Docker engine at ${address} ${problem}`)
   } finally {
     engine.close()
   }

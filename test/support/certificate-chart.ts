@@ -51,9 +51,9 @@ export const happy: Record<string, TestEffect> = {
 }
 
 /** Returns these results in order, then waits. */
-export function inTurn(...answers: (object | TestEffect)[]): TestEffect {
+export function inTurn(...responses: (object | TestEffect)[]): TestEffect {
   return (effectInput, signal) => {
-    const next = answers.shift()
+    const next = responses.shift()
     if (next === undefined) return forever(signal)
     return typeof next === 'function' ? next(effectInput, signal) : Promise.resolve(next)
   }

@@ -102,7 +102,7 @@ export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
 function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
   const installed: string[][] = []
   const real: CertificateEdge = edge ?? {
-    putChallenge: (token, answer) => ca.edge.put(token, answer),
+    putChallenge: (token, response) => ca.edge.put(token, response),
     dropChallenge: (token) => void ca.edge.answers.delete(token),
     changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
   }

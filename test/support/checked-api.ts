@@ -23,13 +23,13 @@ export async function startChecked(t: TestContext) {
     asked: RequestOptions = {},
   ): Promise<Answer> => {
     const browser = needsSession(method, `/api/v1${path}`) ? { token: null, headers: await signedIn() } : {}
-    const answer = await api.call(method, `/api/v1${path}`, {
+    const response = await api.call(method, `/api/v1${path}`, {
       ...browser,
       ...asked,
       ...(body === undefined ? {} : { body }),
     })
-    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
-    return answer
+    checkAnswer(method, `/api/v1${path}`, response.status, response.body)
+    return response
   }
   const create = async (body: object) => (await call('POST', '/services', body)).body as Service
   const get = async (name: string) => (await call('GET', `/services/${name}`)).body as Service

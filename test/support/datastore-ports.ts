@@ -36,10 +36,10 @@ export const up: Up = {
   cpuLimit: 1,
 }
 
-const answers = { postgres: '1\n', redis: 'PONG\n' } as const
+const responses = { postgres: '1\n', redis: 'PONG\n' } as const
 
 /** The outcome of the health command on a healthy server. */
-export const well = (kind: 'postgres' | 'redis'): Partial<Outcome> => ({ stdout: answers[kind] })
+export const well = (kind: 'postgres' | 'redis'): Partial<Outcome> => ({ stdout: responses[kind] })
 
 export async function openDatastorePorts(
   t: TestContext,

@@ -111,8 +111,8 @@ async function findFaults(site: EdgeSite, wanted: Map<TestService, string>): Pro
     if (shown !== `${live} running`) faults.push(`${name} has ${shown || 'no container'}, live is ${live}`)
     const deploys: Body[] = await api.get(`/services/${name}/deploys`)
     const others = deploys.filter(({ id }) => id !== live).map((deploy) => deploy.status)
-    const isOver = (status: string) => ['deactivated', 'failed', 'canceled'].includes(status)
-    if (!others.every(isOver)) faults.push(`${name} has deploys that are ${others.join()}`)
+    const hasEnded = (status: string) => ['deactivated', 'failed', 'canceled'].includes(status)
+    if (!others.every(hasEnded)) faults.push(`${name} has deploys that are ${others.join()}`)
   }
   const ready = [...wanted].length
   if (edge.routes?.ready !== ready) faults.push(`the edge counts ${edge.routes?.ready} of ${ready}`)

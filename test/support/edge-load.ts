@@ -41,10 +41,10 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
   const failures: string[] = []
   const agent = new Agent({ keepAlive: true })
   const rounds = new Array<number>(inFlight).fill(0)
-  let isOver = false
+  let hasEnded = false
 
   async function keepAsking(client: number): Promise<void> {
-    while (!isOver) {
+    while (!hasEnded) {
       const sentAt = Date.now()
       try {
         const version = await askOnce(options, agent, rounds[client]!)
@@ -59,7 +59,7 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
 
   const clients = Promise.all(rounds.map((_, client) => keepAsking(client)))
   const stop = async () => {
-    isOver = true
+    hasEnded = true
     await clients
     agent.destroy()
   }
@@ -70,7 +70,7 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
     stop,
     async round() {
       const before = [...rounds]
-      while (!isOver && rounds.some((count, client) => count < before[client]! + 2)) await sleep(10)
+      while (!hasEnded && rounds.some((count, client) => count < before[client]! + 2)) await sleep(10)
     },
     versionsSince(at) {
       const since = answers.filter(({ sentAt }) => sentAt >= at)
@@ -83,14 +83,14 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
 async function askOnce({ port, host }: LoadOptions, kept: Agent, turn: number): Promise<string> {
   const body = turn % 4 === 3 ? 'x'.repeat(500 + turn) : undefined
   const agent = turn % 5 === 4 ? (false as const) : kept
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { port, host: '127.0.0.1', method: body ? 'POST' : 'GET', headers: { host }, agent }
     const asking = request({ ...options, timeout: answerMs }, resolve)
     asking.once('timeout', () => asking.destroy(new Error(`no answer within ${answerMs} ms`)))
     asking.once('error', reject)
     asking.end(body)
   })
-  const said = await text(answer)
-  if (answer.statusCode !== 200) throw new Error(`${answer.statusCode}: ${said.slice(0, 400)}`)
+  const said = await text(response)
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${said.slice(0, 400)}`)
   return said
 }

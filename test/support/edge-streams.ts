@@ -33,15 +33,15 @@ export async function followEvents(t: Scope, { port, host }: Place): Promise<Fol
   const asking = request({ port, host: '127.0.0.1', path: '/events', headers: { host }, agent: false })
   t.after(() => asking.destroy())
   asking.once('error', () => state.end('cut'))
-  asking.once('response', (answer) => {
+  asking.once('response', (response) => {
     let rest = ''
-    answer.on('data', (chunk: Buffer) => {
+    response.on('data', (chunk: Buffer) => {
       const blocks = (rest + chunk.toString()).split('\n\n')
       rest = blocks.pop()!
       for (const block of blocks) state.said.push(block.startsWith('event: goodbye') ? 'goodbye' : block)
     })
-    answer.once('error', () => state.end('cut'))
-    answer.once('close', () => state.end(state.said.at(-1) === 'goodbye' ? 'goodbye' : 'cut'))
+    response.once('error', () => state.end('cut'))
+    response.once('close', () => state.end(state.said.at(-1) === 'goodbye' ? 'goodbye' : 'cut'))
   })
   asking.end()
   await state.followed.more()

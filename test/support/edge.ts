@@ -32,8 +32,8 @@ export function endHostEdge(dataDir: string, generation: number | null = null): 
   const configuration = join(dataDir, 'edge', 'haproxy.cfg')
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const found = argumentsOf(pid)
-    const isMeant = generation === null || found.some((one) => one.includes(`/run/${generation}/master`))
-    if (found.includes(configuration) && isMeant) process.kill(Number(pid), 'SIGKILL')
+    const isMatch = generation === null || found.some((one) => one.includes(`/run/${generation}/master`))
+    if (found.includes(configuration) && isMatch) process.kill(Number(pid), 'SIGKILL')
   }
 }
 

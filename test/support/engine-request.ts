@@ -24,8 +24,8 @@ export function askEngine(address: string, path: string, options: EngineRequest 
   return new Promise((resolve, reject) => {
     const question = request({ ...target(address), path, method, headers, signal, agent: false })
     question.on('error', reject)
-    question.on('response', (answer) => {
-      text(answer).then((words) => resolve({ status: answer.statusCode ?? 0, text: words }), reject)
+    question.on('response', (response) => {
+      text(response).then((words) => resolve({ status: response.statusCode ?? 0, text: words }), reject)
     })
     question.end(body?.bytes)
   })

@@ -41,18 +41,18 @@ export async function pingEngine(address: string): Promise<string | null> {
 }
 
 function refuseWhatOnlyAPersonCanDo(address: string, silence: string): void {
-  const trouble = `No Docker engine answers at ${address} (${silence}).`
+  const problem = `No Docker engine answers at ${address} (${silence}).`
   if (silence === 'EACCES') {
     throw new MissingPrerequisite(
-      `${trouble}\nThis user may not open it: sudo usermod -aG docker "$USER", then log in again.`,
+      `${problem}\nThis user may not open it: sudo usermod -aG docker "$USER", then log in again.`,
     )
   }
   if (address !== defaultAddress) {
-    throw new MissingPrerequisite(`${trouble}\nStart it, or unset DOCKER_HOST to have one started here.`)
+    throw new MissingPrerequisite(`${problem}\nStart it, or unset DOCKER_HOST to have one started here.`)
   }
   if (!isRoot()) {
     throw new MissingPrerequisite(
-      `${trouble}\nInstall one: sudo apt-get install docker.io (as root this is done for you)`,
+      `${problem}\nInstall one: sudo apt-get install docker.io (as root this is done for you)`,
     )
   }
 }
@@ -61,8 +61,8 @@ async function installWhatIsMissing(): Promise<void> {
   const packages = await missingPackages()
   if (packages.length === 0) return
   if (!hasApt()) {
-    const trouble = `There is no apt to install what is missing: ${packages.join(', ')}.`
-    throw new MissingPrerequisite(`${trouble}\nSee https://docs.docker.com/engine/install/`)
+    const problem = `There is no apt to install what is missing: ${packages.join(', ')}.`
+    throw new MissingPrerequisite(`${problem}\nSee https://docs.docker.com/engine/install/`)
   }
   say(`Installing ${packages.join(', ')} with apt-get …`)
   await installPackages(packages).catch((error: Error) => {
@@ -80,8 +80,8 @@ async function missingPackages(): Promise<string[]> {
 
 // Docker's own packages conflict with Debian's.
 async function hasDockersOwnClient(): Promise<boolean> {
-  const answer = await run('dpkg-query', ['--status', 'docker-ce-cli']).catch(() => '')
-  return answer.includes('Status: install ok installed')
+  const response = await run('dpkg-query', ['--status', 'docker-ce-cli']).catch(() => '')
+  return response.includes('Status: install ok installed')
 }
 
 function hasControlGroups(): boolean {
@@ -145,6 +145,6 @@ function programOf(pid: string): string | null {
   return pid !== '' && existsSync(path) ? readFileSync(path, 'utf8').trim() : null
 }
 
-function say(words: string): void {
-  console.error(words)
+function say(text: string): void {
+  console.error(text)
 }

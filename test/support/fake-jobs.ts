@@ -104,9 +104,9 @@ export function logStream(...lines: LogLine[]): FakeResponse {
 
 /** Responds to the request of a run with a pending one, then with these log lines and the final record. */
 export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
-  const begun = { ...run, status: 'pending', exit_code: null, error: null, finished_at: null }
+  const started = { ...run, status: 'pending', exit_code: null, error: null, finished_at: null }
   return ({ method, path }: ReceivedRequest): FakeResponse => {
-    if (method === 'POST') return { status: 202, body: begun }
+    if (method === 'POST') return { status: 202, body: started }
     return path.includes('/logs') ? logStream(...lines) : { body: run }
   }
 }
@@ -114,9 +114,9 @@ export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
 /** Starts the fake server, and `berth` for it, in UTC. */
 export async function startFakeJobs(
   t: TestContext,
-  answer: (asked: ReceivedRequest) => FakeResponse = respond,
+  response: (asked: ReceivedRequest) => FakeResponse = respond,
 ) {
-  const server = await startFakeServer(t, answer)
+  const server = await startFakeServer(t, response)
   const env = {
     BERTH_SERVER: server.url,
     BERTH_TOKEN: 'bth_x',

@@ -12,11 +12,11 @@ export interface FaultyCa extends FakeServer {
 /** `answer` is called first; where it returns null, the CA responds normally. */
 export async function startFaultyCa(
   t: Scope,
-  answer: (asked: ReceivedRequest) => FakeResponse | null,
+  response: (asked: ReceivedRequest) => FakeResponse | null,
 ): Promise<FaultyCa> {
   let base = ''
   const server = await startFakeServer(t, (asked) => {
-    const { headers, ...own } = answer(asked) ?? proper(asked.path, base)
+    const { headers, ...own } = response(asked) ?? proper(asked.path, base)
     return { ...own, headers: { 'replay-nonce': randomBytes(9).toString('base64url'), ...headers } }
   })
   base = server.url

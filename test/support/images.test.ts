@@ -22,9 +22,9 @@ test('the base images are on the engine and have no labels of the product', asyn
   const engine = await ensureEngine()
   const images = Object.values(await baseImages())
 
-  const answers = await Promise.all(images.map((image) => askEngine(engine, `/images/${image}/json`)))
+  const responses = await Promise.all(images.map((image) => askEngine(engine, `/images/${image}/json`)))
 
-  const labels = answers.map(({ text }) => JSON.parse(text).Config.Labels)
+  const labels = responses.map(({ text }) => JSON.parse(text).Config.Labels)
   for (const found of labels) {
     assert.equal(found['berth.test'], 'base')
     assert.deepEqual([found['berth.instance'], found['berth.server']], [undefined, undefined])

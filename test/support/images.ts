@@ -123,8 +123,12 @@ async function hasImage(engine: string, reference: string): Promise<boolean> {
 
 async function loadImage(engine: string, archive: Buffer): Promise<void> {
   const body = { type: 'application/x-tar', bytes: archive }
-  const answer = await askEngine(engine, '/images/load?quiet=1', { method: 'POST', body, timeoutMs: 120_000 })
-  refuseFailure('the engine could not load the image', answer)
+  const response = await askEngine(engine, '/images/load?quiet=1', {
+    method: 'POST',
+    body,
+    timeoutMs: 120_000,
+  })
+  refuseFailure('the engine could not load the image', response)
 }
 
 async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string): Promise<string> {
@@ -132,13 +136,13 @@ async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string
   if (await hasImage(engine, reference)) return reference
   console.error(`No ${recipe.name} image from Debian packages (${reason}): pulling ${reference} instead …`)
   const path = `/images/create?fromImage=${encodeURIComponent(reference)}`
-  const answer = await askEngine(engine, path, { method: 'POST', timeoutMs: 300_000 })
-  refuseFailure(`neither packages nor a registry give a ${recipe.name} image`, answer)
+  const response = await askEngine(engine, path, { method: 'POST', timeoutMs: 300_000 })
+  refuseFailure(`neither packages nor a registry give a ${recipe.name} image`, response)
   return reference
 }
 
 // The engine responds with 200 to load and pull, and reports failures in the stream.
-function refuseFailure(what: string, answer: { status: number; text: string }): void {
-  if (answer.status === 200 && !answer.text.includes('"error"')) return
-  throw new MissingPrerequisite(`${what}: ${answer.text.trim()}`)
+function refuseFailure(what: string, response: { status: number; text: string }): void {
+  if (response.status === 200 && !response.text.includes('"error"')) return
+  throw new MissingPrerequisite(`${what}: ${response.text.trim()}`)
 }

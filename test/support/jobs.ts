@@ -95,8 +95,8 @@ export async function output(api: Api, id: string): Promise<string[]> {
 }
 
 /** Waits for such a line and returns its number. */
-export async function untilLogged(api: Api, id: string, isMeant: string | ((line: string) => boolean)) {
-  const fits = typeof isMeant === 'string' ? (line: string) => line === isMeant : isMeant
+export async function untilLogged(api: Api, id: string, isMatch: string | ((line: string) => boolean)) {
+  const fits = typeof isMatch === 'string' ? (line: string) => line === isMatch : isMatch
   for await (const { event, id: number, data } of api.events(`/jobs/${id}/logs?follow=true`)) {
     if (event === 'log' && fits(JSON.parse(data).line)) return Number(number)
   }

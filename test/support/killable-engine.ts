@@ -87,8 +87,8 @@ async function untilItAnswers(dockerd: ChildProcess, address: string): Promise<v
 async function copyBase(target: Engine): Promise<void> {
   const source = openEngine(await ensureEngine())
   const { busybox } = await baseImages()
-  const answer = await target.docker.loadImage(await source.docker.getImage(busybox).get())
-  for await (const _ of answer) {
+  const response = await target.docker.loadImage(await source.docker.getImage(busybox).get())
+  for await (const _ of response) {
     // Only the end of the stream matters.
   }
   source.close()

@@ -47,11 +47,11 @@ export function cookieOf({ headers }: ShownPage): { cookie: string; 'sec-fetch-s
 
 async function openPage(url: string, { headers = {}, ...init }: RequestInit): Promise<ShownPage> {
   const accepting = { accept: 'text/html,application/xhtml+xml', ...(headers as Sent) }
-  const answer = await fetch(url, { ...init, headers: accepting, redirect: 'manual' })
-  const html = await answer.text()
-  const page = { status: answer.status, headers: answer.headers, html, text: textOf(html) }
+  const response = await fetch(url, { ...init, headers: accepting, redirect: 'manual' })
+  const html = await response.text()
+  const page = { status: response.status, headers: response.headers, html, text: textOf(html) }
   if (page.status !== 303) checkPage(page)
-  return { ...page, location: answer.headers.get('location') }
+  return { ...page, location: response.headers.get('location') }
 }
 
 const policy =
@@ -74,6 +74,6 @@ function checkPage({ headers, html }: Pick<ShownPage, 'headers' | 'html'>): void
 
 function textOf(html: string): string {
   const [, body = ''] = html.split('<main>')
-  const words = body.replace(/<[^>]*>/g, ' ').replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code))
-  return words.replace(/\s+/g, ' ').trim()
+  const text = body.replace(/<[^>]*>/g, ' ').replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code))
+  return text.replace(/\s+/g, ' ').trim()
 }

@@ -126,7 +126,7 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
   const { machine, version, toRecord } = catalogue[kind] as Kind
   const { input, context = {} } = known[kind]
   const { context: initial } = machine.getInitialSnapshot({} as never, { id, ...input } as never)
-  const isGone = JSON.stringify(value).includes('trash') || JSON.stringify(value).includes('reclaim')
+  const isMissing = JSON.stringify(value).includes('trash') || JSON.stringify(value).includes('reclaim')
   const trash = {
     deletedAt: at,
     expiresAt: later,
@@ -135,7 +135,11 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
     wantedName: 'shop-db',
     trouble: null,
   }
-  const whole = { ...(initial as object), ...context, ...(kind === 'datastore' && isGone ? { trash } : {}) }
+  const whole = {
+    ...(initial as object),
+    ...context,
+    ...(kind === 'datastore' && isMissing ? { trash } : {}),
+  }
   const snapshot = machine.resolveState({ value, context: whole }) as AnyMachineSnapshot
   const stored = { ...(machine.getPersistedSnapshot(snapshot) as object), children: childrenOf(snapshot) }
   const record = toRecord(snapshot as never) as ActorRecord

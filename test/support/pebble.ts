@@ -91,8 +91,8 @@ export function openPebble(t: Scope, { directory, port, nameServer }: PebbleOpti
       running = child
       const deadline = performance.now() + startMs
       while (!(await answers(port))) {
-        const isOver = child.exitCode !== null || performance.now() > deadline
-        if (isOver) throw new Error(`pebble does not start: ${readFileSync(log, 'utf8').slice(-2000)}`)
+        const hasEnded = child.exitCode !== null || performance.now() > deadline
+        if (hasEnded) throw new Error(`pebble does not start: ${readFileSync(log, 'utf8').slice(-2000)}`)
         await delay(20)
       }
     },

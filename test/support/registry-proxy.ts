@@ -17,14 +17,14 @@ export interface RegistryProxy {
 export async function openRegistryProxy(t: TestContext, registry: string): Promise<RegistryProxy> {
   const waiting = new Set<() => void>()
   let isHolding = false
-  const server = createServer((asked, answer) => {
+  const server = createServer((asked, response) => {
     const pass = () => {
       waiting.delete(pass)
-      forward(registry, asked, answer)
+      forward(registry, asked, response)
     }
     if (!isHolding || !asked.url?.includes('/blobs/')) return pass()
     waiting.add(pass)
-    answer.on('close', () => waiting.delete(pass))
+    response.on('close', () => waiting.delete(pass))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -46,13 +46,13 @@ export async function openRegistryProxy(t: TestContext, registry: string): Promi
   }
 }
 
-function forward(registry: string, asked: IncomingMessage, answer: ServerResponse): void {
+function forward(registry: string, asked: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = asked
   const onward = request(`http://${registry}${url}`, { method, headers, agent: false })
-  onward.on('error', () => answer.destroy())
-  onward.on('response', (found) => {
-    answer.writeHead(found.statusCode ?? 502, found.headers)
-    found.pipe(answer)
+  onward.on('error', () => response.destroy())
+  onward.on('response', (message) => {
+    response.writeHead(message.statusCode ?? 502, message.headers)
+    message.pipe(response)
   })
   asked.pipe(onward)
 }

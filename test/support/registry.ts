@@ -158,9 +158,9 @@ async function pushPage(engine: Engine, name: string, page: string, changes: str
   }
   try {
     const stream = await docker.getImage(repo).push({ tag, authconfig: account })
-    const answer = await text(stream)
-    const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(answer)?.[1]
-    if (!digest) throw new Error(`${name} could not be pushed: ${answer}`)
+    const response = await text(stream)
+    const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(response)?.[1]
+    if (!digest) throw new Error(`${name} could not be pushed: ${response}`)
     return digest
   } finally {
     await docker.getImage(name).remove()

@@ -26,8 +26,8 @@ const forms: Record<string, (text: string) => string | null> = {
 const unshown = ['unset']
 
 /** Null if the text is unchanged or the response has no such field, else the difference. */
-export function findChange({ way }: StringField, text: string, answer: Body): string | null {
-  const shown = shownBy(answer, way)
+export function findChange({ way }: StringField, text: string, response: Body): string | null {
+  const shown = shownBy(response, way)
   if (shown === null || unshown.includes(way[0]!)) return null
   return shown.includes(wantedFor(way, text))
     ? null
@@ -35,8 +35,8 @@ export function findChange({ way }: StringField, text: string, answer: Body): st
 }
 
 /** All entries of a list are searched, because lists of variables are returned in sorted order. */
-function shownBy(answer: Body, [name = '', _, ...further]: string[]): Body[] | null {
-  const value = Array.isArray(answer) ? answer : answer?.[name]
+function shownBy(response: Body, [name = '', _, ...further]: string[]): Body[] | null {
+  const value = Array.isArray(response) ? response : response?.[name]
   if (value === undefined) return null
   return Array.isArray(value) ? value.map((entry) => further.reduce((at, key) => at[key], entry)) : [value]
 }

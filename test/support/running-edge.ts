@@ -70,9 +70,9 @@ export function askAt(port: number) {
   return (host: string, path = '/', { method = 'GET', headers = {}, body }: AskOptions = {}) =>
     new Promise<EdgeAnswer>((resolve, reject) => {
       const options = { port, path, method, headers: { host, ...headers }, agent: false as const }
-      const asking = request(options, (answer) => {
-        const { statusCode: status = 0 } = answer
-        text(answer).then((body) => resolve({ status, headers: answer.headers, body }), reject)
+      const asking = request(options, (response) => {
+        const { statusCode: status = 0 } = response
+        text(response).then((body) => resolve({ status, headers: response.headers, body }), reject)
       })
       asking.once('error', reject)
       asking.end(body)

@@ -29,9 +29,9 @@ export const due = (count: number, missed: DueRun['missed'] = null) => ({
 export const planned = (next: SchedulePlan | null) => ({ at: noticed, plan: next })
 
 /** Returns these results in order, then waits. */
-export function inTurn(...answers: unknown[]): TestEffect {
+export function inTurn(...responses: unknown[]): TestEffect {
   let count = 0
-  return (_, signal) => (count < answers.length ? Promise.resolve(answers[count++]) : forever(signal))
+  return (_, signal) => (count < responses.length ? Promise.resolve(responses[count++]) : forever(signal))
 }
 
 export const working: Record<string, TestEffect> = {

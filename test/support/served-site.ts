@@ -110,9 +110,9 @@ function ask(options: RequestOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const question = request(options)
     question.on('error', reject)
-    question.on('response', (answer) => {
-      const { statusCode = 0, headers } = answer
-      buffer(answer).then((body) => resolve({ status: statusCode, headers, body }), reject)
+    question.on('response', (response) => {
+      const { statusCode = 0, headers } = response
+      buffer(response).then((body) => resolve({ status: statusCode, headers, body }), reject)
     })
     question.end()
   })

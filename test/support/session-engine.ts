@@ -18,7 +18,7 @@ export interface SessionEngine {
 
 export async function openSessionEngine(t: TestContext): Promise<SessionEngine> {
   let session: ClientHttp2Session | null = null
-  const server = createServer((_, answer) => answer.end(JSON.stringify({ ApiVersion: '1.99' })))
+  const server = createServer((_, response) => response.end(JSON.stringify({ ApiVersion: '1.99' })))
   server.on('upgrade', (_, socket: Socket) => {
     socket.write('HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n')
     session = connect('http://session', { createConnection: () => socket })
@@ -44,7 +44,7 @@ async function call(session: ClientHttp2Session, path: string, message: Uint8Arr
   const head = Buffer.alloc(5)
   head.writeUInt32BE(message.length, 1)
   stream.end(Buffer.concat([head, message]))
-  const answer = await buffer(stream)
+  const response = await buffer(stream)
   if (!stream.closed) await once(stream, 'close')
-  return { status: Number(statuses.find((status) => status !== undefined)), message: answer.subarray(5) }
+  return { status: Number(statuses.find((status) => status !== undefined)), message: response.subarray(5) }
 }

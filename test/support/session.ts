@@ -19,12 +19,12 @@ export function signIn(url: string): Promise<SessionHeaders> {
 
 async function enter(url: string, way: string, body: object): Promise<SessionHeaders> {
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/api/v1/auth/${way}`, {
+  const response = await fetch(`${url}/api/v1/auth/${way}`, {
     method: 'POST',
     headers,
     body: JSON.stringify(body),
   })
-  const [cookie] = answer.headers.getSetCookie()
-  if (!cookie) throw new Error(`${way} answered ${answer.status} ${await answer.text()}`)
+  const [cookie] = response.headers.getSetCookie()
+  if (!cookie) throw new Error(`${way} answered ${response.status} ${await response.text()}`)
   return { cookie: cookie.split(';')[0]!, 'sec-fetch-site': 'same-origin' }
 }

@@ -53,12 +53,12 @@ export async function startShellServer(t: Scope, options: Options): Promise<Shel
   return { url: `http${tls ? 's' : ''}://localhost:${port}`, upgrades, received }
 }
 
-function listen(socket: WebSocket, received: ShellServer['received'], answer: Options['answer']): void {
+function listen(socket: WebSocket, received: ShellServer['received'], response: Options['answer']): void {
   socket.on('message', (data, isBinary) => {
     if (isBinary) return void received.bytes.push(data as Buffer)
     const message = JSON.parse(String(data))
     received.messages.push(message)
-    if (message.type === 'start') answer?.(socket)
+    if (message.type === 'start') response?.(socket)
   })
 }
 

@@ -8,7 +8,7 @@ interface Sleeper {
   wake: () => void
 }
 
-const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
+const timeoutMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
 /** Sleeps until it is woken or aborted. */
 async function sleepAmong(
@@ -74,7 +74,7 @@ export type SimulatedClock = ReturnType<typeof simulatedClock>
 
 /** Runs turns of the event loop until the condition holds, which is faster than polling with a timer. */
 export async function soon(what: string, isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   while (!isSo()) {
     if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setImmediate(resolve))

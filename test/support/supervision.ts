@@ -13,7 +13,7 @@ export type SampleEffect = (input: { id: string }, signal: AbortSignal) => Promi
 
 export const silentLogger = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
-const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
+const timeoutMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
 /** Users of a store, which stop before it closes: lmdb throws from a timer on a late read. */
 const users = new WeakMap<object, (() => unknown)[]>()
@@ -94,7 +94,7 @@ export function heldEffect() {
 
 /** Polls until `look` returns a value; fails with `what` after two minutes, or BERTH_TEST_PATIENCE_MS. */
 export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
-  const deadline = Date.now() + patienceMs
+  const deadline = Date.now() + timeoutMs
   for (;;) {
     const found = look()
     if (found) return found

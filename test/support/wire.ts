@@ -42,9 +42,9 @@ export function exchange(port: number, bytes: Buffer, options: WireOptions = {})
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let received = Buffer.alloc(0)
-    const finish = (answer: WireAnswer | null) => {
+    const finish = (response: WireAnswer | null) => {
       socket.destroy()
-      resolve(answer)
+      resolve(response)
     }
     socket.setTimeout(options.patienceMs ?? answerTimeoutMs)
     socket.on('timeout', () => {

@@ -99,8 +99,8 @@ export async function tryConnecting(
   })
   socket.on('error', () => {})
   const refused = new Promise<Refusal>((resolve) => {
-    socket.once('unexpected-response', (_, answer: IncomingMessage) => {
-      void text(answer).then((words) => resolve(refusalOf(path, answer.statusCode!, JSON.parse(words))))
+    socket.once('unexpected-response', (_, response: IncomingMessage) => {
+      void text(response).then((words) => resolve(refusalOf(path, response.statusCode!, JSON.parse(words))))
     })
   })
   const opened = new Promise<null>((resolve) => socket.once('open', () => resolve(null)))

@@ -146,9 +146,9 @@ async function* eventsOf({ response, idleAbort }: Connection): AsyncGenerator<St
       // A slow reader is not an idle connection.
       clearTimeout(watchdog)
       parser.feed(decoder.decode(bytes, { stream: true }))
-      const found = events
+      const messages = events
       events = []
-      for (const { id, event, data } of found) yield { id: id ?? null, event: event ?? 'message', data }
+      for (const { id, event, data } of messages) yield { id: id ?? null, event: event ?? 'message', data }
       watchdog = watch()
     }
   } finally {
@@ -181,6 +181,6 @@ function reportReconnected(following: StreamState): void {
   cli.out.say(statusLine(cli, 'connected again'))
 }
 
-function statusLine({ out }: Cli, words: string): string {
-  return out.tint('yellow', ` ! ${words}`)
+function statusLine({ out }: Cli, text: string): string {
+  return out.tint('yellow', ` ! ${text}`)
 }

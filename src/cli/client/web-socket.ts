@@ -27,8 +27,8 @@ export async function openWebSocket({ url, token, signal }: ClientOptions, path:
   signal.addEventListener('abort', giveUp)
   try {
     return await new Promise<WebSocket>((resolve, reject) => {
-      socket.once('unexpected-response', (_, answer) => {
-        toFailure(url, toResponse(answer)).then(reject, reject)
+      socket.once('unexpected-response', (_, response) => {
+        toFailure(url, toResponse(response)).then(reject, reject)
       })
       socket.once('error', (error) => reject(unreachable(url, { cause: error })))
       socket.once('open', () => {
@@ -45,12 +45,12 @@ export async function openWebSocket({ url, token, signal }: ClientOptions, path:
   }
 }
 
-function toResponse(answer: IncomingMessage): Response {
-  const status = answer.statusCode ?? 502
-  const headers = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+function toResponse(response: IncomingMessage): Response {
+  const status = response.statusCode ?? 502
+  const headers = Object.entries(response.headers).map(([name, value]): [string, string] => [
     name,
     String(value),
   ])
-  const body = bodylessStatuses.includes(status) ? null : (Readable.toWeb(answer) as ReadableStream)
+  const body = bodylessStatuses.includes(status) ? null : (Readable.toWeb(response) as ReadableStream)
   return new Response(body, { status, headers })
 }

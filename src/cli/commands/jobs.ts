@@ -65,10 +65,10 @@ async function runCommand(
 ): Promise<number> {
   const { name, words } = splitWords(first === undefined ? [] : [first, ...others])
   const service = requireServiceName(name)
-  const begun = await beginRun(cli, service, words, options)
-  if (options.follow === false) return leaveRun(cli, begun)
+  const started = await beginRun(cli, service, words, options)
+  if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
-  return concludeRun(cli, await followRun(cli, begun))
+  return concludeRun(cli, await followRun(cli, started))
 }
 
 /** What stands before `--` is ours: the name, if it is there. Throws (usage) for more than that. */

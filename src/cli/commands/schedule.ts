@@ -37,15 +37,15 @@ async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {
   printSchedule(out, service, schedule)
 }
 
-function printSchedule(out: Output, name: string, told: Schedule): void {
-  const { schedule, overlap } = told
+function printSchedule(out: Output, name: string, reported: Schedule): void {
+  const { schedule, overlap } = reported
   printFacts(out, [
     ['name', name, 'bold'],
     ['schedule', schedule],
-    ['time zone', zoneLabel(told)],
+    ['time zone', zoneLabel(reported)],
     ['overlap', `${overlap}: a run that is due during another run ${overlaps[overlap] ?? ''}`],
-    ...nextFacts(name, told),
-    ...lastFacts(told),
+    ...nextFacts(name, reported),
+    ...lastFacts(reported),
   ])
 }
 

@@ -46,15 +46,15 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
 async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>): Promise<never> {
   const { out, signal } = cli
   let last: ServiceStatus | null = null
-  let isAway = false
+  let isUnavailable = false
   while (!signal.aborted) {
     const status: ServiceStatus | null = await look().catch((error: unknown) => {
       if (signal.aborted || (last && isTransient(error))) return null
       throw error
     })
     if (status) await showChange(out, name, last, status)
-    else if (!isAway && !signal.aborted) out.say('the server does not respond; retrying')
-    isAway = status === null
+    else if (!isUnavailable && !signal.aborted) out.say('the server does not respond; retrying')
+    isUnavailable = status === null
     last = status ?? last
     await sleep(pollMs, signal).catch(() => null)
   }

@@ -116,11 +116,11 @@ function toJson(deploy: Deploy, why: Why, hangsSince: string | null) {
 function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
   const { status, phase, created_at, finished_at } = deploy
   const verb = { queued: 'is queued', running: 'is', live: 'is live', deactivated: 'was live' }
-  const words = isTrouble(deploy)
+  const text = isTrouble(deploy)
     ? `${status === 'failed' ? 'failed' : 'was canceled'} while ${phase ?? 'queued'}`
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)
-  out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(words))}, ${when}`)
+  out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(text))}, ${when}`)
   const by = requesterName(deploy.by)
   const origin = `${deploy.id}, ${originOf(deploy)}${by && `, by ${by}`}`
   out.print(out.paint('dim', ` ${plain(origin)}`))

@@ -48,7 +48,7 @@ function isUnderWay({ status }: Work): boolean {
 /** `dumping, 12.4 MiB`, `checking, 3.1 MiB of 12.4 MiB` */
 function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Work): string {
   const amount = done === null ? '' : total === null ? size(done) : `${size(done)} of ${size(total)}`
-  return [phase ?? status, amount].filter((words) => words !== '').join(', ')
+  return [phase ?? status, amount].filter((text) => text !== '').join(', ')
 }
 
 /** Throws CliFailure where what came is not what was checked on the server. */

@@ -72,8 +72,8 @@ async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
     try {
       return await client.call<JobRun>('GET', jobPath(id))
     } catch (error) {
-      const isAway = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
-      if (!isAway || signal.aborted || Date.now() > deadline) throw error
+      const isUnavailable = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+      if (!isUnavailable || signal.aborted || Date.now() > deadline) throw error
     }
   }
 }

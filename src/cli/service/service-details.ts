@@ -88,8 +88,8 @@ const portWords = {
 
 function portOf({ port, internal_port, port_source }: Service): string {
   if (port !== null) return String(port)
-  const words = port_source && portWords[port_source]
-  return words ? `automatic: ${internal_port}, ${words}` : 'automatic'
+  const text = port_source && portWords[port_source]
+  return text ? `automatic: ${internal_port}, ${text}` : 'automatic'
 }
 
 function checkOf({ health_check, health_check_path, health_check_timeout_seconds }: Service): string | null {

@@ -67,12 +67,12 @@ export class NoDockerfile extends CliFailure {}
 
 function undetectedType({ folder }: Source): CliFailure {
   const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
-  const trouble = `${folder} has neither a Dockerfile nor an index.html`
+  const problem = `${folder} has neither a Dockerfile nor an index.html`
   if (!ignored) {
-    return new NoDockerfile(trouble, { hint: 'add a Dockerfile, or set --type static_site' })
+    return new NoDockerfile(problem, { hint: 'add a Dockerfile, or set --type static_site' })
   }
   const hint = `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
-  return new CliFailure(trouble, { hint })
+  return new CliFailure(problem, { hint })
 }
 
 /** Asks for approval on a terminal. Without a terminal the service is created without approval. */

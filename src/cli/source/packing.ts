@@ -43,7 +43,7 @@ function reportExcluded(out: Output, { entries, ignored, ignoreFiles, specialFil
     ignored.filter(({ reason }) => reason === wanted).map(({ path }) => path)
   const byDefault = pathsOf('by default')
   const byRule = pathsOf('by rule')
-  const say = (words: string) => out.say(out.tint('dim', `   ${words}`))
+  const say = (text: string) => out.say(out.tint('dim', `   ${text}`))
   if (!out.isJson && byRule.length > 0) say(`excluded by ${ignoreFiles.join(' and ')}: ${shortList(byRule)}`)
   if (byDefault.length > 0)
     say(`excluded by default: ${shortList(byDefault)} (!NAME in .berthignore includes it)`)

@@ -36,9 +36,9 @@ export async function uploadSource(
       })
       return await readJson<Deploy>(response, { url: client.url, signal })
     } catch (error) {
-      const isWhole = sent.bytes() >= sizeBytes
-      if (signal.aborted && !isWhole) throw interruption('interrupted: nothing was deployed')
-      throw isLoss(error) ? lost(error, serviceName, isWhole) : error
+      const isComplete = sent.bytes() >= sizeBytes
+      if (signal.aborted && !isComplete) throw interruption('interrupted: nothing was deployed')
+      throw isLoss(error) ? lost(error, serviceName, isComplete) : error
     } finally {
       sent.stream.destroy()
     }
@@ -68,8 +68,8 @@ function isLoss(error: unknown): error is CliFailure {
   return error instanceof CliFailure && error.exitCode === exitCodes.unreachable
 }
 
-function lost({ message, exitCode }: CliFailure, name: string, isWhole: boolean): CliFailure {
-  if (isWhole) {
+function lost({ message, exitCode }: CliFailure, name: string, isComplete: boolean): CliFailure {
+  if (isComplete) {
     const what = 'the connection was lost after the upload, before the server responded'
     return new CliFailure(`${what}\n${message}`, {
       exitCode,

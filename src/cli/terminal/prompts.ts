@@ -32,14 +32,14 @@ export async function confirm(cli: Cli, question: Question, initialValue = false
 export async function askText(cli: Cli, question: TextQuestion): Promise<string> {
   const { clack, common } = await begin(cli, question)
   const { message, placeholder, initialValue, validate } = question
-  const answer = await clack.text({
+  const response = await clack.text({
     ...common,
     message,
     ...(placeholder === undefined ? {} : { placeholder }),
     ...(initialValue === undefined ? {} : { initialValue }),
     ...(validate ? { validate: (text) => validate(text ?? '') } : {}),
   })
-  return answered(answer)
+  return answered(response)
 }
 
 /** A line that is not shown. */
@@ -62,7 +62,7 @@ async function begin({ out, signal }: Cli, { message, instead }: Question) {
   return { clack, common }
 }
 
-function answered<T>(answer: T): Exclude<T, symbol> {
-  if (typeof answer === 'symbol') throw interruption()
-  return answer as Exclude<T, symbol>
+function answered<T>(response: T): Exclude<T, symbol> {
+  if (typeof response === 'symbol') throw interruption()
+  return response as Exclude<T, symbol>
 }

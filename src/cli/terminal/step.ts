@@ -24,7 +24,7 @@ export async function showStep<Result>(
   const line = (mark: string, said: string) =>
     phaseLine(out, { mark, name, detail: said, durationMs: Date.now() - startedAt })
   const isSilent = out.isJson
-  const patience = setTimeout(() => {
+  const timeout = setTimeout(() => {
     if (!out.isLive && !isSilent) out.say(` · ${name}`)
   }, announceAfterMs)
   if (!isSilent) out.animate((spinner) => [line(spinner, detail())])
@@ -34,7 +34,7 @@ export async function showStep<Result>(
     if (said !== null && !isSilent) out.say(line('✔', said))
     return result
   } finally {
-    clearTimeout(patience)
+    clearTimeout(timeout)
     out.rest()
   }
 }

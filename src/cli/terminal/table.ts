@@ -61,9 +61,9 @@ export type Fact = [label: string, value: string | null | undefined, style?: Sty
 
 /** Prints a label and a value a line; what has no value is left out. */
 export function printFacts(out: Output, facts: Fact[]): void {
-  const told = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
-  const columns = Math.max(...told.map(([label]) => label.length)) + gap
-  for (const [label, value, style] of told) {
+  const reported = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const columns = Math.max(...reported.map(([label]) => label.length)) + gap
+  for (const [label, value, style] of reported) {
     const said = plain(value!)
     out.print(`${out.paint('dim', label.padEnd(columns))}${style ? out.paint(style, said) : said}`)
   }

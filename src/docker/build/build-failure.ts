@@ -50,8 +50,8 @@ const wantsCredentials = /unauthorized|no basic auth|authentication required|den
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
 function describeMissingBase(image: string, reason: string): string {
   const advice = '; berth registries add HOST stores credentials for a registry'
-  const words = reason.replace(failedRequest, '$1 does not respond ($2)')
-  return `the base image ${image} cannot be obtained: ${words}${wantsCredentials.test(reason) ? advice : ''}`
+  const text = reason.replace(failedRequest, '$1 does not respond ($2)')
+  return `the base image ${image} cannot be obtained: ${text}${wantsCredentials.test(reason) ? advice : ''}`
 }
 
 const failedRequest = /^failed to do request: \w+ "https?:\/\/([^/"]+)[^"]*": (.+)$/

@@ -49,7 +49,7 @@ export function buildKitDriver(
         engine,
         owner,
         request,
-        (begun) => buildInSession(begun, watch),
+        (started) => buildInSession(started, watch),
         (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
       ),
     )

@@ -122,12 +122,12 @@ export async function* messagesOf<Message>(
     extrahosts: `${buildHost(owner)}:0.0.0.0`,
   }
   const post = { path: '/build', query: { ...common, ...query }, headers, body: context.stream, signal }
-  const answer = await engine.call('build an image', () => upload(engine, post), {
+  const response = await engine.call('build an image', () => upload(engine, post), {
     signal,
     timeoutMs: uploadTimeoutMs,
   })
   try {
-    for await (const line of streamLines(answer)) yield JSON.parse(line)
+    for await (const line of streamLines(response)) yield JSON.parse(line)
   } catch (error) {
     throw toFailure('build an image', error)
   }

@@ -26,17 +26,17 @@ export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftove
   /** The number of consecutive searches that found no image of the build, 0 or 1. */
   const builds = new Map<BuildTraces, number>()
   let mayHoldContainers = true
-  let patience = 0
+  let waitAttempts = 0
   return {
     addBuild: (build) => void builds.set(build, 0),
     suspectContainers() {
       mayHoldContainers = true
-      patience = attempts
+      waitAttempts = attempts
     },
     async remove() {
-      if (mayHoldContainers) await removeContainers(engine, buildHost(owner), patience)
+      if (mayHoldContainers) await removeContainers(engine, buildHost(owner), waitAttempts)
       mayHoldContainers = false
-      patience = 0
+      waitAttempts = 0
       for (const [build, vainLooks] of [...builds].toReversed()) {
         const found = await removeImages(engine, build)
         // The next search finds the images that the engine refused to remove or is still creating.
@@ -49,14 +49,14 @@ export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftove
 
 /**
  * The engine removes the containers itself after it has created an image from them. That work ends later if
- * they are removed here first, so the first `patience` attempts only wait.
+ * they are removed here first, so the first `waitAttempts` attempts only wait.
  */
-async function removeContainers(engine: Engine, host: string, patience: number): Promise<void> {
+async function removeContainers(engine: Engine, host: string, waitAttempts: number): Promise<void> {
   const { docker, call } = engine
-  for (let attempt = 0; attempt < patience + attempts; attempt++) {
+  for (let attempt = 0; attempt < waitAttempts + attempts; attempt++) {
     const ids = await findContainers(engine, host)
     if (ids.length === 0) return
-    for (const id of attempt < patience ? [] : ids) {
+    for (const id of attempt < waitAttempts ? [] : ids) {
       const container = docker.getContainer(id)
       const remove = call('remove a build container', () => container.remove({ force: true, v: true }))
       await acceptStatus(409, acceptStatus(404, remove))

@@ -43,12 +43,12 @@ export function openDatastores(engine: Engine, owner: Owner): Datastores {
   return {
     ensure: (spec, signal) => ensureContainer(site, wantedDatastore(owner, spec), signal),
     async limit(name, wanted) {
-      const found = await findOwnOrRefuse(site, name)
-      if (!found) return false
+      const container = await findOwnOrRefuse(site, name)
+      if (!container) return false
       // Memory and swap are one change: on its own, either may contradict the other's present value.
       const change = limits(wanted, await engine.info())
       const update = engine.call(`limit ${name}`, (abortSignal) =>
-        found.container.update({ ...change, abortSignal }),
+        container.container.update({ ...change, abortSignal }),
       )
       return (await unlessGoing(update)) !== null
     },

@@ -69,8 +69,8 @@ export async function ensureEdgeContainer(
 /** Not there is fine. */
 export async function removeEdgeContainer(engine: Engine, owner: Owner, generation: number): Promise<void> {
   const scope: EngineScope = { engine, owner }
-  const found = await findOwnOrRefuse(scope, edgeName(owner, generation))
-  if (found) await removeContainer(scope, found)
+  const container = await findOwnOrRefuse(scope, edgeName(owner, generation))
+  if (container) await removeContainer(scope, container)
 }
 
 /** The generations that have a container, running or not. */
@@ -88,10 +88,10 @@ export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<
 /** Prevents restarts after its exit or a boot. A missing container is fine. */
 export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: number): Promise<void> {
   const name = edgeName(owner, generation)
-  const found = await findOwnOrRefuse({ engine, owner }, name)
-  if (!found || found.info.HostConfig.RestartPolicy?.Name === 'no') return
+  const container = await findOwnOrRefuse({ engine, owner }, name)
+  if (!container || container.info.HostConfig.RestartPolicy?.Name === 'no') return
   await engine.call(`update ${name}`, (abortSignal) =>
-    found.container.update({ RestartPolicy: { Name: 'no' }, abortSignal }),
+    container.container.update({ RestartPolicy: { Name: 'no' }, abortSignal }),
   )
 }
 
@@ -101,8 +101,8 @@ export async function edgeImageOf(
   owner: Owner,
   generation: number,
 ): Promise<{ name: string; id: string } | null> {
-  const found = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
-  return found && { name: found.info.Config.Image, id: found.info.Image }
+  const container = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
+  return container && { name: container.info.Config.Image, id: container.info.Image }
 }
 
 /** An image on this engine, with the version of HAProxy if it has the label; null when it is missing. */
@@ -119,8 +119,8 @@ export async function readEdgeImage(
 
 /** What it wrote last, oldest first; nothing when it is gone. */
 export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
-  const found = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
-  return found ? outputOf(engine, found) : ''
+  const container = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
+  return container ? outputOf(engine, container) : ''
 }
 
 /** How often Docker has restarted the container automatically since its creation. */
@@ -128,15 +128,15 @@ export async function edgeRestarts(engine: Engine, owner: Owner, generation: num
   return (await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
 }
 
-async function endOf(engine: Engine, found: InspectedContainer): Promise<EdgeEnd> {
-  const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.info.State
-  return { exitCode, isOutOfMemory, output: await outputOf(engine, found).catch(() => '') }
+async function endOf(engine: Engine, container: InspectedContainer): Promise<EdgeEnd> {
+  const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = container.info.State
+  return { exitCode, isOutOfMemory, output: await outputOf(engine, container).catch(() => '') }
 }
 
-async function outputOf(engine: Engine, found: InspectedContainer): Promise<string> {
+async function outputOf(engine: Engine, container: InspectedContainer): Promise<string> {
   const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
   const body = await engine.call('read the log of the edge', (abortSignal) =>
-    found.container.logs({ ...query, abortSignal }),
+    container.container.logs({ ...query, abortSignal }),
   )
   return readLines(body)
     .map(({ line }) => line)

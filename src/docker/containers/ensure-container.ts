@@ -40,14 +40,14 @@ export async function ensureContainer(
  * request, and returns null.
  */
 async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Container | null> {
-  const found = await findOwnOrRefuse(scope, wanted.name)
-  if (found === null) return null
-  const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
-  if (isSame && toInstanceState(found.info).state !== 'dead') {
-    if (wanted.runsOnce) await requireNotBegun(scope, found)
-    return found.container
+  const container = await findOwnOrRefuse(scope, wanted.name)
+  if (container === null) return null
+  const isSame = container.info.Config.Labels[labels.spec] === wanted.hash
+  if (isSame && toInstanceState(container.info).state !== 'dead') {
+    if (wanted.runsOnce) await requireNotBegun(scope, container)
+    return container.container
   }
-  await removeContainer(scope, found)
+  await removeContainer(scope, container)
   return null
 }
 
@@ -55,15 +55,15 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
  * Refuses a container that Docker reports as "created" although its command has already started. The engine
  * was killed before it recorded the start, and would run the command a second time.
  */
-async function requireNotBegun(scope: EngineScope, found: InspectedContainer): Promise<void> {
-  if (found.info.State.Status !== 'created') return
-  if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
+async function requireNotBegun(scope: EngineScope, container: InspectedContainer): Promise<void> {
+  if (container.info.State.Status !== 'created') return
+  if (!(await hasTask(container.info.Id)) && !wasRestored(container)) return
   // The engine answers when no start is in progress: a task that still exists belongs to no start.
-  const again = await lookAgain(scope, found.container)
+  const again = await lookAgain(scope, container.container)
   if (again.info.State.Status !== 'created') return
-  const task = await endStaleTask(found.info.Id)
+  const task = await endStaleTask(container.info.Id)
   if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
-  await removeContainer(scope, found)
+  await removeContainer(scope, container)
   throw new Failure('docker_error', begunUnseen)
 }
 
@@ -116,16 +116,16 @@ async function bringUp(
 
 async function startOrDiscard(
   scope: EngineScope,
-  found: InspectedContainer,
+  container: InspectedContainer,
   { runsOnce }: WantedContainer,
   signal?: AbortSignal,
 ): Promise<void> {
   try {
-    await startContainer(scope, found, { runsOnce, signal })
+    await startContainer(scope, container, { runsOnce, signal })
   } catch (error) {
     // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
     // inspects it and adopts it.
-    if (codeOf(error) === 'docker_error') await removeContainer(scope, found)
+    if (codeOf(error) === 'docker_error') await removeContainer(scope, container)
     throw notInImage(error) ?? error
   }
 }

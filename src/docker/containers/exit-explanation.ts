@@ -29,10 +29,10 @@ export function explainExit(exit: ExitFacts, program: ExitedProgram): string {
   if (exit.exitCode === null) return 'never ran'
   if (isOutOfMemory(exit))
     return `was killed for using more than its memory limit of ${size(exit.memoryLimitBytes)}`
-  const words = explainCode(exit.exitCode, program)
+  const text = explainCode(exit.exitCode, program)
   return exit.oomKilled
-    ? `${words}, after one of its processes was killed at the memory limit of ${size(exit.memoryLimitBytes)}`
-    : words
+    ? `${text}, after one of its processes was killed at the memory limit of ${size(exit.memoryLimitBytes)}`
+    : text
 }
 
 function explainCode(code: number, program: ExitedProgram): string {

@@ -22,14 +22,14 @@ export interface InspectedContainer {
 
 /** Null if no container of this server has that name or id. */
 export async function findOwn(scope: EngineScope, name: string): Promise<InspectedContainer | null> {
-  const found = await find(scope, name)
-  return found && isOurs(scope.owner, found.info.Config.Labels) ? found : null
+  const container = await find(scope, name)
+  return container && isOurs(scope.owner, container.info.Config.Labels) ? container : null
 }
 
 /** Null if the name is free; throws `docker_error` if a foreign container has it. */
 export async function findOwnOrRefuse(scope: EngineScope, name: string): Promise<InspectedContainer | null> {
-  const found = await find(scope, name)
-  if (found === null || isOurs(scope.owner, found.info.Config.Labels)) return found
+  const container = await find(scope, name)
+  if (container === null || isOurs(scope.owner, container.info.Config.Labels)) return container
   throw new Failure(
     'docker_error',
     `the container '${name}' does not belong to this server and is left alone`,

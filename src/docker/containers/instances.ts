@@ -130,18 +130,18 @@ function createNames() {
 }
 
 async function existing(scope: EngineScope, name: string): Promise<InspectedContainer> {
-  const found = await findOwnOrRefuse(scope, name)
-  if (found === null) throw new Failure('docker_error', `there is no container '${name}'`)
-  return found
+  const container = await findOwnOrRefuse(scope, name)
+  if (container === null) throw new Failure('docker_error', `there is no container '${name}'`)
+  return container
 }
 
 async function stop(scope: EngineScope, name: string, graceSeconds: number): Promise<void> {
-  const found = await findOwnOrRefuse(scope, name)
-  if (found === null) return
+  const container = await findOwnOrRefuse(scope, name)
+  if (container === null) return
   // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
-  await applyRestart(scope, found, 'no').catch(ignoreRefusal)
+  await applyRestart(scope, container, 'no').catch(ignoreRefusal)
   const timeoutMs = graceSeconds * 1000 + stopMarginMs
-  const request = (abortSignal: AbortSignal) => found.container.stop({ t: graceSeconds, abortSignal })
+  const request = (abortSignal: AbortSignal) => container.container.stop({ t: graceSeconds, abortSignal })
   const stopped = scope.engine.call(`stop ${name}`, request, { timeoutMs })
   await acceptStatus(404, acceptStatus(304, stopped))
 }
@@ -151,8 +151,8 @@ function ignoreRefusal(error: unknown): void {
 }
 
 async function remove(scope: EngineScope, name: string): Promise<void> {
-  const found = await findOwnOrRefuse(scope, name)
-  if (found !== null) await removeContainer(scope, found)
+  const container = await findOwnOrRefuse(scope, name)
+  if (container !== null) await removeContainer(scope, container)
 }
 
 async function list(scope: EngineScope, filter: ListFilter): Promise<InstanceState[]> {
@@ -179,10 +179,10 @@ async function tail(
   lines: number,
   since: string | null,
 ): Promise<LogLine[]> {
-  const found = await findOwn(scope, name)
-  if (found === null) return []
+  const container = await findOwn(scope, name)
+  if (container === null) return []
   const body = scope.engine.call(`read the log of ${name}`, (abortSignal) =>
-    found.container.logs({ ...withTimes, ...from(since), tail: lines, follow: false, abortSignal }),
+    container.container.logs({ ...withTimes, ...from(since), tail: lines, follow: false, abortSignal }),
   )
   return readLines((await orNull(body)) ?? new Uint8Array())
 }
@@ -194,10 +194,10 @@ async function* logs(scope: EngineScope, name: string, signal: AbortSignal): Asy
 
 function logSource(scope: EngineScope, name: string, signal: AbortSignal): LogSource {
   async function open(since: string | undefined) {
-    const found = await findOwn(scope, name)
-    if (found === null) return []
+    const container = await findOwn(scope, name)
+    if (container === null) return []
     const query = { ...withTimes, ...from(since ?? null), follow: true as const, abortSignal: signal }
-    const opening = scope.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
+    const opening = scope.engine.call(`follow the log of ${name}`, () => container.container.logs(query), {
       signal,
     })
     return (await orNull(opening)) ?? []
@@ -216,10 +216,10 @@ const from = (since: string | null) => (since === null ? {} : { since: Date.pars
 const withTimes = { stdout: true, stderr: true, timestamps: true }
 
 async function usage(scope: EngineScope, name: string): Promise<InstanceUsage | null> {
-  const found = await findOwn(scope, name)
-  return found?.info.State.Running ? measureUsage(scope.engine, found.container) : null
+  const container = await findOwn(scope, name)
+  return container?.info.State.Running ? measureUsage(scope.engine, container.container) : null
 }
 
-function stateOf(found: InspectedContainer | null): InstanceState | null {
-  return found && toInstanceState(found.info)
+function stateOf(container: InspectedContainer | null): InstanceState | null {
+  return container && toInstanceState(container.info)
 }

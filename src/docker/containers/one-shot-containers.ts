@@ -177,6 +177,6 @@ function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
 }
 
 async function removeTool(scope: EngineScope, id: string): Promise<void> {
-  const found = await findOwnOrRefuse(scope, toolName(scope.owner, id))
-  if (found) await removeContainer(scope, found)
+  const container = await findOwnOrRefuse(scope, toolName(scope.owner, id))
+  if (container) await removeContainer(scope, container)
 }

@@ -39,9 +39,9 @@ export async function countConnections(
   except: string | null = null,
 ): Promise<number | null> {
   const sockets = await readSockets(pid)
-  const isMeant = ({ state, localPort, local, remote }: Socket) =>
+  const isMatch = ({ state, localPort, local, remote }: Socket) =>
     state === established && localPort === port && !isLoopback(local) && !isFrom(except, remote)
-  return sockets?.filter(isMeant).length ?? null
+  return sockets?.filter(isMatch).length ?? null
 }
 
 function isFrom(address: string | null, remote: string): boolean {

@@ -76,8 +76,8 @@ export async function removeVolume(engine: Engine, owner: Owner, name: string, i
 
 export async function listVolumes({ call, docker }: Engine, owner: Owner): Promise<Volume[]> {
   const filters = { label: ownerFilter(owner) }
-  const answer = await call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal }))
-  return (answer.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const response = await call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal }))
+  return (response.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 async function create({ call, docker }: Engine, owner: Owner, name: string, marks: Record<string, string>) {

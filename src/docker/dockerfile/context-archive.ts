@@ -60,9 +60,9 @@ async function* walk(tree: Tree, directory: string, signal: AbortSignal): AsyncG
   for (const entry of entries) {
     signal.throwIfAborted()
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`
-    const isKept = await tree.keeps(path)
-    if (isKept) yield path
-    if (entry.isDirectory() && (isKept || tree.mayKeepBelow(path))) yield* walk(tree, path, signal)
+    const isRetained = await tree.keeps(path)
+    if (isRetained) yield path
+    if (entry.isDirectory() && (isRetained || tree.mayKeepBelow(path))) yield* walk(tree, path, signal)
   }
 }
 

@@ -67,9 +67,9 @@ function continuation(line: string, { escapeChar, isDoubleContinued }: Reading) 
 
 function mayBegin(text: string, keywords: readonly string[]): boolean {
   const word = /^[a-z]*/i.exec(text)![0].toUpperCase()
-  const isWhole = word.length < text.length
+  const isComplete = word.length < text.length
   const known = ['ONBUILD', ...keywords]
-  return isWhole ? known.includes(word) : known.some((keyword) => keyword.startsWith(word))
+  return isComplete ? known.includes(word) : known.some((keyword) => keyword.startsWith(word))
 }
 
 function parse(joined: string): Line {

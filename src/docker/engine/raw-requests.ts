@@ -66,6 +66,6 @@ type DialOptions = Parameters<Engine['docker']['modem']['dial']>[0]
 
 function dial<T>({ docker }: Engine, request: DialOptions): Promise<T> {
   return new Promise((resolve, reject) => {
-    docker.modem.dial(request, (error, answer) => (error ? reject(error) : resolve(answer as T)))
+    docker.modem.dial(request, (error, response) => (error ? reject(error) : resolve(response as T)))
   })
 }

@@ -36,13 +36,13 @@ export async function hasTask(containerId: string): Promise<boolean> {
  */
 export async function endStaleTask(containerId: string): Promise<StaleTask> {
   const pids = await allPids()
-  let found: StaleTask = 'none'
+  let task: StaleTask = 'none'
   for (const shim of await shimsOf(containerId, pids)) {
     const hasBegun = await endChildren(shim, pids)
     kill(shim, 'SIGKILL')
-    if (found !== 'begun') found = hasBegun ? 'begun' : 'waiting'
+    if (task !== 'begun') task = hasBegun ? 'begun' : 'waiting'
   }
-  return found
+  return task
 }
 
 async function allPids(): Promise<number[]> {
@@ -101,8 +101,8 @@ function cannotBegin({ name, state }: Process): boolean {
 async function stop(pid: number): Promise<Process | null> {
   kill(pid, 'SIGSTOP')
   for (let tries = 1; ; tries++) {
-    const found = await look(pid)
-    if (found === null || stoppedStates.includes(found.state) || tries === stopTries) return found
+    const process = await look(pid)
+    if (process === null || stoppedStates.includes(process.state) || tries === stopTries) return process
     await sleep(stopEveryMs)
   }
 }

@@ -30,10 +30,10 @@ export async function runInside(
   { signal, timeoutMs = 30_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<Outcome> {
   const { engine } = scope
-  const found = await findOwn(scope, name)
-  if (!found) throw new Failure('docker_error', `there is no container ${name}`)
+  const container = await findOwn(scope, name)
+  if (!container) throw new Failure('docker_error', `there is no container ${name}`)
   const run = async (abortSignal: AbortSignal): Promise<Outcome> => {
-    const exec = await found.container.exec({
+    const exec = await container.container.exec({
       Cmd: argv,
       Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
       AttachStdout: true,

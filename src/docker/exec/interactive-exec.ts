@@ -76,14 +76,14 @@ export async function openInteractive(
   command: Command,
   options: InteractiveOptions,
 ): Promise<InteractiveExec> {
-  const found = await findOwn(scope, name)
-  if (!found) throw new Failure('docker_error', `there is no container ${name}`)
+  const container = await findOwn(scope, name)
+  if (!container) throw new Failure('docker_error', `there is no container ${name}`)
   const id = randomUUID()
-  const lifeline = await openLifeline(scope, found.container, id)
+  const lifeline = await openLifeline(scope, container.container, id)
   try {
     const { argv, env } = prepared(command, options.terminal)
     const marked = { argv, env: { ...env, [mark]: id } }
-    const started = await start(scope, found.container, marked, options.terminal !== null)
+    const started = await start(scope, container.container, marked, options.terminal !== null)
     return attach(scope, { ...started, lifeline }, options)
   } catch (error) {
     lifeline.destroy()

@@ -13,9 +13,9 @@ export async function loadImage(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const load = async (abortSignal: AbortSignal) => {
-    const answer = await docker.loadImage(Readable.from([archive]), { quiet: true, abortSignal })
+    const response = await docker.loadImage(Readable.from([archive]), { quiet: true, abortSignal })
     // The status is 200 before the engine has read anything; an error is a line of the response.
-    for await (const line of streamLines(answer)) {
+    for await (const line of streamLines(response)) {
       const { error }: { error?: string } = JSON.parse(line)
       if (error) throw new Failure('docker_error', `Docker could not load an image: ${error}`)
     }

@@ -64,9 +64,9 @@ export function parseRegistryHost(text: string): string {
 }
 
 function isHost(text: string): boolean {
-  const found = hostForm.exec(text)
-  const port = Number(found?.groups?.port ?? 443)
-  return found !== null && port > 0 && port < 65_536
+  const match = hostForm.exec(text)
+  const port = Number(match?.groups?.port ?? 443)
+  return match !== null && port > 0 && port < 65_536
 }
 
 /** The reference to the image by its digest, independent of later changes to its tag: `nginx@sha256:…`. */

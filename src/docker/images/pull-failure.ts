@@ -55,23 +55,23 @@ function notFound({ reference, host }: PulledImage): Failure {
 }
 
 function otherPlatform({ reference, host }: PulledImage, reason: string): Failure {
-  const trouble = `${host} has it, but not for this machine's architecture (${reason})`
-  return new Failure('image_not_found', `cannot pull ${reference}: ${trouble}`)
+  const problem = `${host} has it, but not for this machine's architecture (${reason})`
+  return new Failure('image_not_found', `cannot pull ${reference}: ${problem}`)
 }
 
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
 function unauthorized({ reference, host, credentials }: PulledImage): Failure {
   const advice = `berth registries add ${host}`
-  const trouble = credentials
+  const problem = credentials
     ? `${host} rejected the stored credentials, or has no such image; ${advice} replaces them`
     : `${host} has no such image, or requires credentials; ${advice} stores them`
-  return new Failure('registry_unauthorized', `cannot pull ${reference}: ${trouble}`)
+  return new Failure('registry_unauthorized', `cannot pull ${reference}: ${problem}`)
 }
 
 function rateLimited({ reference, host, credentials }: PulledImage): Failure {
   const advice = credentials ? 'try again later' : `credentials may raise it: berth registries add ${host}`
-  const trouble = `${host} has a pull limit, which is reached; ${advice}`
-  return new Failure('registry_rate_limited', `cannot pull ${reference}: ${trouble}`)
+  const problem = `${host} has a pull limit, which is reached; ${advice}`
+  return new Failure('registry_rate_limited', `cannot pull ${reference}: ${problem}`)
 }
 
 function diskFull(): Failure {

@@ -52,16 +52,16 @@ export async function* followLog(
 }
 
 /** Words without a line break behind them are a line only when nothing can follow any more. */
-async function* timedLines(stream: LogStream | null, isWhole: boolean): AsyncGenerator<TimedLine> {
+async function* timedLines(stream: LogStream | null, isComplete: boolean): AsyncGenerator<TimedLine> {
   const frames = createFrameReader()
   for await (const chunk of stream ?? []) yield* frames.push(toBytes(chunk))
-  if (isWhole) yield* frames.end()
+  if (isComplete) yield* frames.end()
 }
 
 /** Null while the engine is unavailable, and after the caller has aborted. */
-async function whenAvailable<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {
+async function whenAvailable<T>(response: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     if (signal.aborted || codeOf(error) === 'docker_unavailable') return null
     throw error

@@ -19,7 +19,7 @@ const swappedLines = 8
 /** `times` are those of a stored position; empty for a log that was never read. */
 export function createLogCursor(times: readonly string[] = []): LogCursor {
   let newest = [...times]
-  let isWhole = newest.length < keptTimes
+  let isComplete = newest.length < keptTimes
   /** The lines that come again, while they do; all up to `from` were read. */
   let overlap: { expected: Map<string, number>; from: string; upTo: string } | null = null
 
@@ -37,14 +37,14 @@ export function createLogCursor(times: readonly string[] = []): LogCursor {
     newest.push(time)
     if (newest.length < 2 * keptTimes) return
     newest = newest.slice(-keptTimes)
-    isWhole = false
+    isComplete = false
   }
 
   function reopen(): string | undefined {
-    const from = isWhole ? '' : newest.slice(0, swappedLines).sort().at(-1)!
+    const from = isComplete ? '' : newest.slice(0, swappedLines).sort().at(-1)!
     const [since, ...later] = [...newest].sort()
     overlap = { expected: countEach(newest), from, upTo: later.at(-1) ?? since ?? '' }
-    return isWhole ? undefined : since
+    return isComplete ? undefined : since
   }
 
   return {

@@ -31,8 +31,8 @@ const maxCandidates = 64
  * is free.
  */
 export async function ensureNetwork(engine: Engine, owner: Owner, subnet: string): Promise<Network> {
-  const found = await adopt(engine, owner)
-  if (found !== null) return found
+  const network = await adopt(engine, owner)
+  if (network !== null) return network
   for (const candidate of freeSubnets(subnet, await takenSubnets(engine))) {
     if (await create(engine, owner, candidate)) break
   }

@@ -68,9 +68,9 @@ export async function issueCertificate(
   const session = await openSession(account, signal)
   const resumed = pending && (await resume(session, host, pending, signal))
   if (resumed) return resumed
-  const made = await session.post(session.newOrderUrl, { identifiers: [{ type: 'dns', value: host }] })
-  const url = locationOf(made)
-  for (const address of orderIn(made).authorizations) await prove(session, wanted, address, signal)
+  const response = await session.post(session.newOrderUrl, { identifiers: [{ type: 'dns', value: host }] })
+  const url = locationOf(response)
+  for (const address of orderIn(response).authorizations) await prove(session, wanted, address, signal)
   const ready = await settled(session, url, ['pending'], signal)
   requireGood(host, ready)
   const { keyPem, csr } = await requestCertificate(host)
@@ -143,42 +143,42 @@ function requireGood(host: string, order: Order): void {
 }
 
 async function settled(session: Session, url: string, open: string[], signal: AbortSignal): Promise<Order> {
-  return orderIn(await poll(session, url, (answer) => !open.includes(orderIn(answer).status), signal))
+  return orderIn(await poll(session, url, (response) => !open.includes(orderIn(response).status), signal))
 }
 
 async function settledAuthorization(session: Session, url: string, signal: AbortSignal) {
-  const isOver = (answer: AcmeResponse) => authorizationIn(answer).status !== 'pending'
-  return authorizationIn(await poll(session, url, isOver, signal))
+  const hasEnded = (response: AcmeResponse) => authorizationIn(response).status !== 'pending'
+  return authorizationIn(await poll(session, url, hasEnded, signal))
 }
 
 /** Asks again until it is over: as often as the CA likes, or less and less often. */
 async function poll(
   session: Session,
   url: string,
-  isOver: (answer: AcmeResponse) => boolean,
+  hasEnded: (answer: AcmeResponse) => boolean,
   signal: AbortSignal,
 ): Promise<AcmeResponse> {
   for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    const answer = await session.post(url, null)
-    if (isOver(answer)) return answer
-    const retryAt = retryAtOf(answer.headers)
+    const response = await session.post(url, null)
+    if (hasEnded(response)) return response
+    const retryAt = retryAtOf(response.headers)
     const askedMs = retryAt === null ? pauseMs : Date.parse(retryAt) - Date.now()
     const waitMs = Math.min(longestPauseMs, Math.max(leastPauseMs, askedMs))
     await sleep(waitMs, signal)
   }
 }
 
-function orderIn(answer: AcmeResponse): Order {
-  const { status, authorizations, finalize, ...rest } = jsonOf<Order>(answer)
-  const isWhole = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
-  if (!isWhole) throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an order`)
+function orderIn(response: AcmeResponse): Order {
+  const { status, authorizations, finalize, ...rest } = jsonOf<Order>(response)
+  const isComplete = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
+  if (!isComplete) throw new AcmeFailure('acme_unreachable', `${response.url} did not return an order`)
   return { ...rest, status, authorizations, finalize }
 }
 
-function authorizationIn(answer: AcmeResponse): Authorization {
-  const { status, challenges } = jsonOf<Authorization>(answer)
+function authorizationIn(response: AcmeResponse): Authorization {
+  const { status, challenges } = jsonOf<Authorization>(response)
   if (typeof status !== 'string' || !Array.isArray(challenges)) {
-    throw new AcmeFailure('acme_unreachable', `${answer.url} did not return an authorization`)
+    throw new AcmeFailure('acme_unreachable', `${response.url} did not return an authorization`)
   }
   return { status, challenges: challenges.filter(isChallenge) }
 }

@@ -15,33 +15,33 @@ const longestWords = 500
 const longestWaitMs = 7 * 24 * 60 * 60 * 1000
 
 /** Converts a response with a status of 400 or above to a failure. */
-export function refusalOf(answer: AcmeResponse): AcmeFailure {
-  const problem = problemIn(answer.text)
-  const { host } = new URL(answer.url)
-  const retryAt = retryAtOf(answer.headers)
+export function refusalOf(response: AcmeResponse): AcmeFailure {
+  const problem = problemIn(response.text)
+  const { host } = new URL(response.url)
+  const retryAt = retryAtOf(response.headers)
   const type = typeOf(problem)
-  const words = wordsOf(problem) ?? `it answered with status ${answer.status}`
-  if (answer.status === 429 || type === 'rateLimited') {
-    return new AcmeFailure('acme_rate_limited', `${host} asks for a pause: ${words}`, {
+  const text = wordsOf(problem) ?? `it responded with status ${response.status}`
+  if (response.status === 429 || type === 'rateLimited') {
+    return new AcmeFailure('acme_rate_limited', `${host} requires a pause: ${text}`, {
       retryAt,
       problem: type,
     })
   }
-  if (answer.status >= 500) {
-    return new AcmeFailure('acme_unreachable', `${host} reports an internal error: ${words}`, {
+  if (response.status >= 500) {
+    return new AcmeFailure('acme_unreachable', `${host} reports an internal error: ${text}`, {
       retryAt,
       problem: type,
     })
   }
-  return new AcmeFailure('acme_rejected', `${host} refuses: ${words}`, { retryAt, problem: type })
+  return new AcmeFailure('acme_rejected', `${host} rejected the request: ${text}`, { retryAt, problem: type })
 }
 
 /** Of a challenge or an order that came to nothing. */
 export function challengeFailure(host: string, problem: Problem | null): AcmeFailure {
   const type = typeOf(problem)
-  const words = wordsOf(problem) ?? 'the CA gave no reason'
+  const text = wordsOf(problem) ?? 'the CA gave no reason'
   const hint = type === null ? undefined : hints[type]
-  return new AcmeFailure('acme_challenge_failed', `the CA could not check ${host}: ${words}`, {
+  return new AcmeFailure('acme_challenge_failed', `the CA could not check ${host}: ${text}`, {
     problem: type,
     ...(hint ? { hint } : {}),
   })
@@ -53,8 +53,8 @@ const hints: Record<string, string> = {
   caa: 'a CAA record of the domain names the CAs that may issue for it',
 }
 
-export function isBadNonce(answer: AcmeResponse): boolean {
-  return answer.status === 400 && typeOf(problemIn(answer.text)) === 'badNonce'
+export function isBadNonce(response: AcmeResponse): boolean {
+  return response.status === 400 && typeOf(problemIn(response.text)) === 'badNonce'
 }
 
 /** The instant of a Retry-After header, at most a week ahead; null without one. */
@@ -86,6 +86,6 @@ function wordsOf(problem: Problem | null): string | null {
   const parts = Array.isArray(problem?.subproblems) ? problem.subproblems : []
   const details = [problem, ...parts].map((one) => (one as Problem | null)?.detail)
   const said = details.filter((detail) => typeof detail === 'string').filter((detail) => detail !== '')
-  const words = [...new Set(said)].join('; ').replace(/[\p{Cc}\s]+/gu, ' ')
-  return words === '' ? null : words.slice(0, longestWords).trim()
+  const text = [...new Set(said)].join('; ').replace(/[\p{Cc}\s]+/gu, ' ')
+  return text === '' ? null : text.slice(0, longestWords).trim()
 }

@@ -39,11 +39,11 @@ export async function openSession(
   async function takeNonce(): Promise<string> {
     const kept = nonces.pop()
     if (kept !== undefined) return kept
-    const answer = await sendRequest(directory.newNonce, { method: 'HEAD' }, signal)
-    keepNonce(answer)
+    const response = await sendRequest(directory.newNonce, { method: 'HEAD' }, signal)
+    keepNonce(response)
     const fresh = nonces.pop()
     if (fresh !== undefined) return fresh
-    throw answer.status >= 400 ? refusalOf(answer) : strange(directory.newNonce, 'returned no nonce')
+    throw response.status >= 400 ? refusalOf(response) : strange(directory.newNonce, 'returned no nonce')
   }
 
   function keepNonce({ headers }: AcmeResponse): void {
@@ -70,9 +70,9 @@ export async function openSession(
 }
 
 async function readDirectory(url: string, signal: AbortSignal): Promise<Directory> {
-  const answer = await sendRequest(url, { method: 'GET' }, signal)
-  if (answer.status >= 300) throw refused(answer)
-  const { newNonce, newAccount, newOrder } = jsonOf<Directory>(answer)
+  const response = await sendRequest(url, { method: 'GET' }, signal)
+  if (response.status >= 300) throw refused(response)
+  const { newNonce, newAccount, newOrder } = jsonOf<Directory>(response)
   const addresses = [newNonce, newAccount, newOrder]
   if (!addresses.every((address) => typeof address === 'string'))
     throw strange(url, 'is not an ACME directory')
@@ -97,8 +97,10 @@ export function locationOf({ url, headers }: AcmeResponse): string {
   return parseCaUrl(new URL(location, url).href).href
 }
 
-function refused(answer: AcmeResponse): AcmeFailure {
-  return answer.status >= 400 ? refusalOf(answer) : strange(answer.url, `answers with ${answer.status}`)
+function refused(response: AcmeResponse): AcmeFailure {
+  return response.status >= 400
+    ? refusalOf(response)
+    : strange(response.url, `answers with ${response.status}`)
 }
 
 function strange(url: string, what: string): AcmeFailure {

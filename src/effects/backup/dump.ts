@@ -65,8 +65,8 @@ export async function waitUntilServing(
     const { status, phase, error, name } = datastore.record
     // During its final backup the datastore serves, unless it has died.
     if (status === 'available' || phase === 'saving') return datastore
-    const isOver = Date.now() > endAt || status === 'deleting' || status === 'trashed'
-    if (isOver) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)
+    const hasEnded = Date.now() > endAt || status === 'deleting' || status === 'trashed'
+    if (hasEnded) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)
   }
 }
 

@@ -28,7 +28,7 @@ function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
   const scheduled = backups.filter(({ trigger }) => trigger === 'schedule')
   const oldest = scheduled.filter(({ status }) => status === 'good')[keep - 1]
   if (oldest === undefined) return []
-  const isOver = ({ id, status }: BackupRecord) =>
+  const hasEnded = ({ id, status }: BackupRecord) =>
     id < oldest.id && (status === 'good' || status === 'failed')
-  return scheduled.filter(isOver)
+  return scheduled.filter(hasEnded)
 }

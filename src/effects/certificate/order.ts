@@ -121,7 +121,7 @@ function challengesOf({ dns, edge }: OrderPorts, name: string, signal: AbortSign
   }
   return {
     type: 'http-01',
-    put: (token, answer) => edge.putChallenge(token, answer, signal),
+    put: (token, response) => edge.putChallenge(token, response, signal),
     drop: async (token) => edge.dropChallenge(token),
   }
 }

@@ -26,8 +26,8 @@ const maxQueued = 100
 
 export function beginRun(ports: CronSchedulePorts, clock: Clock) {
   return async (input: BeginInput): Promise<BegunRun> => {
-    const isBegun = ports.storage.actors.record(input.runId) !== null
-    const skipped = isBegun ? null : await beginOrSkip(ports, input, new Date(clock.now()))
+    const isStarted = ports.storage.actors.record(input.runId) !== null
+    const skipped = isStarted ? null : await beginOrSkip(ports, input, new Date(clock.now()))
     if (skipped) logSkip(ports, input, skipped)
     return { at: isoNow(), skipped }
   }

@@ -144,8 +144,8 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     return this.#parts.publicPorts.check(signal)
   }
 
-  async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {
-    this.#challenges.set(token, answer)
+  async putChallenge(token: string, response: string, signal: AbortSignal): Promise<void> {
+    this.#challenges.set(token, response)
     await this.#waitUntilApplied(this.#requestRound(), signal, maxWaitMs)
   }
 

@@ -91,10 +91,10 @@ function findAnswers(targets: PortTarget[], proof: Proof, signal: AbortSignal): 
       const answers: PortOwner[] = []
       const count = isLoopback(target) ? connectionsPerPort.loopback : connectionsPerPort.others
       while (answers.length < count) {
-        const answer = await findPortOwner(target, proof, signal)
-        answers.push(answer)
+        const response = await findPortOwner(target, proof, signal)
+        answers.push(response)
         // A single timeout takes seconds and is enough.
-        if (answer === 'none') break
+        if (response === 'none') break
       }
       return { target, answers }
     }),
@@ -102,8 +102,8 @@ function findAnswers(targets: PortTarget[], proof: Proof, signal: AbortSignal): 
 }
 
 /** Pure. No answer at an address other than loopback may be caused by the operator's packet filter. */
-export function toProblem(answers: readonly PortAnswer[]): PortProblem | null {
-  const foreign = answers.filter(({ answers }) => answers.includes('another program'))
+export function toProblem(responses: readonly PortAnswer[]): PortProblem | null {
+  const foreign = responses.filter(({ answers }) => answers.includes('another program'))
   if (foreign.length > 0) {
     const places = foreign.map(({ target, answers }) => {
       const count = answers.filter((one) => one === 'another program').length
@@ -111,7 +111,7 @@ export function toProblem(answers: readonly PortAnswer[]): PortProblem | null {
     })
     return { code: 'port_shared', message: `another program answers ${places.join(', ')}` }
   }
-  const silent = answers.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
+  const silent = responses.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
   if (silent.length === 0) return null
   const places = silent.map(({ target }) => `port ${target.port} at ${target.address}`)
   return { code: 'port_unreachable', message: `no answer from ${places.join(', ')}` }

@@ -27,12 +27,12 @@ export async function verifyUpstream(
   wanted: Verification,
   signal: AbortSignal,
 ): Promise<void> {
-  let answer = 'no answer'
+  let response = 'no answer'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
     const found = await sendRequest(files, wanted, signal)
     if (found === null) return
-    answer = found
+    response = found
     // Without a health path the page may take long to load: an open request at the instance is enough.
     if (found === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted))) return
     await sleep(pauseMs, signal)
@@ -40,7 +40,7 @@ export async function verifyUpstream(
   const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
   throw new Failure(
     'not_reached',
-    `a request through the edge did not reach the instance: ${what} → ${answer}`,
+    `a request through the edge did not reach the instance: ${what} → ${response}`,
   )
 }
 

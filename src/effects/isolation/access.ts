@@ -22,9 +22,9 @@ export function createAccess(storage: Storage): () => Access {
 
   /** A release never changes, and opening one is expensive. */
   function referencesOf(deployId: string): Reference[] {
-    const found = known.get(deployId) ?? readReferences(storage, deployId)
-    if (found !== null) known.set(deployId, found)
-    return found ?? []
+    const references = known.get(deployId) ?? readReferences(storage, deployId)
+    if (references !== null) known.set(deployId, references)
+    return references ?? []
   }
 
   return () => {

@@ -80,11 +80,11 @@ async function describeFailure(
   if (exit.exitCode === 0) return null
   const { engine } = ports
   if (await retryWhileEngineUnavailable(ports, signal, () => hadNoShell(ports, exit))) return noShell
-  const words = explainExit(exit, { command })
+  const text = explainExit(exit, { command })
   const isRestarted = await retryWhileEngineUnavailable(ports, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
-    ? `${words}: the Docker engine was restarted`
-    : words
+    ? `${text}: the Docker engine was restarted`
+    : text
 }
 
 /** False if the engine cannot return logs. */

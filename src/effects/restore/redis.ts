@@ -143,13 +143,13 @@ async function waitUntilLoaded(
 ) {
   for (;;) {
     requireSource()
-    const answer = await runRedisCommand(ports, datastore, sourcePort, ['ping'], signal).catch(
+    const response = await runRedisCommand(ports, datastore, sourcePort, ['ping'], signal).catch(
       (error: unknown) => {
         if (isTransient(error)) throw error
         return ''
       },
     )
-    if (answer === 'PONG') return
+    if (response === 'PONG') return
     await sleep(pollIntervalMs, signal)
   }
 }

@@ -207,16 +207,16 @@ export class SqlLexer {
 
   /** Returns whether the byte was consumed. */
   private readTag(byte: number): boolean {
-    const answer = this.dollarQuote.open(byte)
-    if (answer === 'yes') this.beginQuoted('dollar string', quote)
-    if (answer !== 'no') return true
+    const response = this.dollarQuote.open(byte)
+    if (response === 'yes') this.beginQuoted('dollar string', quote)
+    if (response !== 'no') return true
     this.mode = 'sql'
     for (const letter of Buffer.from(this.dollarQuote.text, 'latin1')) this.words.add(letter)
     return false
   }
 
-  private endIf(isOver: boolean): void {
-    if (isOver) this.mode = 'sql'
+  private endIf(hasEnded: boolean): void {
+    if (hasEnded) this.mode = 'sql'
   }
 
   private readAfterCopy(byte: number): void {

@@ -69,9 +69,9 @@ export function mayBeDropped(firstWord: string): boolean {
 }
 
 /** `words` is normalized: lower case, one space, empty quotes and parentheses (quotes are full after SET). */
-export function verdictOf(words: string): Verdict {
-  if (dropped.some((pattern) => pattern.test(words))) return 'drop'
-  const refusal = refused.find(([pattern]) => pattern.test(words))
+export function verdictOf(text: string): Verdict {
+  if (dropped.some((pattern) => pattern.test(text))) return 'drop'
+  const refusal = refused.find(([pattern]) => pattern.test(text))
   if (refusal) throw new Error(refusal[1])
-  return /^copy [^ ():]+ ?(\(\) ?)?from stdin\b/.test(words) ? 'copy' : 'keep'
+  return /^copy [^ ():]+ ?(\(\) ?)?from stdin\b/.test(text) ? 'copy' : 'keep'
 }

@@ -36,7 +36,7 @@ export function openSqlThread(signal: AbortSignal): SqlThread {
     ended ??= signal.aborted ? signal.reason : reason
     settle(null)
   }
-  worker.on('message', (answer: Response) => settle(answer))
+  worker.on('message', (response: Response) => settle(response))
   worker.on('error', end).on('exit', () => end(new Error('the thread of the lexer has ended')))
   const close = async () => {
     signal.removeEventListener('abort', close)

@@ -73,9 +73,9 @@ export class InstanceMetrics {
     this.#begunAt = performance.now()
     const at = Date.now()
     try {
-      const found = await this.#parts.sample()
-      this.#addCpu(found)
-      this.#latest = { at, byService: this.#sum(found) }
+      const samples = await this.#parts.sample()
+      this.#addCpu(samples)
+      this.#latest = { at, byService: this.#sum(samples) }
       this.#forgetRemoved()
     } catch (error) {
       this.#parts.logger.debug({ reason: messageOf(error) }, 'the usage of instances cannot be read')

@@ -49,20 +49,20 @@ export function replayRetry(context: HttpContext, { id }: { id: string }): Actor
 /** Lists the actor's Docker objects first, so it fails while the engine does not respond. */
 export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
   const { storage, actors, observe } = context
-  const found = findParked(storage, params.id)
-  const { id, kind, service_id } = found
-  const left = await observe.leftBehind(found)
+  const actor = findParked(storage, params.id)
+  const { id, kind, service_id } = actor
+  const left = await observe.leftBehind(actor)
   const status = 'discarded'
-  const answer: DiscardedActor = { id, kind, service_id, status, parked: null, left_behind: left }
+  const response: DiscardedActor = { id, kind, service_id, status, parked: null, left_behind: left }
   await actors.discard(id, {
     also: (commit) => {
       if (kind === 'datastore') storage.datastores.trashWithin(id)
       // An approved login has already created its token.
       if (kind === 'terminal-login') storage.tokens.removeWithin(commit, tokenIdOf(id))
-      if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), answer)
+      if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), response)
     },
   })
-  return answer
+  return response
 }
 
 function findParked({ actors }: HttpStorage, id: string): ParkedActor {

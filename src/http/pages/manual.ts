@@ -76,8 +76,8 @@ function anchorOf(heading: string): string {
 
 /** Null for a link that is not a page of the manual, such as a file of the repository. */
 function targetOf(href: string, from: string): string | null {
-  const found = /^(?:([a-z-]+|README)\.md)?(#.*)?$/.exec(href)
-  return found === null ? null : pathOf(found[1] ?? from) + (found[2] ?? '')
+  const match = /^(?:([a-z-]+|README)\.md)?(#.*)?$/.exec(href)
+  return match === null ? null : pathOf(match[1] ?? from) + (match[2] ?? '')
 }
 
 function pathOf(name: string): string {

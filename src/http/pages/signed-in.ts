@@ -13,10 +13,10 @@ export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query,
 /** A query parameter that prevents a second reload. */
 const reloadedParam = 'reloaded'
 
-export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
+export function forSession<Query, Body>(response: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
   return (call: Call<unknown, Query, Body>): Page | Promise<Page> => {
     const caller = sessionOf(call.context, call.request)
-    return caller ? answer({ ...call, caller }) : redirectToLogin(call)
+    return caller ? response({ ...call, caller }) : redirectToLogin(call)
   }
 }
 

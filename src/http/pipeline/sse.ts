@@ -96,7 +96,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
   const { follow, after, show = showLine, onError } = options
   // Without `follow`, an unfinished log is read up to its current head and gets no `end` event.
   const isToEnd = follow || logs.isEnded(id)
-  const isWhole = isToEnd || options.isEndless
+  const isComplete = isToEnd || options.isEndless
   const lastWanted = isToEnd ? Number.POSITIVE_INFINITY : logs.head(id)
   let cursor = Math.min(after, logs.head(id))
 
@@ -112,7 +112,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
     }
     if (batch) return true
     if (!stream.isWritable() || (follow && !isEnded)) return false
-    if (isWhole) stream.write(end)
+    if (isComplete) stream.write(end)
     stream.end()
     return false
   }

@@ -32,9 +32,9 @@ export function describeBy({ kind, name }: By): string {
 /**
  * Serializes a response. For a token that is limited to services, other callers are reduced to their kind.
  */
-export function toJson(caller: Caller | null, answer: unknown): string {
-  if (!caller || caller.services === null) return JSON.stringify(answer)
-  return JSON.stringify(answer, (key, value) =>
+export function toJson(caller: Caller | null, response: unknown): string {
+  if (!caller || caller.services === null) return JSON.stringify(response)
+  return JSON.stringify(response, (key, value) =>
     key === 'by' && isOtherCaller(caller, value) ? { kind: value.kind, id: null, name: null } : value,
   )
 }

@@ -57,6 +57,6 @@ function holderOf({ services }: HttpStorage, domain: string): string | null {
 function serviceAt({ services }: HttpStorage, domain: string, baseDomain: string): string | null {
   if (!domain.endsWith(`.${baseDomain}`)) return null
   const name = domain.slice(0, -baseDomain.length - 1)
-  const found = services.get(name)
-  return found?.name === name && isPublicType(found.type) ? name : null
+  const record = services.get(name)
+  return record?.name === name && isPublicType(record.type) ? name : null
 }

@@ -135,11 +135,11 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   startDownload(headers: HeaderList, totalBytes: number): DownloadStream {
-    const isGone = this.isDone
-    const download = createDownloadStream(isGone ? closedSocket : this.res, totalBytes)
+    const isMissing = this.isDone
+    const download = createDownloadStream(isMissing ? closedSocket : this.res, totalBytes)
     this.onAbort = () => download.abort()
     download.onClose(() => this.markDone())
-    if (isGone) download.abort()
+    if (isMissing) download.abort()
     else this.corked(() => this.writeHead(200, headers))
     return download
   }

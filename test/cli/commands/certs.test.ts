@@ -139,7 +139,7 @@ test('certs retry requests a certificate for that host, in any spelling', async 
 })
 
 test('certs retry for an unknown host, or during the CA’s pause, prints the reason', async (t) => {
-  const detail = 'CA asks for a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
+  const detail = 'CA requires a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
   const { berth } = await start(t, problem(409, 'conflict', detail))
 
   const unknown = await berth('certs', 'retry', 'nobody.example.com')
@@ -148,5 +148,5 @@ test('certs retry for an unknown host, or during the CA’s pause, prints the re
   assert.equal(unknown.code, 3)
   assert.match(unknown.stderr, /nobody\.example\.com has no certificate\n {3}berth certs lists them/)
   assert.notEqual(held.code, 0)
-  assert.match(held.stderr, /CA asks for a pause/)
+  assert.match(held.stderr, /CA requires a pause/)
 })

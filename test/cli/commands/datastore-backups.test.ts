@@ -113,8 +113,8 @@ test('a backup into a file is a download, and the server keeps it only on reques
     assert.equal(code, 0, stderr)
     assert.ok(readFileSync(output).equals(content))
     assert.match(stderr, /✔ shop-db was backed up and verified/)
-    const isKept = !asked.includes('DELETE /backups/bak-1')
-    assert.equal(isKept, keep.length > 0)
+    const isRetained = !asked.includes('DELETE /backups/bak-1')
+    assert.equal(isRetained, keep.length > 0)
   }
 })
 

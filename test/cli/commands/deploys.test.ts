@@ -28,8 +28,8 @@ test('a deploy that goes live prints the address on stdout and its undo, with ex
   assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+\\.\\ds$`))
   assert.match(lines.at(-2)!, /^ {3}slowest: \w+, \d+(\.\d)?s$/)
   assert.equal(lines.at(-1), `   undo: berth rollback ${name} ${first.id}`)
-  const told = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
-  assert.deepEqual(told, phases)
+  const reported = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
+  assert.deepEqual(reported, phases)
 })
 
 test('through pipes there are no control characters, and the log follows its phases', async (t) => {
@@ -71,17 +71,17 @@ test('why names the failed step with its last lines, and the duration of each ph
   assert.match(newest.stdout, new RegExp(`^ ${name} failed while building, `))
   assert.match(newest.stdout, /✔ fetching +\d+(\.\d)?s\n ✘ building +\d+(\.\d)?s\n/)
   assert.match(newest.stdout, /RUN echo compiling .*\n {3}│ \S+ compiling\n {3}│ \S+ no such module\n/)
-  const told = JSON.parse(json.stdout)
+  const reported = JSON.parse(json.stdout)
   assert.deepEqual(
-    told.phases.map((phase: { name: string; failed: boolean }) => [phase.name, phase.failed]),
+    reported.phases.map((phase: { name: string; failed: boolean }) => [phase.name, phase.failed]),
     [
       ['queued', false],
       ['fetching', false],
       ['building', true],
     ],
   )
-  assert.match(told.failed_step, /RUN echo compiling/)
-  assert.equal(told.deploy.id, first.id)
+  assert.match(reported.failed_step, /RUN echo compiling/)
+  assert.equal(reported.deploy.id, first.id)
 })
 
 test('why shows the last output of an instance that failed its check', async (t) => {

@@ -70,9 +70,9 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.match(again.stderr, new RegExp(`undo: berth env set ${name} OLD=-   # with the former value\n$`))
     const mixed = await berth(t, ['env', 'set', name, 'NEW=1', 'OLD=3', 'PLAIN=4', '--restart'])
     const undo = ['unset NAME NEW --restart', 'set NAME OLD=- --restart', 'set NAME PLAIN=- --restart']
-    const told = mixed.stderr.split('\n').filter((line) => line.includes('undo: '))
+    const reported = mixed.stderr.split('\n').filter((line) => line.includes('undo: '))
     assert.deepEqual(
-      told.map((line) => line.trim().replace(/ {3}# .*$/, '')),
+      reported.map((line) => line.trim().replace(/ {3}# .*$/, '')),
       undo.map((command) => `undo: berth env ${command.replace('NAME', name)}`),
     )
     assert.deepEqual([twice.code, bare.code], [2, 2])

@@ -169,10 +169,10 @@ test('cancel ends a job run, and prints how long a running one may take', async 
     body: path.includes('job-begun') ? succeeded : jobRun('wait', { started_at: null }),
   }))
 
-  const begun = await berth('cancel', 'job-begun')
+  const started = await berth('cancel', 'job-begun')
   const waiting = await berth('cancel', 'job-waiting')
 
-  assert.equal(begun.stderr, ' ✔ job-begun is canceled; it has ten seconds to exit\n')
+  assert.equal(started.stderr, ' ✔ job-begun is canceled; it has ten seconds to exit\n')
   assert.equal(waiting.stderr, ' ✔ job-waiting is canceled\n')
   assert.deepEqual(asked()[0], ['POST', '/jobs/job-begun/cancel', undefined])
 })

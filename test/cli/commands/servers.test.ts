@@ -165,9 +165,9 @@ describe('a server that is newer', () => {
     }
 
     const piped = await runBerth(t, ['services'], { env })
-    const told = [await look(), await look()]
+    const reported = [await look(), await look()]
 
     assert.ok(!piped.stderr.includes('99.1.0'), piped.stderr)
-    assert.deepEqual(told, [1, 0])
+    assert.deepEqual(reported, [1, 0])
   })
 })

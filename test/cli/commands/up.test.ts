@@ -32,9 +32,9 @@ test('a new folder becomes a service, which contains all files that are not igno
   assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d(\.\d)?s$/)
   assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
   assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d(\.\d)?s$/)
-  const answers = ['', 'private.txt', 'debug.log'].map((path) => fetch(`${stdout.trim()}/${path}`))
+  const responses = ['', 'private.txt', 'debug.log'].map((path) => fetch(`${stdout.trim()}/${path}`))
   assert.deepEqual(
-    (await Promise.all(answers)).map(({ status }) => status),
+    (await Promise.all(responses)).map(({ status }) => status),
     [200, 404, 404],
   )
 })

@@ -70,8 +70,8 @@ test('a job run is shown by its id with its reason, its last lines and the next 
   const { code, stdout } = await runBerth(t, ['why', run], { env })
 
   assert.equal(code, 0)
-  for (const words of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
-    assert.ok(stdout.includes(words), stdout)
+  for (const text of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
+    assert.ok(stdout.includes(text), stdout)
   }
   assert.ok(asked.includes(`/api/v1/jobs/${run}/why`), asked.join(' '))
 })

@@ -13,7 +13,7 @@ function warn(
   paths: string[] = ['index.html'],
 ): string {
   const said: string[] = []
-  const out = { say: (words: string) => said.push(words), tint: (_: string, words: string) => words }
+  const out = { say: (text: string) => said.push(text), tint: (_: string, words: string) => words }
   const source = {
     entries: paths.map(entry),
     ignored: ignored.map((path) => ({ path, reason: 'by default' })),

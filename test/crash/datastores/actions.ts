@@ -16,10 +16,10 @@ const settleMs = 150_000
 export async function create(book: Book, kind: Kind, name: string): Promise<DatastoreEntry> {
   const body = { kind, name, version: versions[kind] }
   const request = { path: '/datastores', key: randomUUID(), body }
-  const answer = await book.client.request({ method: 'POST', ...request })
-  if (answer.status !== 201) throw new Error(`no datastore: ${wordsOf(answer)}`)
+  const response = await book.client.request({ method: 'POST', ...request })
+  if (response.status !== 201) throw new Error(`no datastore: ${wordsOf(response)}`)
   const fresh = { wanted: { memory_limit_mb: null, cpu_limit: null }, limiting: Promise.resolve() }
-  const entry = { id: answer.body.id, name, kind, answer: answer.body, ...fresh, isDeleted: false }
+  const entry = { id: response.body.id, name, kind, answer: response.body, ...fresh, isDeleted: false }
   book.datastores.push(entry)
   book.requests.push({ ...request, entry })
   return entry
@@ -35,9 +35,9 @@ export function limit(book: Book, entry: DatastoreEntry, chance: Chance): Promis
 
 async function patch(book: Book, entry: DatastoreEntry, body: Record<string, number>): Promise<void> {
   const path = `/datastores/${entry.id}`
-  const answer = await book.client.request({ method: 'PATCH', path, body })
-  const isSaved = answer.status === 200 || /^limits of '.+' saved, but/.test(answer.body?.detail)
-  if (!isSaved) return unexpected(book, `PATCH ${path}`, answer)
+  const response = await book.client.request({ method: 'PATCH', path, body })
+  const isSaved = response.status === 200 || /^limits of '.+' saved, but/.test(response.body?.detail)
+  if (!isSaved) return unexpected(book, `PATCH ${path}`, response)
   for (const [key, value] of Object.entries(body))
     entry.wanted[key as keyof DatastoreEntry['wanted']] = value === 0 ? null : value
 }
@@ -46,33 +46,33 @@ async function patch(book: Book, entry: DatastoreEntry, body: Record<string, num
 export async function restart(book: Book, entry: DatastoreEntry): Promise<void> {
   const incident = book.incidents.begin('restart', entry.id)
   const request = { path: `/datastores/${entry.id}/restart`, key: randomUUID(), body: undefined }
-  const answer = await book.client.request({ method: 'POST', ...request })
-  if (answer.status === 202) book.requests.push({ ...request, entry })
-  else unexpected(book, `POST ${request.path}`, answer)
+  const response = await book.client.request({ method: 'POST', ...request })
+  if (response.status === 202) book.requests.push({ ...request, entry })
+  else unexpected(book, `POST ${request.path}`, response)
   await untilAvailable(book, entry)
   book.incidents.end(incident)
 }
 
 /** Repeats a request with its key. A datastore deleted in between may be unknown. */
 export async function repeat(book: Book, { path, key, body, entry }: DatastoreRequest): Promise<void> {
-  const answer = await book.client.request({ method: 'POST', path, key, body })
+  const response = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++
-  const isSame = answer.status < 300 && answer.body.id === entry.id
-  if (isSame || (entry.isDeleted && answer.status === 404)) return
-  const text = `POST ${path} gave ${entry.id}, then ${wordsOf(answer)}`
+  const isSame = response.status < 300 && response.body.id === entry.id
+  if (isSame || (entry.isDeleted && response.status === 404)) return
+  const text = `POST ${path} gave ${entry.id}, then ${wordsOf(response)}`
   book.ledger.addViolation('the same key gives the same datastore', text)
 }
 
 /** Deletes it and waits until the name is free again. */
 export async function remove(book: Book, entry: DatastoreEntry): Promise<void> {
   const path = `/datastores/${entry.id}`
-  const answer = await book.client.request({ method: 'DELETE', path: `${path}?purge=true` })
+  const response = await book.client.request({ method: 'DELETE', path: `${path}?purge=true` })
   // A repeated request finds nothing if the first one succeeded without a response.
-  const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
-  if (!isDone) return unexpected(book, `DELETE ${path}`, answer)
+  const isDone = response.status < 300 || (response.status === 404 && response.attempts > 1)
+  if (!isDone) return unexpected(book, `DELETE ${path}`, response)
   entry.isDeleted = true
-  const isGone = async () => (await book.client.request({ method: 'GET', path })).status === 404
-  if (!(await untilTrue(isGone)))
+  const isMissing = async () => (await book.client.request({ method: 'GET', path })).status === 404
+  if (!(await untilTrue(isMissing)))
     book.ledger.addViolation('a deleted datastore is removed', `${entry.id} still exists`)
 }
 
@@ -94,8 +94,8 @@ async function untilTrue(look: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-function unexpected({ ledger }: Book, what: string, answer: Answer): void {
-  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(answer)}`)
+function unexpected({ ledger }: Book, what: string, response: Answer): void {
+  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(response)}`)
 }
 
 function wordsOf({ status, body }: Answer): string {

@@ -61,12 +61,12 @@ export function longestAtRestMs(
 
 function longestGapMs(
   acknowledgedAt: readonly number[],
-  isMeant: (before: number, at: number) => boolean,
+  isMatch: (before: number, at: number) => boolean,
 ): number {
   let longest = 0
   for (const [index, at] of acknowledgedAt.entries()) {
     const before = acknowledgedAt[index - 1]
-    if (before !== undefined && at - before > longest && isMeant(before, at)) longest = at - before
+    if (before !== undefined && at - before > longest && isMatch(before, at)) longest = at - before
   }
   return longest
 }

@@ -43,9 +43,9 @@ export function openLineClient(prepared: string, kind: Kind, url: string): LineC
   const hear = answersOf(child)
   return {
     async ask(line) {
-      const answer = hear()
+      const response = hear()
       child.stdin.write(`${line}\n`)
-      return answer
+      return response
     },
     async close() {
       child.kill('SIGKILL')
@@ -57,17 +57,17 @@ export function openLineClient(prepared: string, kind: Kind, url: string): LineC
 /** Returns a function that reads the next response. */
 function answersOf(child: ChildProcessWithoutNullStreams): () => Promise<string> {
   let pending: { resolve(line: string): void; reject(error: Error): void } | null = null
-  let trouble: Error | null = null
-  const fail = (words: string) => {
-    trouble ??= new Error(words)
-    pending?.reject(trouble)
+  let problem: Error | null = null
+  const fail = (text: string) => {
+    problem ??= new Error(text)
+    pending?.reject(problem)
   }
   createInterface({ input: child.stdout }).on('line', (line) => pending?.resolve(line))
   createInterface({ input: child.stderr }).on('line', fail)
   child.once('close', (code) => fail(`the client ended with ${code}`))
   return () =>
     new Promise((resolve, reject) => {
-      if (trouble) return reject(trouble)
+      if (problem) return reject(problem)
       const silence = setTimeout(() => fail('timed out'), answerMs)
       const settle = (end: () => void) => {
         clearTimeout(silence)

@@ -81,11 +81,11 @@ export async function checkContainers(look: LimitLook, book: Book): Promise<void
 export async function checkRows(prepared: string, writers: Writer[], { ledger }: Book): Promise<void> {
   for (const { entry, url, place, sent, acknowledged } of writers) {
     const reading = rowKinds[entry.kind].readAll(prepared, url, place)
-    const found = await reading.catch((error: Error) => {
+    const records = await reading.catch((error: Error) => {
       ledger.addViolation('no acknowledged row is lost', `${entry.name} ${place}: ${error.message}`)
       return null
     })
-    for (const fault of found === null ? [] : rowFaults(found, { sent, acknowledged }))
+    for (const fault of records === null ? [] : rowFaults(records, { sent, acknowledged }))
       ledger.addViolation('no acknowledged row is lost', `${entry.name} ${place}: ${fault}`)
   }
 }

@@ -19,7 +19,7 @@ const postgres: RowKind = {
   preparation: (place) => `create table ${place} (number bigint primary key, word text not null)`,
   statement: (place, { number, word }) =>
     `insert into ${place} values (${number}, '${word}') returning number;`,
-  isAcknowledged: (answer, { number }) => answer === String(number),
+  isAcknowledged: (response, { number }) => response === String(number),
   async readAll(prepared, url, place) {
     const select = `select number, word from ${place} order by number`
     const lines = linesOf(await runClient(prepared, 'postgres', url, select))
@@ -30,7 +30,7 @@ const postgres: RowKind = {
 const redis: RowKind = {
   preparation: () => null,
   statement: (place, { number, word }) => `HSET ${place} ${number} ${word}`,
-  isAcknowledged: (answer) => answer === '1',
+  isAcknowledged: (response) => response === '1',
   async readAll(prepared, url, place) {
     const lines = linesOf(await runClient(prepared, 'redis', url, 'hgetall', place))
     const numbers = lines.filter((_, index) => index % 2 === 0)
@@ -42,20 +42,20 @@ export const rowKinds: Record<Kind, RowKind> = { postgres, redis }
 
 /** A text per fault: rows that were lost, changed, or never sent. */
 export function rowFaults(
-  found: readonly Row[],
+  records: readonly Row[],
   { sent, acknowledged }: { sent: ReadonlyMap<number, string>; acknowledged: readonly number[] },
 ): string[] {
-  const words = new Map(found.map(({ number, word }) => [number, word]))
+  const words = new Map(records.map(({ number, word }) => [number, word]))
   const lost = acknowledged.filter((number) => !words.has(number))
-  const foreign = found.filter(({ number, word }) => sent.get(number) !== word)
+  const foreign = records.filter(({ number, word }) => sent.get(number) !== word)
   return [
     ...describe('acknowledged and not there', lost, acknowledged.length),
     ...describe(
       'there and never sent like that',
       foreign.map(({ number }) => number),
-      found.length,
+      records.length,
     ),
-    ...(words.size === found.length ? [] : [`${found.length - words.size} are there twice`]),
+    ...(words.size === records.length ? [] : [`${records.length - words.size} are there twice`]),
   ]
 }
 

@@ -65,8 +65,8 @@ async function writeRow(
   const row = { number: sent.size + 1, word: `word-${chance.whole(0, 0xffffff).toString(16)}` }
   sent.set(row.number, row.word)
   const kind = rowKinds[entry.kind]
-  const answer = await ask(kind.statement(place, row))
-  if (!kind.isAcknowledged(answer, row)) throw new Error(answer)
+  const response = await ask(kind.statement(place, row))
+  if (!kind.isAcknowledged(response, row)) throw new Error(response)
   acknowledged.push(row.number)
   acknowledgedAt.push(performance.now())
 }

@@ -7,7 +7,7 @@ import { createChance } from '../random.ts'
 import type { Book, JobEntry, JobService, Overlap } from './book.ts'
 import { scriptOf, type Task, type TaskKind, taskOf } from './tasks.ts'
 
-const patienceMs = 150_000
+const timeoutMs = 150_000
 /** The commands of the cron services. */
 const ownTasks: Record<Overlap, TaskKind> = { skip: 'slow', queue: 'failing', replace: 'slow' }
 
@@ -49,7 +49,7 @@ async function createService(
 }
 
 async function untilLive(book: Book, deployId: string): Promise<void> {
-  for (const deadline = Date.now() + patienceMs; ; await sleep(50)) {
+  for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const { status, error } = await must(book, 200, { method: 'GET', path: `/deploys/${deployId}` })
     if (status === 'live') return
     const isVain = !['queued', 'running'].includes(status) || Date.now() > deadline
@@ -86,20 +86,20 @@ export async function startRun(
 export async function cancelRun(book: Book, entry: JobEntry): Promise<void> {
   entry.cancel = 'asked'
   const path = `/jobs/${entry.id}/cancel`
-  const answer = await book.client.request({ method: 'POST', path, key: randomUUID() })
-  const isLate = answer.status === 409 && answer.body.code === 'not_cancelable'
-  if (answer.status >= 300 && !isLate) return unexpected(book, `POST ${path}`, answer)
+  const response = await book.client.request({ method: 'POST', path, key: randomUUID() })
+  const isLate = response.status === 409 && response.body.code === 'not_cancelable'
+  if (response.status >= 300 && !isLate) return unexpected(book, `POST ${path}`, response)
   entry.cancel = isLate ? 'refused' : 'accepted'
-  if (!isLate && answer.body.status !== 'canceled')
-    book.ledger.addViolation('a canceled run shows it at once', `${entry.id} is ${answer.body.status}`)
+  if (!isLate && response.body.status !== 'canceled')
+    book.ledger.addViolation('a canceled run shows it at once', `${entry.id} is ${response.body.status}`)
 }
 
 /** Repeats a request with its key. */
 export async function repeatRun(book: Book, { id, path, key, body }: JobEntry): Promise<void> {
-  const answer = await book.client.request({ method: 'POST', path, key, body })
+  const response = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++
-  if (answer.status === 202 && answer.body.id === id) return
-  const text = `POST ${path} gave ${id}, then ${wordsOf(answer)}`
+  if (response.status === 202 && response.body.id === id) return
+  const text = `POST ${path} gave ${id}, then ${wordsOf(response)}`
   book.ledger.addViolation('the same key gives the same run', text)
 }
 
@@ -111,9 +111,12 @@ export async function stopSchedule(book: Book, { id }: JobService): Promise<void
 /** Deletes the service with its disk, and waits until it is removed. */
 export async function removeService(book: Book, { id }: JobService): Promise<void> {
   const path = `/services/${id}`
-  const answer = await book.client.request({ method: 'DELETE', path: `${path}?delete_disk=true&purge=true` })
-  if (answer.status >= 300) return unexpected(book, `DELETE ${path}`, answer)
-  for (const deadline = Date.now() + patienceMs; ; await sleep(50)) {
+  const response = await book.client.request({
+    method: 'DELETE',
+    path: `${path}?delete_disk=true&purge=true`,
+  })
+  if (response.status >= 300) return unexpected(book, `DELETE ${path}`, response)
+  for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     if ((await book.client.request({ method: 'GET', path })).status === 404) return
     if (Date.now() > deadline)
       return book.ledger.addViolation('a deleted service is removed', `${id} still exists`)
@@ -123,13 +126,13 @@ export async function removeService(book: Book, { id }: JobService): Promise<voi
 type Asked = Parameters<Book['client']['request']>[0]
 
 async function must(book: Book, status: number, request: Asked): Promise<Body> {
-  const answer = await book.client.request(request)
-  if (answer.status === status) return answer.body
-  throw new Error(`${request.method} ${request.path}: ${wordsOf(answer)}`)
+  const response = await book.client.request(request)
+  if (response.status === status) return response.body
+  throw new Error(`${request.method} ${request.path}: ${wordsOf(response)}`)
 }
 
-function unexpected({ ledger }: Book, what: string, answer: Answer): void {
-  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(answer)}`)
+function unexpected({ ledger }: Book, what: string, response: Answer): void {
+  ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(response)}`)
 }
 
 function wordsOf({ status, body }: Answer): string {

@@ -61,9 +61,9 @@ const moments: Record<Kill['how'], Moment> = {
     await victim.whenUp()
     await sleep(chance.between(0, 2000))
     const status = chance.choose(statuses)
-    const isMeant = (change: { kind: string; status: string }) =>
+    const isMatch = (change: { kind: string; status: string }) =>
       ['job-run', 'cron-schedule'].includes(change.kind) && change.status === status
-    await untilChange(victim, isMeant)
+    await untilChange(victim, isMatch)
     await sleep(chance.isTrue(0.5) ? chance.between(0, 15) : chance.between(0, 600))
   },
   // A scheduled run starts within milliseconds of its due time.

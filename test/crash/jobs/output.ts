@@ -46,8 +46,8 @@ export function outputFaults(run: EndedRun): string[] {
   )
   const faults: string[] = []
   if (wrong >= 0) faults.push(`${written[wrong]!.line} is at ${wrong + 1} of its output`)
-  const isWhole = hasEndedItself(run) && !isEngineDisturbed
-  if (isWhole && numbers.length !== task.lines) faults.push(`${numbers.length} of ${task.lines} lines`)
+  const isComplete = hasEndedItself(run) && !isEngineDisturbed
+  if (isComplete && numbers.length !== task.lines) faults.push(`${numbers.length} of ${task.lines} lines`)
   const [last, outcome] = [lines.at(-1), outcomeOf(run.record)]
   if (last?.stream !== 'system' || last.line !== outcome)
     faults.push(`its last line is '${last?.line}', its outcome '${outcome}'`)

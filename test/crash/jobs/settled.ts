@@ -60,17 +60,17 @@ export async function settleRuns(api: Api, book: Book): Promise<SettledRun[]> {
   const { ledger } = book
   const deadline = Date.now() + settleMs
   let runs = await readRuns(api, book)
-  while (!runs.every(isOver) && Date.now() < deadline) {
+  while (!runs.every(hasEnded) && Date.now() < deadline) {
     await sleep(300)
     runs = await readRuns(api, book)
   }
-  for (const { id, record, history } of runs.filter((one) => !isOver(one)))
+  for (const { id, record, history } of runs.filter((one) => !hasEnded(one)))
     ledger.addViolation('every run ends', `${id} stays ${history.at(-1)?.state}`, [JSON.stringify(record)])
   for (const run of runs.filter(({ record }) => record !== null)) await readLines(api, run)
   return runs
 }
 
-const isOver = ({ record, history }: SettledRun) =>
+const hasEnded = ({ record, history }: SettledRun) =>
   record === null || finalStates.includes(history.at(-1)!.state)
 
 /** Requested and scheduled runs. */

@@ -19,8 +19,8 @@ test('a build prunes the build cache to its size, and nothing else', {
   const { busybox } = await baseImages()
   const owner = testOwner()
   const pruned: number[] = []
-  const trouble: string[] = []
-  const options = { onPruned: (bytes: number) => pruned.push(bytes), onTrouble: trouble.push.bind(trouble) }
+  const problem: string[] = []
+  const options = { onPruned: (bytes: number) => pruned.push(bytes), onTrouble: problem.push.bind(problem) }
   const buildWith = async (sizeMb: number | null, word: string) => {
     const cache = openBuildCache(engine, { sizeMb, ...options, idleMs: 0 })
     const fill = `head -c 30000000 /dev/urandom > /c/${word}`
@@ -36,12 +36,12 @@ test('a build prunes the build cache to its size, and nothing else', {
   await buildWith(null, 'three')
   const before = await cacheBytes(engine)
   await buildWith(64, 'four')
-  await until('the end of the prune', () => pruned.length + trouble.length > 0)
+  await until('the end of the prune', () => pruned.length + problem.length > 0)
   const after = await cacheBytes(engine)
 
   assert.ok(before > 85 * mebibyte, String(before))
   assert.ok(after <= 64 * mebibyte, String(after))
-  assert.deepEqual(trouble, [])
+  assert.deepEqual(problem, [])
   assert.ok(pruned[0]! > 25 * mebibyte, String(pruned))
   const tags = (await engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? [])
   for (const word of ['one', 'two', 'three', 'four']) assert.ok(tags.includes(`${owner.prefix}/web:${word}`))
@@ -49,17 +49,17 @@ test('a build prunes the build cache to its size, and nothing else', {
 })
 
 test('a cache that cannot be pruned fails no build, and pruning is not retried soon', async () => {
-  const trouble: string[] = []
+  const problem: string[] = []
   const broken = { call: () => Promise.reject(new Error('no answer')) } as unknown as Engine
   const options = { sizeMb: 64, onPruned: () => assert.fail(), idleMs: 0 }
-  const cache = openBuildCache(broken, { ...options, onTrouble: (reason) => trouble.push(reason) })
+  const cache = openBuildCache(broken, { ...options, onTrouble: (reason) => problem.push(reason) })
 
   assert.equal(await cache.during(async () => 'image'), 'image')
-  await until('the prune', () => trouble.length > 0)
+  await until('the prune', () => problem.length > 0)
   assert.equal(await cache.during(async () => 'other'), 'other')
   await setTimeout(20)
 
-  assert.deepEqual(trouble, ['no answer'])
+  assert.deepEqual(problem, ['no answer'])
 })
 
 async function cacheBytes({ docker }: Engine): Promise<number> {

@@ -200,8 +200,8 @@ test('an image of any kind of step is removed when the build fails', async (t) =
 
     await assert.rejects(drivers.classic(site).build(request), { code: 'build_failed' })
 
-    const told = lines.flatMap((line) => /^system {2}---> (\w{12})$/.exec(line)?.[1] ?? [])
-    const made = base === 'scratch' ? told : told.slice(1)
+    const reported = lines.flatMap((line) => /^system {2}---> (\w{12})$/.exec(line)?.[1] ?? [])
+    const made = base === 'scratch' ? reported : reported.slice(1)
     assert.equal(made.length, 7)
     assert.deepEqual(await existing(site, made), [])
   }

@@ -9,8 +9,8 @@ test('a failed command is named with its exit code, for messages of old and new 
   const classic = "The command '/bin/sh -c npm run build' returned a non-zero code: 1"
 
   for (const error of [old, current, classic]) {
-    const words = describeBuildFailure(error, { name: '[build 4/6] RUN npm run build', error })
-    assert.equal(words, 'RUN npm run build exited with code 1')
+    const text = describeBuildFailure(error, { name: '[build 4/6] RUN npm run build', error })
+    assert.equal(text, 'RUN npm run build exited with code 1')
   }
 })
 
@@ -47,20 +47,20 @@ test('exit codes in the text of a command are not mistaken for its own', () => {
 test('a long or multi-line step is shortened to one line', () => {
   const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
 
-  const words = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
+  const text = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
 
-  assert.match(words, /^RUN one && two && x{100,}… exited with code 2$/)
-  assert.equal(words.length, 120 + ' exited with code 2'.length)
+  assert.match(text, /^RUN one && two && x{100,}… exited with code 2$/)
+  assert.equal(text.length, 120 + ' exited with code 2'.length)
 })
 
 test('a missing base image is named in its short form', () => {
   const error = 'failed to do request: Head "https://registry.example/v2/": no such host'
   const step = { name: '[internal] load metadata for docker.io/library/node:20', error }
 
-  const words = describeBuildFailure(error, step)
+  const text = describeBuildFailure(error, step)
 
   assert.equal(
-    words,
+    text,
     'the base image node:20 cannot be obtained: registry.example does not respond (no such host)',
   )
   assert.equal(

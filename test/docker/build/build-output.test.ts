@@ -25,10 +25,10 @@ for (const [name, driver] of Object.entries(drivers)) {
       const cutAt = output.findIndex((line) => line.startsWith('[output clipped, log limit'))
       assert.equal(cutAt >= 0, name === 'buildkit' && output.length < lineCount)
       // The line that is cut is not whole.
-      const told = cutAt < 0 ? output : output.slice(0, cutAt - 1)
-      assert.ok(told.length > 2000)
+      const reported = cutAt < 0 ? output : output.slice(0, cutAt - 1)
+      assert.ok(reported.length > 2000)
       assert.equal(
-        told.find((line, at) => line !== `out ${at + 1}`),
+        reported.find((line, at) => line !== `out ${at + 1}`),
         undefined,
       )
     })

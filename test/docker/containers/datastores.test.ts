@@ -93,7 +93,7 @@ test('the password is in no argument and no label, only in the data of the serve
   const container = engine.docker.getContainer(name)
   const { Config, Args, HostConfig } = await container.inspect()
   const { Env, ...shown } = Config
-  const told = [shown, Args, HostConfig, (await container.top()).Processes]
+  const reported = [shown, Args, HostConfig, (await container.top()).Processes]
   assert.ok(Env.some((one) => one.includes(credentials.password)))
-  assert.ok(!JSON.stringify(told).includes(credentials.password))
+  assert.ok(!JSON.stringify(reported).includes(credentials.password))
 })

@@ -36,8 +36,8 @@ test('an instance runs with its limits at its address, reachable by the name of 
     cpuLimit: 0.5,
     image: server.image,
   })
-  const answer = await until('the answer', async () => (await instances.tail(client.name, 1))[0])
-  assert.equal(answer.line, 'pong')
+  const response = await until('the answer', async () => (await instances.tail(client.name, 1))[0])
+  assert.equal(response.line, 'pong')
 })
 
 test('ensuring the same instance again finds it, and another spec of that name replaces it', async (t) => {

@@ -58,17 +58,17 @@ test('a volume is claimed for one id: again for the same one, and for no other',
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-datastore-shop-db`
 
-  const made = await claimVolume(engine, owner, name, claimOf('dst-1'))
+  const volume = await claimVolume(engine, owner, name, claimOf('dst-1'))
   const again = await claimVolume(engine, owner, name, claimOf('dst-1'))
 
-  assert.deepEqual(made, { name, labels: { ...claimOf('dst-1'), ...ownerLabels(owner) } })
-  assert.deepEqual(again, made)
+  assert.deepEqual(volume, { name, labels: { ...claimOf('dst-1'), ...ownerLabels(owner) } })
+  assert.deepEqual(again, volume)
   await assert.rejects(claimVolume(engine, owner, name, claimOf('dst-2')), {
     code: 'volume_exists',
     message: `the volume ${name} exists already, and what is in it is left alone`,
     hint: `docker volume rm ${name} deletes it and its data; or choose another name`,
   })
-  assert.deepEqual(await listVolumes(engine, owner), [made])
+  assert.deepEqual(await listVolumes(engine, owner), [volume])
 })
 
 test('an unclaimed volume, and a foreign volume with the same id, are not claimed', async (t) => {

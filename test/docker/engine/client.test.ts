@@ -162,10 +162,10 @@ test('an action that is already in effect succeeds, and a missing object yields 
 
 async function fakeEngine(
   t: TestContext,
-  answer: RequestListener,
+  response: RequestListener,
 ): Promise<{ host: string; server: Server }> {
   const path = join(temporaryDirectory(t), 'docker.sock')
-  const server = createServer(answer)
+  const server = createServer(response)
   await new Promise<void>((resolve) => server.listen(path, resolve))
   t.after(() => {
     server.closeAllConnections()

@@ -17,12 +17,12 @@ test('the events of an instance are reported in order, with its owner and its ex
 
   await until('it is gone', () => events.some(({ action }) => action === 'destroy'))
   const { name, deployId, serviceId, index } = wanted
-  const told = (action: string, exitCode: number | null = null) => ({
+  const reported = (action: string, exitCode: number | null = null) => ({
     ...{ type: 'container', action, name, kind: 'deploy', deployId, serviceId, index, exitCode },
   })
   assert.deepEqual(
     events.map(({ timeNano, ...event }) => event),
-    [told('create'), told('start'), told('die', 3), told('destroy')],
+    [reported('create'), reported('start'), reported('die', 3), reported('destroy')],
   )
 })
 

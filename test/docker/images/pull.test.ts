@@ -144,13 +144,13 @@ test('an abort ends the download in the engine too', async (t) => {
 
 test('an error message of a registry becomes the reason', async (t) => {
   const { engine } = await openDockerSite(t)
-  const answers: [status: number, code: string, text: string][] = [
+  const responses: [status: number, code: string, text: string][] = [
     [429, 'TOOMANYREQUESTS', 'registry_rate_limited'],
     [503, 'UNAVAILABLE', 'registry_unreachable'],
     [403, 'DENIED', 'registry_unauthorized'],
     [404, 'NAME_UNKNOWN', 'image_not_found'],
   ]
-  for (const [status, word, code] of answers) {
+  for (const [status, word, code] of responses) {
     const reference = `${await startRefusingRegistry(t, status, word)}/app:v1`
     await assert.rejects(resolve(engine, reference), { code }, `${status}`)
     await assert.rejects(pull(engine, reference), { code }, `${status}`)

@@ -35,11 +35,11 @@ function sentSince(times: string[], since: string | undefined): string[] {
 test('a log read in any number of pieces, with saved cursors, is read completely and once', () => {
   const cuts = fc.array(fc.nat({ max: 600 }), { maxLength: 8 })
   fc.assert(
-    fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isKept) => {
+    fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isRetained) => {
       const read: string[] = []
       let place = createLogCursor()
       for (const count of [...counts, times.length]) {
-        if (isKept) place = createLogCursor(place.times())
+        if (isRetained) place = createLogCursor(place.times())
         const coming = sentSince(times, place.reopen())
         for (const time of coming.slice(0, count)) if (place.admits(time)) read.push(time)
       }

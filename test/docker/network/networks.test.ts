@@ -8,22 +8,22 @@ import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site
 test('a network is created once and reused, whatever subnet is requested later', async (t) => {
   const { engine, owner } = await openDockerSite(t)
 
-  const made = await ensureNetwork(engine, owner, testSubnet)
+  const network = await ensureNetwork(engine, owner, testSubnet)
   const found = await ensureNetwork(engine, owner, '10.240.0.0/26')
 
-  assert.deepEqual(found, made)
-  assert.equal(made.name, owner.prefix)
-  assert.equal(made.gateway, addressAt(parseSubnet(made.subnet)!, 1))
+  assert.deepEqual(found, network)
+  assert.equal(network.name, owner.prefix)
+  assert.equal(network.gateway, addressAt(parseSubnet(network.subnet)!, 1))
 })
 
 test('of two networks of our name, created concurrently, the older one is kept', async (t) => {
   const { engine, owner } = await openDockerSite(t)
-  const made = await ensureNetwork(engine, owner, testSubnet)
+  const network = await ensureNetwork(engine, owner, testSubnet)
   await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(owner) })
 
   const kept = await ensureNetwork(engine, owner, testSubnet)
 
-  assert.deepEqual(kept, made)
+  assert.deepEqual(kept, network)
   const networks = await engine.docker.listNetworks({ filters: { name: [owner.prefix] } })
   assert.equal(networks.length, 1)
 })
@@ -43,9 +43,9 @@ test('a subnet that overlaps a route of the host is skipped', async (t) => {
   const bridge = await engine.docker.getNetwork('bridge').inspect()
   const subnet: string = bridge.IPAM?.Config?.[0]?.Subnet ?? ''
 
-  const made = await ensureNetwork(engine, owner, subnet)
+  const network = await ensureNetwork(engine, owner, subnet)
 
-  assert.equal(overlaps(parseSubnet(subnet)!, parseSubnet(made.subnet)!), false)
+  assert.equal(overlaps(parseSubnet(subnet)!, parseSubnet(network.subnet)!), false)
 })
 
 test('a foreign network of the same name is an error and is left alone', async (t) => {

@@ -9,7 +9,7 @@ import { isInside } from '../../support/namespace.ts'
 const test = await withCa(import.meta.url)
 const { names, edge, pebble } = isInside ? await openCa() : ({} as never)
 const key = await createAccountKey()
-const patience = () => AbortSignal.timeout(60_000)
+const timeout = () => AbortSignal.timeout(60_000)
 
 function order(host: string, changes: Partial<OrderRequest> = {}): OrderRequest {
   return {
@@ -27,7 +27,7 @@ const leafOf = (pem: string) => new X509Certificate(pem.slice(pem.indexOf('-----
 test('a host that points here gets a certificate: key, chain and no blank line', async () => {
   names.hosts.set('shop.example.com', [serverAddress])
 
-  const { pem, notBefore, notAfter } = await issueCertificate(order('shop.example.com'), patience())
+  const { pem, notBefore, notAfter } = await issueCertificate(order('shop.example.com'), timeout())
 
   const blocks = [...pem.matchAll(/-----BEGIN ([A-Z ]+)-----/g)].map(([, label]) => label)
   assert.deepEqual(blocks, ['PRIVATE KEY', 'CERTIFICATE', 'CERTIFICATE'])
@@ -45,7 +45,7 @@ test('a CA that rejects half of the nonces gets the same requests again', async 
   names.hosts.set('nonces.example.com', [serverAddress])
   await pebble.restart({ PEBBLE_WFE_NONCEREJECT: '50' })
   try {
-    const { pem } = await issueCertificate(order('nonces.example.com'), patience())
+    const { pem } = await issueCertificate(order('nonces.example.com'), timeout())
     assert.equal(leafOf(pem).subjectAltName, 'DNS:nonces.example.com')
   } finally {
     await pebble.restart()
@@ -58,10 +58,10 @@ test('a pending order is resumed, not repeated', async () => {
   const onPending = (order: PendingOrder) => {
     pending = order
   }
-  const first = await issueCertificate(order('pending.example.com', { onPending }), patience())
+  const first = await issueCertificate(order('pending.example.com', { onPending }), timeout())
   const shown = edge.shown.length
 
-  const again = await issueCertificate(order('pending.example.com', { pending }), patience())
+  const again = await issueCertificate(order('pending.example.com', { pending }), timeout())
 
   assert.equal(again.pem, first.pem)
   assert.equal(edge.shown.length, shown)
@@ -79,7 +79,7 @@ test('a failed order, or one that the CA does not know, is placed again', async 
   const stranger = { url: pebble.directoryUrl.replace('/dir', '/my-order/nobody'), keyPem: '' }
 
   for (const pending of [orders[0]!, stranger]) {
-    const { pem } = await issueCertificate(order('again.example.com', { pending }), patience())
+    const { pem } = await issueCertificate(order('again.example.com', { pending }), timeout())
     assert.equal(leafOf(pem).subjectAltName, 'DNS:again.example.com')
   }
 })
@@ -87,7 +87,7 @@ test('a failed order, or one that the CA does not know, is placed again', async 
 test('a host that points elsewhere is refused by the CA, and the challenge is removed', async () => {
   names.hosts.set('elsewhere.example.com', [otherAddress])
 
-  await assert.rejects(issueCertificate(order('elsewhere.example.com'), patience()), (error: never) => {
+  await assert.rejects(issueCertificate(order('elsewhere.example.com'), timeout()), (error: never) => {
     const { code, problem, message } = error as { code: string; problem: string; message: string }
     assert.deepEqual([code, problem], ['acme_challenge_failed', 'unauthorized'])
     assert.match(message, /^the CA could not check elsewhere\.example\.com: .*404/)
@@ -97,7 +97,7 @@ test('a host that points elsewhere is refused by the CA, and the challenge is re
 })
 
 test('a host without an address fails its challenge, and the hint names what to check', async () => {
-  await assert.rejects(issueCertificate(order('nowhere.example.com'), patience()), {
+  await assert.rejects(issueCertificate(order('nowhere.example.com'), timeout()), {
     code: 'acme_challenge_failed',
     problem: 'connection',
     hint: 'port 80 of this server must be reachable from the internet',

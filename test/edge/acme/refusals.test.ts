@@ -30,8 +30,8 @@ async function failureAt(
   )
 }
 
-const at = (path: string, answer: FakeResponse) => (asked: ReceivedRequest) =>
-  asked.path === path ? answer : null
+const at = (path: string, response: FakeResponse) => (asked: ReceivedRequest) =>
+  asked.path === path ? response : null
 
 const facts = ({ code, message, problem, hint }: AcmeFailure, host: string) => ({
   code,
@@ -77,7 +77,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { status: 502, body: '<html>Bad Gateway</html>' },
     expected: {
       code: 'acme_unreachable',
-      message: 'CA reports an internal error: it answered with status 502',
+      message: 'CA reports an internal error: it responded with status 502',
       problem: null,
       hint: undefined,
     },
@@ -156,9 +156,9 @@ for (const [name, { path, answer, expected }] of Object.entries(cases)) {
 /** Until when the CA wants no question, in seconds from now. */
 async function pauseAfter(
   t: TestContext,
-  answer: FakeResponse,
+  response: FakeResponse,
 ): Promise<{ code: string; seconds: number | null }> {
-  const ca = await startFaultyCa(t, at('/order', answer))
+  const ca = await startFaultyCa(t, at('/order', response))
   const { code, retryAt } = await failureAt(ca.directoryUrl)
   const inTens = (ms: number) => Math.round(ms / 10_000) * 10
   return { code, seconds: retryAt === null ? null : inTens(Date.parse(retryAt) - Date.now()) }

@@ -155,8 +155,8 @@ test("the CA's reason for not reaching a host is shown", async (t) => {
   const life = await openLife(t, ca)
   // The edge serves our own challenge, and loses those of the CA.
   const change = (real: CertificateEdge): Partial<CertificateEdge> => ({
-    putChallenge: (token, answer, signal) =>
-      answer.includes('.') ? Promise.resolve() : real.putChallenge(token, answer, signal),
+    putChallenge: (token, response, signal) =>
+      response.includes('.') ? Promise.resolve() : real.putChallenge(token, response, signal),
   })
   const { route, until } = boot(t, life, ca, change)
   const host = 'lost.example.com'

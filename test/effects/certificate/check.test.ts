@@ -43,13 +43,13 @@ async function judge({ addresses, own }: World, edge: Partial<CertificateEdge> =
     dropChallenge: (token) => void up.delete(token),
     changeCertificates: async () => undefined,
   }
-  const trouble = await checkHost(
+  const problem = await checkHost(
     { edge: { ...real, ...edge }, internet },
     host,
     new AbortController().signal,
   )
   equal(up.size, 0)
-  return { asked, said: trouble && [trouble.code, trouble.message, trouble.hint] }
+  return { asked, said: problem && [problem.code, problem.message, problem.hint] }
 }
 
 const toHere = `set the A (or AAAA) record of ${host} to ${public4}`
@@ -191,8 +191,8 @@ test('names are resolved by the name servers in both families; a missing name ha
 })
 
 /** The echo of a server that responds like this. */
-async function echoOf(t: TestContext, answer: RequestListener): Promise<Echo> {
-  const server = createServer(answer)
+async function echoOf(t: TestContext, response: RequestListener): Promise<Echo> {
+  const server = createServer(response)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.close()

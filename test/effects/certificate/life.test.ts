@@ -27,7 +27,7 @@ test('a pause requested by the CA is respected by all requests', async (t) => {
   await route('svc-1', host)
   const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
 
-  match(error!, /^127\.0\.0\.1:\d+ asks for a pause: too many certificates already issued$/)
+  match(error!, /^127\.0\.0\.1:\d+ requires a pause: too many certificates already issued$/)
   const pauseMs = Date.parse(next_attempt_at!) - Date.now()
   ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
   const asked = odd.requests.length
@@ -122,8 +122,8 @@ test('a removed host loses its certificate, and so does a host of a removed serv
 for (const [name, change] of Object.entries<ChangeEdge>({
   'the CA is asked': (real) => ({
     // Our own challenge is served; that of the CA never is.
-    putChallenge: (token, answer, signal) =>
-      answer.includes('.') ? untilAborted(signal) : real.putChallenge(token, answer, signal),
+    putChallenge: (token, response, signal) =>
+      response.includes('.') ? untilAborted(signal) : real.putChallenge(token, response, signal),
   }),
   'the edge is away': () => ({ changeCertificates: untilAborted }),
 })) {

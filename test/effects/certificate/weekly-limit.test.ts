@@ -75,7 +75,7 @@ test('after a refusal for the domain of a host, other new hosts of the domain wa
   const storage = await temporaryStorage(t)
   const free = { ...settings, newPerWeek: null }
   const retryAt = new Date(Date.now() + 5 * hourMs).toISOString()
-  const message = 'the CA asks for a pause: too many certificates (50) already issued for "example.com"'
+  const message = 'the CA requires a pause: too many certificates (50) already issued for "example.com"'
   openWeeklyLimit({ settings: free, storage }).refused('a.example.com', { message, retryAt })
 
   const later = openWeeklyLimit({ settings: free, storage })

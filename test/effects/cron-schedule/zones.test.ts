@@ -98,13 +98,13 @@ for (const [timezone, schedule, changedAt, count] of changes) {
   test(`${schedule} in ${timezone} fires correctly around ${changedAt}`, async (t) => {
     const from = new Date(Date.parse(changedAt) - 4 * hourMs).toISOString()
     const to = new Date(Date.parse(changedAt) + 4 * hourMs).toISOString()
-    const begun: [instant: string, missed: unknown, at: string][] = []
+    const started: [instant: string, missed: unknown, at: string][] = []
     const site = await openCronSite(t, {
       at: from,
       service: { schedule, timezone },
       beginRun: async ({ instant, missed }) => {
         const at = new Date(site.time.clock.now()).toISOString()
-        begun.push([instant, missed, at])
+        started.push([instant, missed, at])
         return { at, skipped: null }
       },
     })
@@ -115,7 +115,7 @@ for (const [timezone, schedule, changedAt, count] of changes) {
     const instants = instantsOf(schedule, timezone, from, to)
     assert.equal(instants.length, count)
     assert.deepEqual(
-      begun,
+      started,
       instants.map((instant) => [instant, null, instant]),
     )
   })

@@ -19,16 +19,16 @@ function recordTurns(slots: JobSlots) {
 
 test('as many runs as slots are active, and the next one learns how many run', async () => {
   const slots = createJobSlots(2)
-  const told: (number | null)[] = []
+  const reported: (number | null)[] = []
   const take = (id: string) =>
-    slots.acquire({ id, serviceId: id, isOwn: false }, neverAborted, (count) => void told.push(count))
+    slots.acquire({ id, serviceId: id, isOwn: false }, neverAborted, (count) => void reported.push(count))
   await Promise.all([take('a'), take('b')])
-  let isBegun = false
+  let isStarted = false
   const third = take('c').then(() => {
-    isBegun = true
+    isStarted = true
   })
   await turn()
-  assert.deepEqual([told, isBegun], [[2], false])
+  assert.deepEqual([reported, isStarted], [[2], false])
 
   slots.release('b')
 
@@ -70,23 +70,23 @@ test('within a service the longest waiter is next', async () => {
 
 test("a service's own command has one slot at a time; other commands do not wait for it", async () => {
   const slots = createJobSlots(4)
-  const begun: string[] = []
-  const told: (number | null)[] = []
+  const started: string[] = []
+  const reported: (number | null)[] = []
   const request = (id: string, serviceId: string, isOwn: boolean) =>
     slots
-      .acquire({ id, serviceId, isOwn }, neverAborted, (running) => void told.push(running))
-      .then(() => void begun.push(id))
+      .acquire({ id, serviceId, isOwn }, neverAborted, (running) => void reported.push(running))
+      .then(() => void started.push(id))
   await request('own-2', 'a', true)
   const older = request('own-1', 'a', true)
   await request('other', 'a', false)
   await request('own-3', 'b', true)
   await turn()
-  assert.deepEqual([begun, told], [['own-2', 'other', 'own-3'], [null]])
+  assert.deepEqual([started, reported], [['own-2', 'other', 'own-3'], [null]])
 
   slots.release('own-2')
 
   await older
-  assert.deepEqual(begun.at(-1), 'own-1')
+  assert.deepEqual(started.at(-1), 'own-1')
 })
 
 test('a run that holds a slot gets the same one again, and releases it once', async () => {

@@ -202,14 +202,14 @@ test('a run without a live deploy fails instead of waiting', async (t) => {
 })
 
 test('no run gets its turn before the engine responds', async (t) => {
-  let answer = () => {}
+  let response = () => {}
   const engineReady = new Promise<object>((resolve) => {
-    answer = () => resolve({})
+    response = () => resolve({})
   })
   const queue = await openJobQueue(t, { engineReady })
   await queue.is('job-1', 'pending')
   const asked = queue.ask('job-1')
   assert.equal(await resultOf(asked), 'waits')
-  answer()
+  response()
   assert.deepEqual(await withoutTime(asked), live)
 })

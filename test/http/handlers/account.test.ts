@@ -134,9 +134,9 @@ test('an invalid e-mail is rejected by name', async (t) => {
   const setUp = (email: unknown) => openBrowser(url).call('POST', '/auth/setup', { ...owner, code, email })
 
   for (const email of ['', ' ', 'ada', '@', 'ada@', '@example.com', 'a@b@c', 'a da@b', 'ada@b\u0007', long]) {
-    const answer = await setUp(email)
-    assert.equal(outcomeOf(answer), '400 invalid_request', email)
-    assert.equal(answer.body.errors[0].path, 'email')
+    const response = await setUp(email)
+    assert.equal(outcomeOf(response), '400 invalid_request', email)
+    assert.equal(response.body.errors[0].path, 'email')
   }
   assert.equal(long.length, 255)
   assert.equal((await setUp(long.slice(1))).status, 201)

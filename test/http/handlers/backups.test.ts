@@ -76,8 +76,8 @@ test('an unavailable datastore is not backed up, and neither is a missing one', 
 
 test('the body of a backup may be empty, and no field is accepted', async (t) => {
   const { refused } = await start(t)
-  const answer = await refused('POST', '/datastores/shop-db/backups', { name: 'mine' })
-  assert.deepEqual(answer.slice(0, 2), [400, 'invalid_request'])
+  const response = await refused('POST', '/datastores/shop-db/backups', { name: 'mine' })
+  assert.deepEqual(response.slice(0, 2), [400, 'invalid_request'])
 })
 
 test('the list is newest first, and can be filtered by the name or id of a datastore', async (t) => {

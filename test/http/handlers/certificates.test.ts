@@ -17,10 +17,10 @@ const validity = {
 
 /** What a host comes to, as its name says. */
 function troubleOf(host: string) {
-  const trouble = { message: `${host} is not ready`, hint: 'wait', retryAt: null }
-  if (host.startsWith('elsewhere')) return { ...trouble, code: 'host_elsewhere' }
+  const problem = { message: `${host} is not ready`, hint: 'wait', retryAt: null }
+  if (host.startsWith('elsewhere')) return { ...problem, code: 'host_elsewhere' }
   const retryAt = new Date(Date.now() + 7200_000).toISOString()
-  return host.startsWith('limited') ? { ...trouble, code: 'acme_rate_limited', retryAt } : null
+  return host.startsWith('limited') ? { ...problem, code: 'acme_rate_limited', retryAt } : null
 }
 
 /** An API whose certificates run by their chart, in a world that does as the names of the hosts say. */

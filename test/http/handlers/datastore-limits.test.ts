@@ -91,8 +91,8 @@ test('one invalid limit changes nothing, not even a valid one in the same reques
   ]
 
   for (const body of bad) {
-    const answer = await patch(body)
-    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], JSON.stringify(body))
+    const response = await patch(body)
+    assert.deepEqual([response.status, response.body.code], [400, 'invalid_request'], JSON.stringify(body))
   }
   assert.deepEqual([await limits(), given], [[64, 1], []])
   assert.deepEqual(datastoreOf(await call('GET', path)), made)
@@ -128,11 +128,11 @@ for (const [code, status, reason] of [
       applyLimits: once(fails(code, reason), succeeds),
     })
 
-    const answer = await patch({ memory_limit_mb: 16 })
+    const response = await patch({ memory_limit_mb: 16 })
 
-    assert.equal(answer.status, status)
-    assert.equal(answer.body.code, status === 502 ? 'docker_error' : 'docker_unavailable')
-    assert.equal(answer.body.detail, `limits of 'shop-db' saved, but applying them failed: ${reason}`)
+    assert.equal(response.status, status)
+    assert.equal(response.body.code, status === 502 ? 'docker_error' : 'docker_unavailable')
+    assert.equal(response.body.detail, `limits of 'shop-db' saved, but applying them failed: ${reason}`)
     assert.deepEqual(await limits(), [16, 1])
     assert.equal((await call('GET', path)).body.status, 'available')
     assert.equal((await patch({})).status, 200)
@@ -159,10 +159,10 @@ test('limits of a failed datastore are saved and applied immediately, and its st
 test('two concurrent changes both apply, and each response shows the values after it', async (t) => {
   const { patch, limits, given } = await start(t)
 
-  const answers = await Promise.all([patch({ memory_limit_mb: 128 }), patch({ cpu_limit: 2 })])
+  const responses = await Promise.all([patch({ memory_limit_mb: 128 }), patch({ cpu_limit: 2 })])
 
   assert.deepEqual(
-    answers.map(({ status, body }) => [status, body.memory_limit_mb, body.cpu_limit]),
+    responses.map(({ status, body }) => [status, body.memory_limit_mb, body.cpu_limit]),
     Array(2).fill([200, 128, 2]),
   )
   assert.deepEqual(
@@ -179,9 +179,9 @@ test('limits of a datastore that is being deleted are 409, and change nothing', 
   await call('DELETE', path)
 
   for (const body of [{ memory_limit_mb: 128 }, {}]) {
-    const answer = await patch(body)
+    const response = await patch(body)
     assert.deepEqual(
-      [answer.status, answer.body.code, answer.body.detail],
+      [response.status, response.body.code, response.body.detail],
       [409, 'conflict', 'shop-db is being deleted'],
     )
   }

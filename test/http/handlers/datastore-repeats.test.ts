@@ -26,11 +26,11 @@ test('a repeated creation creates one datastore, and returns its current state',
 test('concurrent repetitions wait for the first request', async (t) => {
   const { call } = await startDatastores(t)
 
-  const answers = await Promise.all([1, 2, 3].map(() => call('POST', '/datastores', asked, { headers })))
+  const responses = await Promise.all([1, 2, 3].map(() => call('POST', '/datastores', asked, { headers })))
 
   assert.deepEqual(
-    answers.map(({ status, body }) => [status, body.id, body.status]),
-    Array(3).fill([201, answers[0]!.body.id, 'available']),
+    responses.map(({ status, body }) => [status, body.id, body.status]),
+    Array(3).fill([201, responses[0]!.body.id, 'available']),
   )
 })
 
@@ -72,14 +72,14 @@ test('a restart with a key is one restart', async (t) => {
   const { id } = await make({ name: 'shop-db' })
   const restarts = () => storage.actors.history(id).filter(({ event }) => event === 'restart').length
 
-  const answers: unknown[] = []
+  const responses: unknown[] = []
   for (const _ of [1, 2, 3]) {
     const { status, body } = await call('POST', '/datastores/shop-db/restart', undefined, { headers })
-    answers.push([status, body.id])
+    responses.push([status, body.id])
     await eventually('it to serve', () => storage.actors.record(id)?.status === 'available')
   }
 
-  assert.deepEqual(answers, Array(3).fill([202, id]))
+  assert.deepEqual(responses, Array(3).fill([202, id]))
   assert.equal(restarts(), 1)
 })
 

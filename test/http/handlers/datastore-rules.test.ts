@@ -64,11 +64,11 @@ test('an invalid creation is 400, names each invalid field, and creates nothing'
   const { call, storage } = await startDatastores(t)
 
   for (const [what, [body, ...fields]] of Object.entries(bad)) {
-    const answer = await call('POST', '/datastores', body)
-    const named = ((answer.body.errors ?? []) as { path: string }[]).map(({ path }) => path)
-    assert.deepEqual([what, answer.status, answer.body.code], [what, 400, 'invalid_request'])
+    const response = await call('POST', '/datastores', body)
+    const named = ((response.body.errors ?? []) as { path: string }[]).map(({ path }) => path)
+    assert.deepEqual([what, response.status, response.body.code], [what, 400, 'invalid_request'])
     assert.deepEqual([what, ...new Set(named)].sort(), [what, ...fields].sort())
-    assert.ok(!answer.text.includes('canary'), what)
+    assert.ok(!response.text.includes('canary'), what)
   }
   assert.deepEqual((await call('GET', '/datastores')).body, [])
   assert.deepEqual([...storage.actors.active('datastore')], [])
@@ -150,9 +150,9 @@ test('a name is free for both when its datastore is deleted', async (t) => {
 test('of many concurrent creations of one name one succeeds', async (t) => {
   const { call } = await startDatastores(t)
 
-  const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/datastores', postgres)))
+  const responses = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/datastores', postgres)))
 
-  const codes = answers.map(({ status, body }) => (status === 201 ? 201 : body.code))
+  const codes = responses.map(({ status, body }) => (status === 201 ? 201 : body.code))
   assert.deepEqual(codes.sort(), [201, ...Array(7).fill('name_taken')])
   assert.equal(((await call('GET', '/datastores')).body as unknown as Datastore[]).length, 1)
 })

@@ -120,14 +120,14 @@ test('unknown datastores are 404 on every route, including the name of a service
   const { id } = await create({ name: 'web' })
 
   for (const key of ['nobody', 'web', id, `dst-${'0'.repeat(26)}`]) {
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       refused('GET', `/datastores/${key}`),
       refused('PATCH', `/datastores/${key}`, {}),
       refused('DELETE', `/datastores/${key}?force=true`),
       refused('POST', `/datastores/${key}/restart`),
       refused('GET', `/datastores/${key}/history`),
     ])
-    assert.deepEqual(answers, Array(5).fill([404, 'not_found']), key)
+    assert.deepEqual(responses, Array(5).fill([404, 'not_found']), key)
   }
 })
 

@@ -9,9 +9,9 @@ import { checkAnswer } from '../../support/openapi.ts'
 async function start(t: TestContext) {
   const api = await startApi(t)
   const call = async (method: string, path: string, asked: RequestOptions = {}) => {
-    const answer = await api.call(method, `/api/v1${path}`, asked)
-    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
-    return answer
+    const response = await api.call(method, `/api/v1${path}`, asked)
+    checkAnswer(method, `/api/v1${path}`, response.status, response.body)
+    return response
   }
   const body = { name: 'web', repo_url: 'https://git.test/a/b', deploy: false }
   const service = (await call('POST', '/services', { body })).body as { id: string }
@@ -155,14 +155,14 @@ test('a different request with a used key is rejected, valid or not', async (t) 
 test('an excessively nested body is rejected with or without a key', async (t) => {
   const { call, url } = await start(t)
   const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
-  const answers = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
+  const responses = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
     fetch(`${url}/api/v1/services`, {
       ...{ method: 'POST', body: deep },
       headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     }),
   )
 
-  for (const answer of await Promise.all(answers)) assert.equal(answer.status, 400)
+  for (const response of await Promise.all(responses)) assert.equal(response.status, 400)
   assert.equal((await call('POST', '/services', keyed('k', { name: 'api', deploy: false }))).status, 201)
 })
 
@@ -170,9 +170,9 @@ test('a different request with a key is rejected while the first one runs', asyn
   const { call } = await start(t)
   const create = (name: string) => call('POST', '/services', keyed('k', { name, deploy: false }))
 
-  const answers = await Promise.all(['api', 'shop', 'api', 'shop'].map(create))
+  const responses = await Promise.all(['api', 'shop', 'api', 'shop'].map(create))
 
-  const [done, refused] = [201, 409].map((code) => answers.filter(({ status }) => status === code))
+  const [done, refused] = [201, 409].map((code) => responses.filter(({ status }) => status === code))
   assert.deepEqual([done!.length, refused!.length], [2, 2])
   assert.deepEqual(done![0]!.body, done![1]!.body)
 })
@@ -202,11 +202,11 @@ test('a repeated creation of a service returns the same response, with the first
 test('twenty concurrent requests with one key act once', async (t) => {
   const { call, list } = await start(t)
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => call('POST', '/services/web/deploys', keyed('k'))),
   )
 
-  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
+  assert.equal(new Set(responses.map(({ body }) => body.id)).size, 1)
   assert.equal((await list()).length, 1)
 })
 

@@ -16,8 +16,8 @@ async function start(t: TestContext) {
     (await api.call('GET', `/services/${name}/domains`)).body as unknown as ServiceDomain[]
   const add = (name: string, domain: string) => api.call('POST', `/services/${name}/domains`, { domain })
   const conflict = async (method: string, path: string, body: unknown) => {
-    const answer = await api.call(method, path, body)
-    return [answer.status, answer.body.code, answer.body.detail, answer.body.hint]
+    const response = await api.call(method, path, body)
+    return [response.status, response.body.code, response.body.detail, response.body.hint]
   }
   return { ...api, certified, domains, add, conflict }
 }

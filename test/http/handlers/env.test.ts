@@ -14,9 +14,9 @@ async function start(t: TestContext, env: { key: string; value: string }[] = [],
   const created = await api.call('POST', '/api/v1/services', { body: { name: 'web', env, ...more } })
   assert.equal(created.status, 201, created.text)
   const call = async (method: string, query = '', body?: unknown) => {
-    const answer = await api.call(method, `${path}${query}`, body === undefined ? {} : { body })
-    checkAnswer(method, path, answer.status, answer.body)
-    return answer
+    const response = await api.call(method, `${path}${query}`, body === undefined ? {} : { body })
+    checkAnswer(method, path, response.status, response.body)
+    return response
   }
   return { ...api, created, call }
 }
@@ -82,9 +82,9 @@ test('a rejected change names keys, never values, and changes nothing', async (t
   }
 
   for (const [name, body] of Object.entries(wrong)) {
-    const answer = await call('PUT', '', body)
-    assert.deepEqual([name, answer.status, answer.body.code], [name, 400, 'invalid_request'])
-    assert.doesNotMatch(answer.text, /s3cret(?!")|xxx/, name)
+    const response = await call('PUT', '', body)
+    assert.deepEqual([name, response.status, response.body.code], [name, 400, 'invalid_request'])
+    assert.doesNotMatch(response.text, /s3cret(?!")|xxx/, name)
   }
   assert.deepEqual((await call('GET')).body, [{ key: 'A', value: '1' }])
 })

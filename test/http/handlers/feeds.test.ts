@@ -63,11 +63,11 @@ test('the feed shows a service as GET does, also when its state derives from a d
   for (const status of ['queued', 'running', 'failed', 'live'] as const) {
     if (status !== 'queued') await api.setDeploy(deploy.id, { status })
     // The start of the deploy does not change the service.
-    const told = status === 'running' ? null : await changeOf(next, 'service')
+    const reported = status === 'running' ? null : await changeOf(next, 'service')
     const { body: shown } = await api.call('GET', `/api/v1/services/${id}`)
-    if (!told) continue
-    assert.deepEqual([told.status, told.revision], [shown.state, shown.revision])
-    seen.push([told.status, told.revision!])
+    if (!reported) continue
+    assert.deepEqual([reported.status, reported.revision], [shown.state, shown.revision])
+    seen.push([reported.status, reported.revision!])
   }
 
   assert.deepEqual(
@@ -85,7 +85,7 @@ test('changes of env, registries, tokens, sessions and the password are in the f
   const { next } = await openFeed(t, api)
   const { id } = (await change(api, 'web')).body as { id: string }
   await next()
-  const told = async (kind: string) => {
+  const reported = async (kind: string) => {
     const { id, service_id, status, revision } = await changeOf(next, kind)
     return [id, service_id, status, revision]
   }
@@ -94,23 +94,23 @@ test('changes of env, registries, tokens, sessions and the password are in the f
   done(
     await api.call('PATCH', '/api/v1/services/web/env', { body: { set: [{ key: 'KEY', value: 'canary' }] } }),
   )
-  assert.deepEqual(await told('env'), [id, id, null, null])
+  assert.deepEqual(await reported('env'), [id, id, null, null])
   done(await api.call('PUT', '/api/v1/registries/ghcr.io', { body: { username: 'ada', password: 'canary' } }))
-  assert.deepEqual(await told('registry'), ['ghcr.io', null, null, null])
+  assert.deepEqual(await reported('registry'), ['ghcr.io', null, null, null])
   done(await api.call('DELETE', '/api/v1/registries/ghcr.io'))
-  assert.deepEqual(await told('registry'), ['ghcr.io', null, 'deleted', null])
+  assert.deepEqual(await reported('registry'), ['ghcr.io', null, 'deleted', null])
   const { body } = await api.browser.call('POST', '/auth/tokens', { name: 'ci' })
   const { id: token } = (body as { api_token: { id: string } }).api_token
-  assert.deepEqual(await told('token'), [token, null, null, null])
+  assert.deepEqual(await reported('token'), [token, null, null, null])
   await api.browser.call('DELETE', `/auth/tokens/${token}`)
-  assert.deepEqual(await told('token'), [token, null, 'deleted', null])
+  assert.deepEqual(await reported('token'), [token, null, 'deleted', null])
   await api.signedIn()
-  const [session] = await told('session')
+  const [session] = await reported('session')
   assert.match(String(session), /^ses-/)
   const passwords = { current_password: owner.password, new_password: 'correct horse battery' }
   await api.browser.call('POST', '/auth/password', passwords)
-  assert.deepEqual(await told('account'), ['usr-1', null, null, null])
-  assert.deepEqual(await told('session'), [session, null, 'deleted', null])
+  assert.deepEqual(await reported('account'), ['usr-1', null, null, null])
+  assert.deepEqual(await reported('session'), [session, null, 'deleted', null])
 })
 
 test('cron schedules and service removals appear in the feed under their API names', async (t) => {

@@ -38,11 +38,14 @@ test('a started run shows its settings, and later its outcome', async (t) => {
   const { id } = await ask('web', { command: 'rake' })
 
   await starts(id)
-  const begun = run(id)!
+  const started = run(id)!
   await ends(id, 3)
   const ended = run(id)!
 
-  assert.deepEqual([begun.deploy_id, begun.status, begun.finished_at], [live_deploy_id, 'running', null])
+  assert.deepEqual(
+    [started.deploy_id, started.status, started.finished_at],
+    [live_deploy_id, 'running', null],
+  )
   assert.deepEqual([ended.status, ended.exit_code, ended.error], ['failed', 3, 'exited with code 3'])
   assert.ok(ended.started_at && ended.finished_at)
 })
@@ -53,8 +56,8 @@ test('a command is required and must not be blank; only a cron job has a default
   await live({ name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', overlap: 'replace' })
 
   for (const body of [undefined, {}, { command: '' }, { command: ' \n' }, { command: null }]) {
-    const answer = await call('POST', '/services/web/jobs', body)
-    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], JSON.stringify(body))
+    const response = await call('POST', '/services/web/jobs', body)
+    assert.deepEqual([response.status, response.body.code], [400, 'invalid_request'], JSON.stringify(body))
   }
   const own = await ask('nightly')
   const other = await ask('nightly', { command: 'env' })
@@ -185,11 +188,11 @@ test('the log is sent line by line, and ends with the outcome when the run does'
   const followed = await following.rest()
   const resumed = await (await open('', { 'last-event-id': '2' })).rest()
 
-  const told = (events: { event: string; data: string }[]) =>
+  const reported = (events: { event: string; data: string }[]) =>
     events.map(({ event, data }) => (event === 'log' ? JSON.parse(data).line : event))
-  assert.deepEqual(told(stored), ['one'])
-  assert.deepEqual(told(followed), ['one', 'two', 'succeeded', 'end'])
-  assert.deepEqual(told(resumed), ['succeeded', 'end'])
+  assert.deepEqual(reported(stored), ['one'])
+  assert.deepEqual(reported(followed), ['one', 'two', 'succeeded', 'end'])
+  assert.deepEqual(reported(resumed), ['succeeded', 'end'])
   const [{ ts: _, ...line }] = followed.map(({ data }) => JSON.parse(data || '{}'))
   assert.deepEqual(line, { stream: 'stderr', line: 'one' })
 })
@@ -238,8 +241,8 @@ for (const [what, method, path, reason] of [
 
     await call(method, path)
 
-    const told = [pending, running].map(({ id }) => [run(id)?.status, run(id)?.error])
-    assert.deepEqual(told, [
+    const reported = [pending, running].map(({ id }) => [run(id)?.status, run(id)?.error])
+    assert.deepEqual(reported, [
       ['canceled', reason],
       ['canceled', reason],
     ])

@@ -71,12 +71,12 @@ test('of two concurrent restores of any kind one starts', async (t) => {
   const { id: backupId } = await kept('shop-db')
   await datastoreOf('other-db')
 
-  const answers = await Promise.all([begin(backupId), begin(backupId), upload('shop-db', file)])
+  const responses = await Promise.all([begin(backupId), begin(backupId), upload('shop-db', file)])
 
-  const statuses = answers.map(({ status }) => status).sort()
+  const statuses = responses.map(({ status }) => status).sort()
   assert.deepEqual(statuses, [202, 409, 409])
-  const won = answers.find(({ status }) => status === 202)!
-  for (const { status, body } of answers)
+  const won = responses.find(({ status }) => status === 202)!
+  for (const { status, body } of responses)
     if (status === 409) assert.equal(body.detail, `${won.body.id} is already restoring it`)
   assert.deepEqual(
     (await list()).map(({ id }) => id),

@@ -15,10 +15,14 @@ const nightly = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *' }
 const invalid = (what: string) => [400, 'invalid_request', what]
 
 /** What the actor of a schedule would have committed. */
-async function note(storage: Storage, serviceId: string, told: Partial<CronScheduleRecord>): Promise<void> {
+async function note(
+  storage: Storage,
+  serviceId: string,
+  reported: Partial<CronScheduleRecord>,
+): Promise<void> {
   const id = scheduleIdOf(serviceId)
   const transition = transitionOf({ id, kind: 'cron-schedule', service_id: serviceId }, { status: 'waiting' })
-  transition.record = { ...transition.record, last_run: null, last_skip: null, ...told }
+  transition.record = { ...transition.record, last_run: null, last_skip: null, ...reported }
   await storage.actors.create(transition)
 }
 
@@ -130,11 +134,11 @@ test('an empty time zone resets to UTC, and a limit of 0 to the default', async 
 test('a schedule shows no next time before the first deploy and while suspended', async (t) => {
   const { create, call } = await startJobs(t)
   const service = await create({ ...nightly, image: 'localhost/app:1' })
-  const told = async () => (await call('GET', '/services/nightly/schedule')).body as unknown as Schedule
+  const reported = async () => (await call('GET', '/services/nightly/schedule')).body as unknown as Schedule
 
-  const planned = await told()
+  const planned = await reported()
   await call('POST', '/services/nightly/suspend')
-  const suspended = await told()
+  const suspended = await reported()
 
   const rest = { timezone: 'UTC', overlap: 'skip', error: null, next: [], last_run: null, last_skip: null }
   assert.deepEqual(planned, { schedule: '0 3 * * *', status: 'not_deployed', ...rest })

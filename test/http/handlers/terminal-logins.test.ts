@@ -23,9 +23,9 @@ const poll = ({ signedOut }: AccountApi, id: string, secret: string): Promise<Br
 /** Until it is not pending; waits as a terminal does. */
 const answered = (api: AccountApi, id: string, secret: string): Promise<BrowserAnswer> =>
   until('the answer', async () => {
-    const answer = await poll(api, id, secret)
-    const isOpen = answer.body.status === 'pending' || answer.body.code === 'slow_down'
-    return isOpen ? null : answer
+    const response = await poll(api, id, secret)
+    const isOpen = response.body.status === 'pending' || response.body.code === 'slow_down'
+    return isOpen ? null : response
   })
 
 const page = ({ browser }: AccountApi, id: string) => browser.call('GET', `/auth/cli/${id}`)

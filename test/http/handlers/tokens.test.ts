@@ -186,8 +186,8 @@ test('no token can manage the account, not even the server token', async (t) => 
 
   for (const [method, path] of asked) {
     for (const shown of [token, serverToken]) {
-      const answer = await api.call(method, `/api/v1${path}`, { token: shown })
-      assert.equal(outcomeOf(answer), '403 session_required', `${method} ${path}`)
+      const response = await api.call(method, `/api/v1${path}`, { token: shown })
+      assert.equal(outcomeOf(response), '403 session_required', `${method} ${path}`)
     }
   }
 })

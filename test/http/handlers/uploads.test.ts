@@ -215,12 +215,12 @@ test('uploads with one Idempotency-Key create one deploy, concurrently or in seq
   const archive = await packArchive({ a: '1' })
   const keyed = (key: string, sent = archive) => upload(sent, { ...gzip, 'idempotency-key': key })
 
-  const answers = await Promise.all([keyed('k'), keyed('k'), keyed('k')])
-  answers.push(await keyed('k'))
+  const responses = await Promise.all([keyed('k'), keyed('k'), keyed('k')])
+  responses.push(await keyed('k'))
 
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
-  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
-  assert.deepEqual(kept(), [`${answers[0]!.body.id}.tar.gz`])
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([202]))
+  assert.equal(new Set(responses.map(({ body }) => body.id)).size, 1)
+  assert.deepEqual(kept(), [`${responses[0]!.body.id}.tar.gz`])
   const other = await keyed('k', Buffer.concat([archive, Buffer.alloc(1)]))
   assert.deepEqual([other.status, other.body.code, kept().length], [409, 'conflict', 1])
 })

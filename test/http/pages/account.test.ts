@@ -28,10 +28,10 @@ test('a signed-out browser is redirected to sign in, and back', async (t) => {
   for (const { method, path } of inside) {
     for (const headers of [{}, { authorization: `Bearer ${token}` }, { cookie: 'svc_session_1=bths_x' }]) {
       const query = path === '/account' ? '' : '?id=cli-1&x=%22'
-      const answer = await pages.ask(path + query, { method, headers: { ...ownForm, ...headers } })
+      const response = await pages.ask(path + query, { method, headers: { ...ownForm, ...headers } })
       const back = path === '/account' ? '' : '?next=%2Fcli-login%3Fid%3Dcli-1%26x%3D%2522'
-      assert.deepEqual([method, path, answer.status], [method, path, 303])
-      assert.equal(answer.location, `/login${back}`)
+      assert.deepEqual([method, path, response.status], [method, path, 303])
+      assert.equal(response.location, `/login${back}`)
     }
   }
 })

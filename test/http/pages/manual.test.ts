@@ -36,8 +36,8 @@ test('an unknown page of the manual is not found, and no other file is served', 
     '/docs/%2e%2e%2fREADME',
     '/docs/README',
   ]) {
-    const answer = await fetch(`${url}${path}`, { redirect: 'manual' })
-    assert.doesNotMatch(await answer.text(), /"dependencies"|# Berth/)
-    assert.notEqual(answer.status, 500)
+    const response = await fetch(`${url}${path}`, { redirect: 'manual' })
+    assert.doesNotMatch(await response.text(), /"dependencies"|# Berth/)
+    assert.notEqual(response.status, 500)
   }
 })

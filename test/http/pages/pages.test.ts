@@ -177,7 +177,7 @@ test('an error is a page for a browser, and a problem document for a program', a
   const send = (body: string, type = form) =>
     pages.ask('/login', { method: 'POST', body, headers: { ...ownForm, 'content-type': type } })
 
-  const answers: [number, ShownPage][] = [
+  const responses: [number, ShownPage][] = [
     [404, await pages.get('/nothing/here')],
     [405, await pages.ask('/login', { method: 'DELETE' })],
     [413, await send(`email=${'a'.repeat(16 * 1024)}`)],
@@ -188,10 +188,10 @@ test('an error is a page for a browser, and a problem document for a program', a
   ]
   const programs = await pages.call('GET', '/nothing/here', { token: null })
 
-  for (const [status, page] of answers) assert.equal(page.status, status)
-  assert.equal(answers[1]![1].headers.get('allow'), 'GET, POST, HEAD, OPTIONS')
+  for (const [status, page] of responses) assert.equal(page.status, status)
+  assert.equal(responses[1]![1].headers.get('allow'), 'GET, POST, HEAD, OPTIONS')
   assert.match(
-    answers[0]![1].text,
+    responses[0]![1].text,
     /^Not Found There is nothing at \/nothing\/here\. Back to the start page 404/,
   )
   assert.deepEqual([programs.status, programs.body.code], [404, 'not_found'])

@@ -8,9 +8,9 @@ const maxAge = 400 * 24 * 60 * 60
 
 /** The name and the attributes of the cookie that a sign-in sets. */
 async function cookieFor({ signedOut }: AccountApi, headers: SentHeaders): Promise<[string, string[]]> {
-  const answer = await signedOut().signIn(headers)
-  assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  const [line, device, ...others] = answer.headers['set-cookie'] ?? []
+  const response = await signedOut().signIn(headers)
+  assert.equal(response.status, 200, JSON.stringify(response.body))
+  const [line, device, ...others] = response.headers['set-cookie'] ?? []
   assert.deepEqual(others, [])
   const [, name, attributes] = /^(\w+)=bths_[\w-]{43}; (.*)$/.exec(line!)!
   assert.ok(device!.startsWith(`${name!.replace('session', 'device')}=v1.`))

@@ -51,9 +51,9 @@ test('every route without its credential is 401', async (t) => {
   const api = await startApi(t)
   for (const { method, path, credential } of routes) {
     if (credential === 'public') continue
-    const answer = await api.call(method, path.replace(/\{\w+\}/g, 'x'), { token: null })
-    assert.deepEqual([method, path, answer.status], [method, path, 401])
-    checkAnswer(method, path, 401, answer.body)
+    const response = await api.call(method, path.replace(/\{\w+\}/g, 'x'), { token: null })
+    assert.deepEqual([method, path, response.status], [method, path, 401])
+    checkAnswer(method, path, 401, response.body)
   }
 })
 

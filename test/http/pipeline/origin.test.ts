@@ -86,10 +86,10 @@ test('signing in from foreign pages is refused, although it needs no cookie', as
   let count = 1
 
   for (const [says, isOwn] of places(url).filter((_, index) => index % 2 === 0 || index > 11)) {
-    const answer = await signedOut().signIn(says)
-    assert.equal(outcomeOf(answer), isOwn ? '200' : crossSite, JSON.stringify(says))
+    const response = await signedOut().signIn(says)
+    assert.equal(outcomeOf(response), isOwn ? '200' : crossSite, JSON.stringify(says))
     // The session's cookie, and the one by which the browser is known from then on.
-    assert.equal(answer.headers['set-cookie']?.length, isOwn ? 2 : undefined)
+    assert.equal(response.headers['set-cookie']?.length, isOwn ? 2 : undefined)
     if (isOwn) count++
   }
   assert.equal(storage.sessions.list().length, count)

@@ -75,8 +75,8 @@ test('the request log contains the path without its query', async (t) => {
   await call('GET', `/api/v1/services?access_token=${token}`, { token: null })
   await call('POST', '/api/v1/services?x=s3cret', { body: { name: 'web' } })
 
-  const told = lines.map(({ level, fields: { ms, request_id, ...rest } }) => ({ level, ...rest }))
-  assert.deepEqual(told, [
+  const reported = lines.map(({ level, fields: { ms, request_id, ...rest } }) => ({ level, ...rest }))
+  assert.deepEqual(reported, [
     { level: 'debug', method: 'GET', path: '/api/v1/services', status: 200 },
     { level: 'info', method: 'POST', path: '/api/v1/services', status: 400 },
   ])

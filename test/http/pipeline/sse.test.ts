@@ -101,11 +101,11 @@ test('a reader that is cut repeatedly gets every line once, in order', async (t)
 
   const seen: string[] = []
   let last = '0'
-  for (let isOver = false; !isOver; ) {
+  for (let hasEnded = false; !hasEnded; ) {
     const stream: Reader = await openStream(t, `${path}?follow=true`, { 'last-event-id': last })
-    for (let count = 0; count < 170 && !isOver; count++) {
+    for (let count = 0; count < 170 && !hasEnded; count++) {
       const event = await stream.next()
-      isOver = event?.event === 'end'
+      hasEnded = event?.event === 'end'
       if (event?.event !== 'log') continue
       seen.push(JSON.parse(event.data).line)
       last = event.id!

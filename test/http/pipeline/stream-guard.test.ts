@@ -7,13 +7,13 @@ import type { Browser } from '../../support/browser.ts'
 import { openStream, type Reader } from '../../support/event-stream.ts'
 import { owner } from '../../support/session.ts'
 
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
 /** Fails when the server goes on with it. */
 async function ended(reader: Reader): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the stream goes on')), patienceMs)
+    timer = setTimeout(() => reject(new Error('the stream goes on')), timeoutMs)
   })
   await Promise.race([reader.rest(), late])
   clearTimeout(timer)

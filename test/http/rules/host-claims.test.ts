@@ -8,8 +8,8 @@ async function start(t: TestContext) {
   const api = await startChecked(t)
   const add = (name: string, domain: string) => api.call('POST', `/services/${name}/domains`, { domain })
   const conflict = async (method: string, path: string, body: unknown) => {
-    const answer = await api.call(method, path, body)
-    return [answer.status, answer.body.code, answer.body.detail, answer.body.hint]
+    const response = await api.call(method, path, body)
+    return [response.status, response.body.code, response.body.detail, response.body.hint]
   }
   return { ...api, add, conflict }
 }
@@ -98,10 +98,10 @@ test('of fifty concurrent claims to one domain, by any route, one succeeds', asy
     return call('POST', '/services', { name: `s${index}`, custom_domains })
   })
 
-  const answers = await Promise.all(claims)
+  const responses = await Promise.all(claims)
 
-  assert.equal(answers.filter(({ status }) => status < 300).length, 1)
-  assert.equal(answers.filter(({ status }) => status === 409).length, 49)
+  assert.equal(responses.filter(({ status }) => status < 300).length, 1)
+  assert.equal(responses.filter(({ status }) => status === 409).length, 49)
   const owners = storage.services
     .list()
     .filter(({ name, custom_domains: held }) => name === 'hot' || held.includes('hot.localhost'))

@@ -41,9 +41,9 @@ test('settings without an effect are rejected by name, and null means omitted', 
   const ineffective = { auto_deploy: false, build_command: 'make', watch_paths: ['a'] }
 
   for (const [key, value] of Object.entries(ineffective)) {
-    const answer = await refused('POST', '/services', { name: 'web', [key]: value })
-    assert.deepEqual(answer, [400, 'invalid_request', `${key} unknown_key`])
-    assert.deepEqual(await refused('PATCH', '/services/made', { [key]: value }), answer)
+    const response = await refused('POST', '/services', { name: 'web', [key]: value })
+    assert.deepEqual(response, [400, 'invalid_request', `${key} unknown_key`])
+    assert.deepEqual(await refused('PATCH', '/services/made', { [key]: value }), response)
   }
   assert.equal((await create({ name: 'web', image: null, schedule: null, type: null })).type, 'web_service')
 })
@@ -63,8 +63,8 @@ test('rules over several fields apply to create, PATCH and scale', async (t) => 
   const path = [400, 'invalid_request', 'health_check_path invalid']
   assert.deepEqual(await refused('PATCH', '/services/worker', { health_check_path: '/up' }), path)
   for (const disk_mount_path of ['/', '/a/../b', 'a', '/a:b', '//', '/.']) {
-    const answer = await refused('PATCH', '/services/web', { disk_mount_path })
-    assert.deepEqual(answer, [400, 'invalid_request', 'disk_mount_path invalid'], disk_mount_path)
+    const response = await refused('PATCH', '/services/web', { disk_mount_path })
+    assert.deepEqual(response, [400, 'invalid_request', 'disk_mount_path invalid'], disk_mount_path)
   }
 })
 
@@ -79,8 +79,8 @@ test('paths stay inside the repository, alone and combined', async (t) => {
     climbing,
   )
   for (const root_dir of ['..', 'a/../../b', '/abs', 'a\\b', 'a\nb']) {
-    const answer = await refused('PATCH', '/services/web', { root_dir })
-    assert.deepEqual(answer.slice(0, 3), [400, 'invalid_request', 'root_dir invalid'], root_dir)
+    const response = await refused('PATCH', '/services/web', { root_dir })
+    assert.deepEqual(response.slice(0, 3), [400, 'invalid_request', 'root_dir invalid'], root_dir)
   }
   const { body } = await call('PATCH', '/services/web', {
     root_dir: './',

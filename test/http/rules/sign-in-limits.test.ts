@@ -105,8 +105,8 @@ test('a device cookie is no credential, wherever it is sent', async (t) => {
   ]
 
   for (const headers of shown) {
-    const answer = await api.signedOut().call('GET', '/services', undefined, headers)
-    assert.equal(outcomeOf(answer), '401 unauthorized')
+    const response = await api.signedOut().call('GET', '/services', undefined, headers)
+    assert.equal(outcomeOf(response), '401 unauthorized')
   }
   const query = await fetch(`${api.url}/api/v1/services?access_token=${encodeURIComponent(value)}`)
   assert.equal(query.status, 401)

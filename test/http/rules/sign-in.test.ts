@@ -19,16 +19,16 @@ const guess = (browser: Browser, headers: SentHeaders = unknown) =>
 test('an unknown e-mail and a wrong password have the same message', async (t) => {
   const { signedOut } = await startWithAccount(t)
   const browser = signedOut()
-  const told = async (body: object) => {
-    const answer = await browser.call('POST', '/auth/login', body)
-    const { request_id, ...words } = answer.body
-    return [answer.status, words, answer.headers['set-cookie']]
+  const reported = async (body: object) => {
+    const response = await browser.call('POST', '/auth/login', body)
+    const { request_id, ...words } = response.body
+    return [response.status, words, response.headers['set-cookie']]
   }
 
-  const unknown = await told({ ...owner, email: 'eve@example.com' })
+  const unknown = await reported({ ...owner, email: 'eve@example.com' })
 
-  assert.deepEqual(unknown, await told(wrong))
-  assert.deepEqual(unknown, await told({ email: 'no e-mail at all', password: '' }))
+  assert.deepEqual(unknown, await reported(wrong))
+  assert.deepEqual(unknown, await reported({ email: 'no e-mail at all', password: '' }))
   assert.equal((unknown[1] as { code: string }).code, 'invalid_credentials')
 })
 
@@ -48,9 +48,9 @@ test('a repeated key signs in again, and never returns the cookie of another cli
   const [one, other] = [signedOut(), signedOut()]
   const key = { 'idempotency-key': 'same' }
 
-  const answers = await Promise.all([one.signIn(key), other.signIn(key)])
+  const responses = await Promise.all([one.signIn(key), other.signIn(key)])
 
-  for (const { headers } of answers) assert.equal(headers['idempotency-replayed'], undefined)
+  for (const { headers } of responses) assert.equal(headers['idempotency-replayed'], undefined)
   assert.notDeepEqual(one.jar, other.jar)
   assert.equal(storage.sessions.list().length, 3)
 })
@@ -113,10 +113,10 @@ test('of two hundred concurrent guesses ten are checked', async (t) => {
 test('concurrent correct passwords get a wait of a second, not of five minutes', async (t) => {
   const { signedOut } = await startWithAccount(t)
 
-  const answers = await Promise.all(Array.from({ length: 14 }, () => signedOut().signIn()))
+  const responses = await Promise.all(Array.from({ length: 14 }, () => signedOut().signIn()))
 
-  const refused = answers.filter(({ status }) => status === 429)
-  assert.equal(answers.filter(({ status }) => status === 200).length + refused.length, 14)
+  const refused = responses.filter(({ status }) => status === 429)
+  assert.equal(responses.filter(({ status }) => status === 200).length + refused.length, 14)
   for (const { headers } of refused) assert.equal(headers['retry-after'], '1')
   assert.equal((await signedOut().signIn()).status, 200)
 })

@@ -48,9 +48,9 @@ test('an approved login stays until its terminal has the token', async (t) => {
   await browser.call('POST', `/auth/cli/${id}/approve`)
   for (let index = 0; index < limit + 5; index++) await begin(`192.0.2.${index}`)
 
-  const answer = await signedOut().call('POST', `/auth/cli/${id}/token`, { secret })
+  const response = await signedOut().call('POST', `/auth/cli/${id}/token`, { secret })
 
-  assert.equal(answer.body.status, 'approved')
+  assert.equal(response.body.status, 'approved')
 })
 
 test('of concurrent requests, a hundred stay open', async (t) => {

@@ -18,9 +18,9 @@ test('every route of the account accepts at most 16 KiB', async (t) => {
   for (const { path, bodyLimitBytes } of found) assert.equal(bodyLimitBytes, limitBytes, path)
   for (const one of [browser, signedOut()]) {
     const large = { ...owner, password: 'x'.repeat(limitBytes) }
-    const answer = await one.call('POST', '/auth/login', large)
-    assert.equal(outcomeOf(answer), '413 payload_too_large')
-    assert.match(answer.body.detail, /at most 16 KiB$/)
+    const response = await one.call('POST', '/auth/login', large)
+    assert.equal(outcomeOf(response), '413 payload_too_large')
+    assert.match(response.body.detail, /at most 16 KiB$/)
   }
 })
 

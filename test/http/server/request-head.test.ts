@@ -39,9 +39,9 @@ test('an ambiguous request head is rejected and the connection closed', async (t
   }
 
   for (const [name, text] of Object.entries(ambiguous)) {
-    const answer = await api.raw(text)
-    assert.match(answer.text, /^HTTP\/1\.1 400 /, name)
-    assert.ok(answer.isClosed, `${name}: the connection stays open`)
+    const response = await api.raw(text)
+    assert.match(response.text, /^HTTP\/1\.1 400 /, name)
+    assert.ok(response.isClosed, `${name}: the connection stays open`)
   }
 })
 
@@ -49,19 +49,19 @@ test('nothing after a rejected head is parsed as a request', async (t) => {
   const api = await startApi(t)
   const smuggled = head('GET /healthz', 'Host: localhost')
 
-  const answer = await api.raw(
+  const response = await api.raw(
     head('POST /healthz', 'Host: localhost', 'Transfer-Encoding: gzip, chunked') + smuggled,
   )
 
-  assert.equal(answer.text.match(/HTTP\/1\.1/g)?.length, 1)
+  assert.equal(response.text.match(/HTTP\/1\.1/g)?.length, 1)
 })
 
 test('a host that is not the server’s is rejected', async (t) => {
   const api = await startApi(t)
 
-  const answer = await api.raw(head('GET /healthz', 'Host: evil.example'))
+  const response = await api.raw(head('GET /healthz', 'Host: evil.example'))
 
-  assert.match(answer.text, /^HTTP\/1\.1 400 .*this server does not serve the host/s)
+  assert.match(response.text, /^HTTP\/1\.1 400 .*this server does not serve the host/s)
 })
 
 test('a head of ten thousand characters is accepted, an address of three thousand is rejected', async (t) => {
@@ -89,8 +89,8 @@ test('an unsupported method of a path is 405 with Allow, whatever its name', asy
   const api = await startApi(t)
 
   for (const method of ['POST', 'PURGE', 'TRACE', 'get']) {
-    const answer = await api.raw(head(`${method} /api/v1/info`, 'Host: localhost', credential))
-    assert.match(answer.text, /^HTTP\/1\.1 405 .*Allow: GET, HEAD, OPTIONS\r\n/s, method)
+    const response = await api.raw(head(`${method} /api/v1/info`, 'Host: localhost', credential))
+    assert.match(response.text, /^HTTP\/1\.1 405 .*Allow: GET, HEAD, OPTIONS\r\n/s, method)
   }
 })
 
@@ -99,19 +99,19 @@ test('OPTIONS lists the methods, HEAD responds like GET without a body', async (
 
   const options = await api.call('OPTIONS', '/api/v1/services/x')
   const get = await api.call('GET', '/api/v1/services')
-  const answer = await api.call('HEAD', '/api/v1/services')
+  const response = await api.call('HEAD', '/api/v1/services')
 
   assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, PATCH, DELETE, HEAD, OPTIONS'])
-  assert.deepEqual([answer.status, answer.text], [200, ''])
-  assert.equal(answer.headers.get('content-length'), String(get.text.length))
+  assert.deepEqual([response.status, response.text], [200, ''])
+  assert.equal(response.headers.get('content-length'), String(get.text.length))
 })
 
 test('a stream rejects HEAD', async (t) => {
   const api = await startApi(t)
 
-  const answer = await api.call('HEAD', '/api/v1/events')
+  const response = await api.call('HEAD', '/api/v1/events')
 
-  assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, OPTIONS'])
+  assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, OPTIONS'])
 })
 
 test('an unknown path is 401 without a credential, 404 with one, and 404 outside the API', async (t) => {

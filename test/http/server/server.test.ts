@@ -116,7 +116,7 @@ async function startHeld(t: TestContext) {
 
 test('a stop waits for open requests, refuses new connections, and ends in order', async (t) => {
   const { server, request, begun, release } = await startHeld(t)
-  const answer = raw(server.port, request)
+  const response = raw(server.port, request)
   await begun()
 
   const stopping = server.stop(10_000)
@@ -125,17 +125,17 @@ test('a stop waits for open requests, refuses new connections, and ends in order
   await stopping
 
   assert.deepEqual(refused, { text: '', isClosed: true })
-  assert.match((await answer).text, /^HTTP\/1\.1 200 /)
+  assert.match((await response).text, /^HTTP\/1\.1 200 /)
 })
 
 test('a stop does not wait longer than its deadline', async (t) => {
   const { server, request, begun } = await startHeld(t)
-  const answer = raw(server.port, request)
+  const response = raw(server.port, request)
   await begun()
 
   await server.stop(50)
 
-  assert.deepEqual(await answer, { text: '', isClosed: true })
+  assert.deepEqual(await response, { text: '', isClosed: true })
 })
 
 test('a client that disconnects before its response does no harm', async (t) => {

@@ -63,9 +63,9 @@ test('records of every kind and state have an explanation', async (t) => {
     const record = { ...transition.record, service_id: serviceId }
     await storage.actors.create({ ...transition, record })
     const { status, body } = await call('GET', `/${collections[kind as 'deploy']}/${id}/why`)
-    const isGone = kind === 'backup' && record.status === 'deleted'
-    assert.equal(status, isGone ? 404 : 200, id)
-    if (!isGone) assert.equal(body.status, record.status)
+    const isMissing = kind === 'backup' && record.status === 'deleted'
+    assert.equal(status, isMissing ? 404 : 200, id)
+    if (!isMissing) assert.equal(body.status, record.status)
   }
 })
 

@@ -39,8 +39,8 @@ const pauses: Record<string, { first: number; longest: number }> = {
 }
 
 for (const [code, { first, longest }] of Object.entries(pauses)) {
-  const words = `${first / 60_000} minutes, then twice as long, up to ${longest / hourMs} hours`
-  test(`after ${code} it waits ${words}`, async (t) => {
+  const text = `${first / 60_000} minutes, then twice as long, up to ${longest / hourMs} hours`
+  test(`after ${code} it waits ${text}`, async (t) => {
     const run = start({
       checkHost: troubled(code),
       keepWatch: inTurn(...Array(12).fill(news('due'))),
@@ -132,8 +132,8 @@ test('a successful renewal replaces dates, reason and warnings', async (t) => {
   t.after(() => run.actor.stop())
   await eventLoopTurns(60)
 
-  const told = watched.map(({ mayReplace, warnedDays }) => [mayReplace, warnedDays])
-  assert.deepEqual(told, [
+  const reported = watched.map(({ mayReplace, warnedDays }) => [mayReplace, warnedDays])
+  assert.deepEqual(reported, [
     [true, null],
     [false, null],
     [false, 21],
@@ -189,12 +189,12 @@ test('after three failures a wildcard leaves its hosts to single certificates', 
 })
 
 test('a wildcard that is issued later replaces the single certificates', async (t) => {
-  const answers = [...Array(3).fill(troubled('dns_failed')), { at: instant, validity, trouble: null }]
+  const responses = [...Array(3).fill(troubled('dns_failed')), { at: instant, validity, trouble: null }]
   const run = runMachine(
     machine,
     {
       ...happy,
-      obtainCertificate: inTurn(...answers),
+      obtainCertificate: inTurn(...responses),
       keepWatch: inTurn(...Array(3).fill(news('due'))),
     },
     { input: { ...input, host: '*.apps.example.com' } },

@@ -102,16 +102,16 @@ for (const [exclusive, claims] of [
     const awaitTurn = async () => ({ ...grantedTurn, exclusive })
     const effects = happyEffects({ awaitTurn, probeInstances: () => Promise.reject(failure) })
     const run = runMachine(machine, effects, { input: deployInput() })
-    const told: unknown[] = []
+    const reported: unknown[] = []
     let before: DeploySnapshot | null = null
     run.actor.subscribe((snapshot) => {
       const { value } = snapshot as DeploySnapshot
       const written = toService(snapshot as DeploySnapshot, before)
-      if (written) told.push([pathOf(value), written.desired_deploy_id])
+      if (written) reported.push([pathOf(value), written.desired_deploy_id])
       before = snapshot as DeploySnapshot
     })
     await run.reached('failed')
     const claimed = claims.map((state) => [state, 'dep-1'])
-    assert.deepEqual(told, exclusive ? [...claimed, ['failed', 'dep-0']] : [])
+    assert.deepEqual(reported, exclusive ? [...claimed, ['failed', 'dep-0']] : [])
   })
 }

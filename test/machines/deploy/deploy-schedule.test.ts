@@ -13,16 +13,16 @@ const cronEffects = (changes: Record<string, TestEffect> = {}) => happyEffects({
 
 test('a cron job goes live without a check and without a switch of traffic', async () => {
   const run = runMachine(machine, cronEffects({ keepInstances: waits }), { input: deployInput() })
-  const told: unknown[] = []
+  const reported: unknown[] = []
   let before: DeploySnapshot | null = null
   run.actor.subscribe((snapshot) => {
     const written = toService(snapshot as DeploySnapshot, before)
-    if (written) told.push(written)
+    if (written) reported.push(written)
     before = snapshot as DeploySnapshot
   })
   await run.reached('live')
   assert.deepEqual(run.states, life)
-  assert.deepEqual(told, [{ live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false }])
+  assert.deepEqual(reported, [{ live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false }])
   assert.deepEqual(toRecord(run.actor.getSnapshot() as DeploySnapshot), {
     id: 'dep-1',
     service_id: 'svc-1',

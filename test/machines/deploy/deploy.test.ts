@@ -190,22 +190,22 @@ test('from every snapshot of its life a fresh actor reaches the same end', async
 
 /** Records the service patch of each later transition. */
 function recordServicePatches(run: Run): unknown[] {
-  const told: unknown[] = []
+  const reported: unknown[] = []
   let before: DeploySnapshot | null = null
   run.actor.subscribe((snapshot) => {
     const written = toService(snapshot as DeploySnapshot, before)
-    if (written) told.push(written)
+    if (written) reported.push(written)
     before = snapshot as DeploySnapshot
   })
-  return told
+  return reported
 }
 
 test('the service learns its desired deploy before the switch, and its live one with `live`', async () => {
   const run = runMachine(machine, happyEffects({ keepInstances: waits }), { input: deployInput() })
-  const told = recordServicePatches(run)
+  const reported = recordServicePatches(run)
   await run.reached('live')
   run.actor.send({ type: 'instances.reported', at: instant, degraded: true })
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     { desired_deploy_id: 'dep-1' },
     { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false },
     { degraded: true, while_live: 'dep-1' },
@@ -221,12 +221,12 @@ for (const [exclusive, claims] of [
     const run = runMachine(machine, happyEffects({ awaitTurn: turn, switchTraffic: waits }), {
       input: deployInput(),
     })
-    const told = recordServicePatches(run)
+    const reported = recordServicePatches(run)
     await run.reached('running.switching')
     run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
     await run.reached('canceled')
     const claim = { desired_deploy_id: 'dep-1' }
-    assert.deepEqual(told, [...Array(claims).fill(claim), { desired_deploy_id: 'dep-0' }])
+    assert.deepEqual(reported, [...Array(claims).fill(claim), { desired_deploy_id: 'dep-0' }])
   })
 }
 

@@ -82,12 +82,12 @@ test('expired rows are deleted, and the others stay', async (t) => {
   const before = changes.head()
 
   await tokens.removeWhere(({ id }) => id === 'tok-1' || id === 'tok-3')
-  const told = changes.since(before)?.map(({ kind, id, status }) => `${kind} ${id} ${status}`)
+  const reported = changes.since(before)?.map(({ kind, id, status }) => `${kind} ${id} ${status}`)
   await tokens.removeWhere(() => false)
 
   deepEqual(tokens.list(), [tokenRow(2)])
   equal(tokens.bySecret(secretOf(1)), null)
-  deepEqual(told?.sort(), ['token tok-1 deleted', 'token tok-3 deleted'])
+  deepEqual(reported?.sort(), ['token tok-1 deleted', 'token tok-3 deleted'])
   equal(changes.head(), before + 2)
 })
 

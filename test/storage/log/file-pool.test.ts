@@ -47,26 +47,26 @@ async function shortPause(): Promise<void> {
 
 test('the number of files in use is limited, and waiters are served in order', async (t) => {
   const { use } = openPool(t, 2, ['a', 'b', 'c', 'd'])
-  const begun: string[] = []
+  const started: string[] = []
   const holds = ['a', 'b', 'c', 'd'].map((name) => ({ name, ...held() }))
   const uses = holds.map(({ name, during }) =>
     use(name, () => {
-      begun.push(name)
+      started.push(name)
       return during()
     }),
   )
-  await eventually('the first two', () => begun.length === 2)
+  await eventually('the first two', () => started.length === 2)
   await shortPause()
-  equal(begun.length, 2)
+  equal(started.length, 2)
 
   holds[0]!.end()
-  await eventually('the third', () => begun.length === 3)
+  await eventually('the third', () => started.length === 3)
   await shortPause()
-  deepEqual(begun.slice(2), ['c'])
+  deepEqual(started.slice(2), ['c'])
   for (const { end } of holds) end()
   await Promise.all(uses)
 
-  deepEqual(begun.slice(2), ['c', 'd'])
+  deepEqual(started.slice(2), ['c', 'd'])
   const again = held()
   const more = ['a', 'b', 'c'].map((name) => use(name, again.during))
   again.end()

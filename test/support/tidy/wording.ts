@@ -109,8 +109,8 @@ function blocksOf(path: string, text: string): Block[] {
   return blocks
 }
 
-function toBlock(line: number, words: string): Block {
-  const lines = words.split('\n').map((one) => one.replace(/^\s*\*+\s?/, '').trim())
+function toBlock(line: number, text: string): Block {
+  const lines = text.split('\n').map((one) => one.replace(/^\s*\*+\s?/, '').trim())
   const first = lines.findIndex((one) => one !== '')
   const from = Math.max(0, first)
   while (lines.length > from + 1 && lines.at(-1) === '') lines.pop()

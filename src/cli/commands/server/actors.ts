@@ -69,8 +69,8 @@ async function discard(cli: Cli, id: string, { yes }: { yes?: boolean }): Promis
   const { client, out } = cli
   if (!yes) {
     const parked = await client.call<Actor[]>('GET', '/actors', { query: { parked: true } })
-    const words = parked.find((actor) => actor.id === id)?.parked?.on_discard
-    const message = `Discard ${plain(id)}?${words ? ` Then ${plain(words)}.` : ''}`
+    const text = parked.find((actor) => actor.id === id)?.parked?.on_discard
+    const message = `Discard ${plain(id)}?${text ? ` Then ${plain(text)}.` : ''}`
     if (!(await confirm(cli, { message, instead: 'confirm with --yes' }))) {
       throw new CliFailure('nothing was discarded')
     }

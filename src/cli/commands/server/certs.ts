@@ -63,9 +63,9 @@ async function reportUsage(
     })
   const isFailing = certificates.some(({ fallback }) => fallback)
   if (authority?.wildcard && !isFailing) {
-    const words =
+    const text =
       `${authority.wildcard} covers all names below it, by DNS challenge ` + `(${authority.wildcard_by})`
-    out.say(`   ${out.tint('dim', plain(words))}`)
+    out.say(`   ${out.tint('dim', plain(text))}`)
   }
   for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
     const limit = authority?.weekly_limit

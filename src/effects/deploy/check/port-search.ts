@@ -160,8 +160,8 @@ export function mayStillOpenPort(
 }
 
 async function listenersOf({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
-  const found = pid ? await findListeners(pid) : null
-  return found?.filter(({ port }) => port === expected || !debugPorts.includes(port)) ?? null
+  const listeners = pid ? await findListeners(pid) : null
+  return listeners?.filter(({ port }) => port === expected || !debugPorts.includes(port)) ?? null
 }
 
 /** An instance whose usage is unknown counts as idle, so that it delays nothing. */

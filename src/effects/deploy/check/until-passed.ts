@@ -62,14 +62,14 @@ export async function waitUntilPassed(
       }
       const askedAt = Date.now()
       const probe = check.probe()
-      const answer = await probe.run(instance, signal)
-      if (answer === null) return
+      const response = await probe.run(instance, signal)
+      if (response === null) return
       if (signal.aborted && Date.now() - askedAt > staleAnswerMs) lastAnswer = null
       signal.throwIfAborted()
       // Every instance refuses connections for a moment after its start.
-      if (pauseMs >= maxPauseMs) waiting(probe, answer)
-      lastAnswer = answer
-      if (answer === refused) await searchPort(search, instance, check, signal)
+      if (pauseMs >= maxPauseMs) waiting(probe, response)
+      lastAnswer = response
+      if (response === refused) await searchPort(search, instance, check, signal)
       await sleep(pauseMs, signal)
     } catch (error) {
       await showLastLines(ports, name, check.log)
@@ -93,23 +93,23 @@ async function searchPort(search: PortSearch, instance: InstanceState, check: Ch
 
 /** Logs each answer once. Answers that differ only in numbers, such as times, count as equal. */
 function createWaitingLine(log: DeployLog) {
-  let told: string | null = null
-  return (probe: Probe, answer: string) => {
-    const key = answer.replace(/\d+/g, '0')
-    if (key === told || answer === notYet) return
-    told = key
-    const brief = `${probe.text} → ${answer}`
+  let reported: string | null = null
+  return (probe: Probe, response: string) => {
+    const key = response.replace(/\d+/g, '0')
+    if (key === reported || response === notYet) return
+    reported = key
+    const brief = `${probe.text} → ${response}`
     log.info(`waiting: ${brief}`, { brief })
   }
 }
 
 function instanceEndedFailure(instance: InstanceState | null, { settings, port, hasPort }: Check) {
   if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
-  const words = explainExit(instance, {
+  const text = explainExit(instance, {
     command: settings.start_command,
     port: hasPort ? port : null,
   })
-  return new Failure(endCode(instance), `the instance ${words}`)
+  return new Failure(endCode(instance), `the instance ${text}`)
 }
 
 function endCode(instance: InstanceState): string {
@@ -117,13 +117,13 @@ function endCode(instance: InstanceState): string {
   return instance.exitCode === 0 ? 'exited_early' : 'instance_failed'
 }
 
-async function unhealthyFailure(ports: DeployPorts, name: string, answer: string | null, check: Check) {
+async function unhealthyFailure(ports: DeployPorts, name: string, response: string | null, check: Check) {
   const instance = await ports.instances.inspect(name).catch(() => null)
   const { kind, text } = check.probe()
   const advice = check.hasPort ? await findAdvice(instance, check) : null
   const limitMs = check.settings.health_check_timeout_seconds * 1000
   const limit = `${duration(limitMs)} (health_check_timeout_seconds)`
-  const words = `the health check did not pass within ${limit}: ${text} → ${answer ?? 'no answer'}`
+  const words = `the health check did not pass within ${limit}: ${text} → ${response ?? 'no answer'}`
   const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
   if (advice) return failure.with(advice.facts)
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure

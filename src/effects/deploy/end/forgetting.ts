@@ -10,8 +10,8 @@ export const maxRetainedDeploys = 200
 
 export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
   for (const service of storage.services.list()) {
-    const isKept = (id: string) => isReferenced(storage, owner, service, id)
-    for (const id of await storage.actors.removeOlder('deploy', service.id, maxRetainedDeploys, isKept)) {
+    const isRetained = (id: string) => isReferenced(storage, owner, service, id)
+    for (const id of await storage.actors.removeOlder('deploy', service.id, maxRetainedDeploys, isRetained)) {
       await storage.releases.remove(id)
       await storage.logs.remove(id)
     }

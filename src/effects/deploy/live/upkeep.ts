@@ -189,9 +189,9 @@ async function reconcileUpstreams(
   let unready: string | null = null
   for (const instance of running) {
     if (isAdmitted(ports, input, instance)) continue
-    const answer = await tryProbe(ports, input, instance, healthcheck, signal)
-    if (answer === null) passed.push(instance)
-    else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
+    const response = await tryProbe(ports, input, instance, healthcheck, signal)
+    if (response === null) passed.push(instance)
+    else unready = `instance ${instance.index + 1} does not pass its check: ${response}`
   }
   // A probe may be slow. If another deploy is about to serve by now, that deploy decides.
   if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'

@@ -38,7 +38,7 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
   }
   await mkdir(directory, { recursive: true })
   const repository = parseRepositoryUrl(source.repo_url!)
-  const found = await checkoutSource({
+  const checkout = await checkoutSource({
     repository: { ...repository, credentials: null },
     credentials: credentialsFor(ports, serviceId, repository),
     branch: source.branch,
@@ -50,8 +50,9 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
     onLine: log.info,
     signal,
   })
-  if (source.branch === null && found.branch !== null) await saveDefaultBranch(ports, input, found.branch)
-  return found
+  if (source.branch === null && checkout.branch !== null)
+    await saveDefaultBranch(ports, input, checkout.branch)
+  return checkout
 }
 
 /** Saves the default branch in the service's settings, because the remote may change its default later. */
@@ -60,10 +61,10 @@ async function saveDefaultBranch(
   { serviceId, source }: FetchInput,
   branch: string,
 ): Promise<void> {
-  const isMeant = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
+  const isMatch = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
   const { services } = ports.storage
-  if (!isMeant(services.get(serviceId))) return
-  await services.update(serviceId, (row) => (isMeant(row) ? { ...row, branch, branch_learnt: true } : row))
+  if (!isMatch(services.get(serviceId))) return
+  await services.update(serviceId, (row) => (isMatch(row) ? { ...row, branch, branch_learnt: true } : row))
 }
 
 /**

@@ -82,6 +82,6 @@ async function requireSuccess(ports: DeployPorts, { id }: StartInput, name: stri
   )
   if (exit?.exitCode === 0) return
   const command = requireRelease(ports, id).settings.pre_deploy_command
-  const words = exit ? explainExit(exit, { command }) : 'disappeared while it ran'
-  throw new Failure('pre_deploy_failed', `the pre-deploy command ${words}`)
+  const text = exit ? explainExit(exit, { command }) : 'disappeared while it ran'
+  throw new Failure('pre_deploy_failed', `the pre-deploy command ${text}`)
 }

@@ -132,8 +132,8 @@ export async function drainEnded(
   )
   const isEnded = ({ index, run }: { index: number; run: string | null }) => runs.get(index) !== run
   const isTheirs = isUpstreamOf(id)
-  const isMeant = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
-  const changed = await ports.storage.upstreams.setState(serviceId, isMeant, 'out')
+  const isMatch = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
+  const changed = await ports.storage.upstreams.setState(serviceId, isMatch, 'out')
   if (changed) await ports.edge.applyBestEffort(serviceId, signal)
 }
 
@@ -175,9 +175,9 @@ export async function waitForOpenRequests(
   { id, serviceId, index }: DeployRef & { index?: number },
   until: number,
   signal: AbortSignal,
-  isOver: () => boolean = () => false,
+  hasEnded: () => boolean = () => false,
 ): Promise<void> {
-  for (let silences = 0; silences < 2 && Date.now() < until && !isOver(); ) {
+  for (let silences = 0; silences < 2 && Date.now() < until && !hasEnded(); ) {
     const open = await ports.edge.openRequests(serviceId, id, index)
     silences = open === 0 ? silences + 1 : 0
     await sleep(Math.max(0, Math.min(pollIntervalMs, until - Date.now())), signal)

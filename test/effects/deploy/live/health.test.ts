@@ -24,20 +24,20 @@ test('at least the wanted number of instances is healthy', () => {
 test('an instance missing for one round is a restart, for two rounds a shortage', () => {
   const { health } = healthAt()
   const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
-  const answers = rounds.map((found) => health.findShortfall(found, 2))
-  assert.deepEqual(answers, [null, '1 of 2 instances run', '1 of 2 instances run'])
+  const responses = rounds.map((found) => health.findShortfall(found, 2))
+  assert.deepEqual(responses, [null, '1 of 2 instances run', '1 of 2 instances run'])
   assert.equal(health.findShortfall(instances('running', 'running'), 2), null)
   assert.equal(health.findShortfall(instances('running'), 2), null, 'a shortage counts from the start again')
 })
 
 test('three exits within a minute are a crash loop, even if each one was followed by a start', () => {
   const { clock, health } = healthAt()
-  const answers = [0, 20_000, 59_999].map((ms) => {
+  const responses = [0, 20_000, 59_999].map((ms) => {
     clock.ms = ms
     health.sawExit('web-0')
     return health.findShortfall(instances('running'), 1)
   })
-  assert.deepEqual(answers, [null, null, loop])
+  assert.deepEqual(responses, [null, null, loop])
 })
 
 test('exits older than a minute do not count', () => {
