@@ -18,10 +18,10 @@ export function toText(json: string, isColoured: boolean): string {
   const { level, ts, msg = '', err, ...fields } = JSON.parse(json) as Line
   const tint = (style: Parameters<typeof styleText>[0], text: string) =>
     isColoured && text ? styleText(style, text, { validateStream: false }) : text
-  const shown = Object.entries(fields).map(([name, value]) => `${name}=${valueText(value)}`)
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${valueText(value)}`)
   const time = new Date(ts).toTimeString().slice(0, 8)
   const heading = tint(styles[level as keyof typeof styles] ?? 'bold', level.padEnd(levelColumns))
-  const words = [escapeControls(msg), tint('dim', shown.join(' '))].filter(Boolean)
+  const words = [escapeControls(msg), tint('dim', pairs.join(' '))].filter(Boolean)
   const reason = err ? [`         ${escapeControls(err.message ?? '')}`, ...traceOf(err.stack)] : []
   return `${[`${tint('dim', time)} ${heading} ${words.join('  ')}`, ...reason].join('\n')}\n`
 }

@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { plain } from '../src/cli/terminal/output.ts'
 import { describeMade, removeMade } from './demo/removal.ts'
 import type { Made } from './demo/stage.ts'
-import { tellStory } from './demo/story.ts'
+import { printStory } from './demo/story.ts'
 import { openTerminal, type Terminal } from './demo/terminal.ts'
-import { type Trouble, toTrouble } from './demo/trouble.ts'
+import { type Trouble, toProblem } from './demo/trouble.ts'
 
 const usage = `usage: npm run demo [-- --once]
 
@@ -26,7 +26,7 @@ const samePressMs = 300
 // The daemon receives it too, and its exit may be noticed before the signal.
 const signalDelayMs = 200
 /** The maximum lines of a reason: a daemon that fails to start prints its whole log. */
-const mostLines = 8
+const maxLines = 8
 
 async function main(args: string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) {
@@ -46,22 +46,22 @@ async function play(options: { isOnce: boolean }): Promise<number> {
   const made: Made = { folder: null, daemon: null, pid: null }
   const signal = leaveOnSignals(made)
   const problems: Trouble[] = []
-  const keepTrouble = (error: unknown) =>
-    void problems.push(toTrouble(error, 'the demo failed', 'run it again'))
+  const keepProblem = (error: unknown) =>
+    void problems.push(toProblem(error, 'the demo failed', 'run it again'))
   let isShown = false
   try {
-    await tellStory({ terminal, signal, made }, options)
+    await printStory({ terminal, signal, made }, options)
     isShown = true
   } catch (error) {
     await delay(signalDelayMs)
-    if (!signal.aborted) keepTrouble(error)
+    if (!signal.aborted) keepProblem(error)
   }
-  const lastWords = problems.length > 0 ? await wordsOf(made) : []
+  const lastOutput = problems.length > 0 ? await wordsOf(made) : []
   if (signal.aborted && !isShown) terminal.print('\n Interrupted.')
   if (made.folder !== null) terminal.print()
   // Not abortable: a second press ends the process.
-  await removeMade({ terminal, made, signal: new AbortController().signal }).catch(keepTrouble)
-  for (const problem of problems) complain(terminal, problem, lastWords)
+  await removeMade({ terminal, made, signal: new AbortController().signal }).catch(keepProblem)
+  for (const problem of problems) complain(terminal, problem, lastOutput)
   if (problems.length > 0) return exitCodes.failed
   return isShown ? exitCodes.ok : exitCodes.interrupted
 }
@@ -107,11 +107,11 @@ async function wordsOf({ daemon }: Made): Promise<string[]> {
   return log.filter((line) => /"level":"(warn|error|fatal)"/.test(line)).slice(-3)
 }
 
-function complain(terminal: Terminal, { what, message, next }: Trouble, lastWords: string[]): void {
+function complain(terminal: Terminal, { what, message, next }: Trouble, lastOutput: string[]): void {
   const paint = (style: 'bold' | 'dim', text: string) =>
     process.stderr.isTTY ? terminal.paint(style, text) : text
-  const lines = (text: string) => text.trim().split('\n').slice(0, mostLines).map(plain).join('\n         ')
-  const words = lastWords.map((line) => `   ${paint('dim', 'daemon')} ${plain(line)}\n`).join('')
+  const lines = (text: string) => text.trim().split('\n').slice(0, maxLines).map(plain).join('\n         ')
+  const words = lastOutput.map((line) => `   ${paint('dim', 'daemon')} ${plain(line)}\n`).join('')
   process.stderr.write(`\n   ${paint('bold', `what  ${plain(what)}`)}\n`)
   process.stderr.write(`   why   ${lines(message)}\n   next  ${lines(next)}\n${words}`)
 }

@@ -37,8 +37,8 @@ test('an error is logged with its stack', () => {
 })
 
 test('client input cannot move the cursor or start a line', () => {
-  const odd = '/a\u001b[2J\r\n\u009b1A\u202e'
-  const line = textOf({ path: odd, msg: odd, err: { message: odd } })
+  const unusual = '/a\u001b[2J\r\n\u009b1A\u202e'
+  const line = textOf({ path: unusual, msg: unusual, err: { message: unusual } })
   assert.doesNotMatch(line.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
   assert.equal(line.split('\n').length, 3)
 })

@@ -35,9 +35,9 @@ test('supported versions run; older releases of each major version do not', asyn
   }
   const install = 'install Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
   for (const node of ['14.21.3', '16.20.2', '18.20.8', '20.18.1', '22.11.0']) {
-    const said = `Node ${node} is not supported: ${install}`
-    assert.equal(await platformProblem(berthd, { ...debian13, node }), said)
-    assert.equal(await platformProblem(berth, { ...debian13, node }), said)
+    const output = `Node ${node} is not supported: ${install}`
+    assert.equal(await platformProblem(berthd, { ...debian13, node }), output)
+    assert.equal(await platformProblem(berth, { ...debian13, node }), output)
   }
 })
 

@@ -52,14 +52,14 @@ test('a running daemon applies the reset: password, sessions and attempts change
   assert.equal(await statusOf(url, browser), 401)
   assert.equal(await loginStatus(url, newPassword), 200)
   assert.equal(await loginStatus(url, owner.password), 401)
-  const askWithToken = async () =>
+  const requestWithToken = async () =>
     (await fetch(`${url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })).status
-  assert.equal(await askWithToken(), 200)
+  assert.equal(await requestWithToken(), 200)
 
   const again = await reset(daemon.dataDir, newPassword, '--revoke-tokens')
 
   assert.match(again.out, /; 1 session has ended, and 1 token is revoked\.\n$/)
-  assert.equal(await askWithToken(), 401)
+  assert.equal(await requestWithToken(), 401)
   await daemon.api.get('/info')
 })
 

@@ -90,12 +90,12 @@ async function runTests(
     },
   )
   const [code] = await once(child, 'exit')
-  if (!process.stdout.isTTY) sayFailures(failures)
+  if (!process.stdout.isTTY) printFailures(failures)
   return typeof code === 'number' ? code : 1
 }
 
 /** Repeats the failures at the end of a long log. */
-function sayFailures(file: string): void {
+function printFailures(file: string): void {
   if (!existsSync(file)) return
   const [, told] = readFileSync(file, 'utf8').split('Failed tests:')
   if (told !== undefined) console.error(`Failed tests:${told}`)

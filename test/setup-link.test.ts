@@ -11,9 +11,9 @@ const code = 'AbC-_123456789012345678x'
 
 /** The trimmed lines. */
 function linesFor(url: string, env: NodeJS.ProcessEnv = {}): string[] {
-  const said = invitation({ url, code, env })
-  assert.ok(said.endsWith('\n'))
-  return said.split('\n').map((line) => line.trim())
+  const output = invitation({ url, code, env })
+  assert.ok(output.endsWith('\n'))
+  return output.split('\n').map((line) => line.trim())
 }
 
 const links = {
@@ -64,7 +64,7 @@ test('a daemon whose user has no name uses the one from its environment', { skip
     console.log(invitation({ url: 'http://127.0.0.1:7878', code: 'x', env: { USER: 'ada' } }))`
   const args = ['--import', 'tsx', '--input-type=module', '--eval', program]
 
-  const said = execFileSync(process.execPath, args, { encoding: 'utf8' })
+  const output = execFileSync(process.execPath, args, { encoding: 'utf8' })
 
-  assert.match(said, /ssh -N -L 7878:127\.0\.0\.1:7878 ada@/)
+  assert.match(output, /ssh -N -L 7878:127\.0\.0\.1:7878 ada@/)
 })

@@ -20,11 +20,11 @@ function launch(t: TestContext, body: string) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.after(() => child.kill('SIGKILL'))
-  let said = ''
+  let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk
+    output += chunk
   })
-  return { child, said: () => said, ready: once(child.stdout, 'data') }
+  return { child, said: () => output, ready: once(child.stdout, 'data') }
 }
 
 const ended = async (child: ChildProcess) => {

@@ -18,7 +18,7 @@ export interface CertificateInput {
   at: string
 }
 
-export interface CertificateTrouble {
+export interface CertificateProblem {
   code: string
   message: string
   hint: string | null
@@ -42,7 +42,7 @@ interface CertificateContext extends CertificateInput {
   attempts: number
   /** How often the same problem occurred in a row. */
   repeats: number
-  trouble: CertificateTrouble | null
+  trouble: CertificateProblem | null
   nextAttemptAt: string | null
   /** The last expiry warning that was sent, in days before the expiry. */
   warnedDays: number | null
@@ -73,12 +73,12 @@ export interface WatchInput extends HostInput {
 interface CheckOutput extends SlotOutput {
   isRouted: boolean
   /** Null when the host resolves to this server. */
-  trouble: CertificateTrouble | null
+  trouble: CertificateProblem | null
 }
 
 interface OrderOutput extends SlotOutput {
   validity: CertificateValidity | null
-  trouble: CertificateTrouble | null
+  trouble: CertificateProblem | null
 }
 
 export interface WatchOutput extends SlotOutput {
@@ -117,10 +117,10 @@ const certificate = setup({
   actions: {
     begin: assign(({ context }) => ({ attempts: context.attempts + 1, nextAttemptAt: null })),
     recordTrouble: assign(({ context }, { at, trouble }: CheckOutput | OrderOutput) =>
-      withTrouble(context, at, trouble!),
+      withProblem(context, at, trouble!),
     ),
     recordFailure: assign(({ context }, { code, message, at }: SlotFailure) =>
-      withTrouble(context, at, { code, message, hint: null, retryAt: null }),
+      withProblem(context, at, { code, message, hint: null, retryAt: null }),
     ),
     recordValidity: assign((_, { validity }: OrderOutput) => ({
       validity,
@@ -251,7 +251,7 @@ export const machine = certificate.createMachine({
 export type CertificateSnapshot = SnapshotFrom<typeof machine>
 
 /** The context after a failed attempt: its reason, and when the next one is due. */
-function withTrouble(context: CertificateContext, at: string, trouble: CertificateTrouble) {
+function withProblem(context: CertificateContext, at: string, trouble: CertificateProblem) {
   const repeats = context.trouble?.code === trouble.code ? context.repeats + 1 : 1
   const [firstMs, longestMs] = pauses[trouble.code] ?? otherPauses
   const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.min(repeats - 1, 20))

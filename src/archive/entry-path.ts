@@ -49,8 +49,8 @@ export function refused(name: string, problem: string): Failure {
 
 /** Escapes a name for a log line. */
 export function quote(name: string): string {
-  const shown = name.length > shownChars ? `${name.slice(0, shownChars)}…` : name
-  return `'${shown.replace(/[\p{Cc}\u2028\u2029]/gu, '?')}'`
+  const truncated = name.length > shownChars ? `${name.slice(0, shownChars)}…` : name
+  return `'${truncated.replace(/[\p{Cc}\u2028\u2029]/gu, '?')}'`
 }
 
 function plainParts(path: string): string[] {

@@ -12,10 +12,10 @@ export async function fetchNewest<One extends { id: string }>(
 ): Promise<One[]> {
   const found: One[] = []
   while (true) {
-    const asked = Math.min(most, limit - found.length)
+    const pageSize = Math.min(most, limit - found.length)
     const before = found.at(-1)?.id
-    const page = await client.call<One[]>('GET', path, { query: { limit: asked, before } })
+    const page = await client.call<One[]>('GET', path, { query: { limit: pageSize, before } })
     found.push(...page)
-    if (page.length < asked || found.length >= limit) return found
+    if (page.length < pageSize || found.length >= limit) return found
   }
 }

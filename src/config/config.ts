@@ -45,8 +45,8 @@ const helpColumn = 24
 /** The help text: every option with its variable and default. */
 export function helpText(): string {
   const lines = Object.entries(options).map(([name, { help, fallback }]) => {
-    const shown = fallback === '' ? '' : ` (${fallback})`
-    return `  ${`--${name} `.padEnd(helpColumn)}${help}${shown}`
+    const defaultText = fallback === '' ? '' : ` (${fallback})`
+    return `  ${`--${name} `.padEnd(helpColumn)}${help}${defaultText}`
   })
   return [
     'berthd: the Berth deployment server',

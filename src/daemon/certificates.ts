@@ -62,11 +62,11 @@ function toAuthority({ settings, weeklyLimit }: CertificatePorts) {
 
 function settingsOf(config: Config): CertificatePorts['settings'] {
   const acmeDirectory = config['acme-directory']
-  const given = config['acme-weekly-limit']
+  const configured = config['acme-weekly-limit']
   const standard = new URL(acmeDirectory).hostname === letsEncrypt ? letsEncryptPerWeek : 0
   return {
     acmeEmail: config['acme-email'] || null,
     acmeDirectory,
-    newPerWeek: (given === '' ? standard : given) || null,
+    newPerWeek: (configured === '' ? standard : configured) || null,
   }
 }

@@ -24,8 +24,8 @@ interface Asked {
 
 /** The token is read for each request, so that a new one needs no restart. */
 export function createCloudflare(readToken: () => string, baseUrl = standardUrl): DnsProvider {
-  const call = <Result>(asked: Asked, signal: AbortSignal) =>
-    ask<Result>(`${baseUrl}${asked.path}`, readToken(), asked, signal)
+  const call = <Result>(request: Asked, signal: AbortSignal) =>
+    ask<Result>(`${baseUrl}${request.path}`, readToken(), request, signal)
 
   async function zoneOf(name: string, signal: AbortSignal): Promise<string> {
     const labels = name.split('.')
@@ -75,8 +75,8 @@ function isSame({ content }: { content: string }, { value }: TxtRecord): boolean
   return content === value || content === `"${value}"`
 }
 
-async function ask<Result>(url: string, token: string, asked: Asked, signal: AbortSignal) {
-  const { method, body } = asked
+async function ask<Result>(url: string, token: string, request: Asked, signal: AbortSignal) {
+  const { method, body } = request
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(requestMs)])
   try {
     const response = await fetch(url, {
@@ -104,9 +104,9 @@ async function ask<Result>(url: string, token: string, asked: Asked, signal: Abo
 function refusal(status: number, response: Answer<unknown> | null): CloudflareFailure {
   const errors = Array.isArray(response?.errors) ? response.errors : []
   const text = errors.map(({ code, message }) => `${message} (${code})`).join('; ')
-  const shown = text.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300) || `status ${status}`
+  const reason = text.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300) || `status ${status}`
   return new CloudflareFailure(
-    `Cloudflare refuses: ${shown}`,
+    `Cloudflare refuses: ${reason}`,
     errors.map(({ code }) => code ?? 0),
   )
 }

@@ -6,7 +6,7 @@ import type { DnsProvider, TxtRecord } from './provider.ts'
 
 const longestMs = 120_000
 /** Of the end of its output: the reason is usually in the last lines. */
-const keptBytes = 2_000
+const maxOutputBytes = 2_000
 
 export function createHook(path: string, timeoutMs = longestMs): DnsProvider {
   const call = (action: string, { name, value }: TxtRecord, signal: AbortSignal) =>
@@ -26,7 +26,7 @@ async function runHook(path: string, args: string[], signal: AbortSignal): Promi
     signal.addEventListener('abort', onAbort)
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        output = (output + chunk.toString('utf8')).slice(-keptBytes)
+        output = (output + chunk.toString('utf8')).slice(-maxOutputBytes)
       })
     }
     child.once('error', (error) => resolve(messageOf(error)))

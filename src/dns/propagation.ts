@@ -14,7 +14,7 @@ export interface Lookup {
 
 const standardMs = 180_000
 const standardPauseMs = 2_000
-const mostAliases = 8
+const maxAliases = 8
 
 type State = 'present' | 'missing' | 'silent'
 
@@ -22,12 +22,12 @@ type State = 'present' | 'missing' | 'silent'
 export async function followAliases(name: string, { nameServers }: Lookup = {}): Promise<string> {
   const resolver = resolverFor(nameServers)
   let current = name
-  for (let count = 0; count < mostAliases; count++) {
+  for (let count = 0; count < maxAliases; count++) {
     const [next] = await resolver.resolveCname(current).catch(() => [])
     if (!next) return current
     current = next.toLowerCase().replace(/\.$/, '')
   }
-  throw new Failure('dns_failed', `${name} is an alias of an alias, more than ${mostAliases} times`)
+  throw new Failure('dns_failed', `${name} is an alias of an alias, more than ${maxAliases} times`)
 }
 
 /** Resolves when every name server of the zone that answers has the record. Throws `dns_failed`. */

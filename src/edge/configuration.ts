@@ -8,7 +8,7 @@ import type { Frame } from './frame.ts'
 import { addressTable, rateRouting } from './limits.ts'
 import { type ErrorPageName, pagesText } from './pages.ts'
 import { proofRouting } from './port-check.ts'
-import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
+import { minSlots, type Pool, slotName, type Upstream } from './routes.ts'
 import { errorBackends, errorResponses, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
 const defaultTimeoutMs = 75_000
@@ -180,7 +180,7 @@ function dashboardSection({ dashboard }: Frame): string {
 }
 
 function poolText(files: EdgeFiles, number: number, pool: Pool | undefined, frame: Frame): string {
-  const slots = frame.slots.get(number) ?? leastSlots
+  const slots = frame.slots.get(number) ?? minSlots
   const servers = Array.from({ length: slots }, (_, at) => serverText(at + 1, pool?.upstreams[at] ?? null))
   return `
 backend p${number}

@@ -8,10 +8,10 @@ import { DrivenProcess } from './driven-process.ts'
 import { type EdgeFiles, removeOtherCertificates, writeAtomically } from './files.ts'
 import type { Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
-import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
+import { mapNames, minSlots, type Pool, type Routes } from './routes.ts'
 
 const reloadMs = 10_000
-const lookAgainMs = 50
+const recheckIntervalMs = 50
 
 /** A class, because it consists of many small operations on the assumed state of HAProxy. */
 export class Driver {
@@ -116,7 +116,7 @@ export class Driver {
     if (pools.length > this.#pools) this.invalidate()
     while (pools.length > this.#pools) this.#pools *= 2
     pools.forEach(({ upstreams }, at) => {
-      const slots = this.#slots.get(at + 1) ?? leastSlots
+      const slots = this.#slots.get(at + 1) ?? minSlots
       if (upstreams.length <= slots) return
       this.#slots.set(at + 1, 2 ** Math.ceil(Math.log2(upstreams.length)))
       this.invalidate()
@@ -133,7 +133,7 @@ export class Driver {
     if (await this.#hasFrame(wanted)) return
     // The master closes the connection on which it got the command.
     await this.#current.master.ask('reload').catch(() => '')
-    for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
+    for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(recheckIntervalMs)) {
       if (await this.#isUpWith(wanted).catch(() => false)) return
     }
     const hint = `see ${this.#files.output}, or the log of its container`

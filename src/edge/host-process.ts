@@ -32,7 +32,7 @@ export function workerUser(passwd = readFileSync('/etc/passwd', 'utf8')) {
 const startMs = 10_000
 /** A running process may be busy with a reload, or hang. */
 const timeoutMs = 5_000
-const lookAgainMs = 25
+const recheckIntervalMs = 25
 
 export function openHostProcess(files: EdgeFiles): EdgeProcess {
   return {
@@ -69,15 +69,15 @@ export async function servesWithin(
     signal.throwIfAborted()
     if (await serves(files)) return true
     if (Date.now() >= until || (await hasEnded())) return false
-    await sleep(lookAgainMs)
+    await sleep(recheckIntervalMs)
   }
 }
 
 /** Whether its worker takes commands, and so has its ports open; and its master too. */
 export async function serves(files: EdgeFiles): Promise<boolean> {
   try {
-    const shown = await openRuntime(files.adminSocket).ask('show info')
-    return shown.includes('Pid:') && (await readWorkers(openRuntime(files.masterSocket))).current !== null
+    const info = await openRuntime(files.adminSocket).ask('show info')
+    return info.includes('Pid:') && (await readWorkers(openRuntime(files.masterSocket))).current !== null
   } catch {
     return false
   }
@@ -132,8 +132,8 @@ export function alertsIn(output: string): string {
   })
   const others = 'see --http-port and --https-port'
   if (ports.length > 0) return `${[...new Set(ports)].sort().join(', ')} (${others})`
-  const shown = alerts.length > 0 ? alerts.slice(0, 3) : lines.slice(-3)
-  return shown.map((line) => line.replace(/^\[\w+\]\s*\(\d+\)\s*:\s*/, '')).join('; ')
+  const excerpt = alerts.length > 0 ? alerts.slice(0, 3) : lines.slice(-3)
+  return excerpt.map((line) => line.replace(/^\[\w+\]\s*\(\d+\)\s*:\s*/, '')).join('; ')
 }
 
 /** Only what has our configuration in its arguments: a number may be another process's by now. */

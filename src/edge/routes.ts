@@ -37,7 +37,7 @@ export interface Routes {
 }
 
 /** How many slots a pool has at least: four instances, and four of the version that replaces them. */
-export const leastSlots = 8
+export const minSlots = 8
 
 export function poolName(number: number): string {
   return `p${number}`

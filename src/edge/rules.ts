@@ -86,7 +86,7 @@ export function frontendRules(
     'set-header x-request-id %[var(txn.id)]',
     ...(areProxiesTrusted ? wayByProxies(scheme) : wayOf(scheme)),
     'disable-l7-retry unless { method GET HEAD OPTIONS }',
-    `set-var(txn.most) ${mostBytes(files)} if ${hasLength}`,
+    `set-var(txn.most) ${maxBytes(files)} if ${hasLength}`,
     // A client that sends slowly occupies no instance until a small body is complete.
     `wait-for-body time ${bodyMs} if ${hasLength} { req.hdr_val(content-length) le ${smallBodyBytes} }`,
   ]
@@ -163,7 +163,7 @@ function wayByProxies(scheme: 'http' | 'https'): string[] {
 }
 
 const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
-const mostBytes = (files: EdgeFiles) =>
+const maxBytes = (files: EdgeFiles) =>
   `var(txn.host),map_str_int(${files.map('body-limits')},${defaultBodyBytes})`
 const hasLength = '{ req.hdr(content-length) -m found }'
 /** For these statuses HAProxy serves Berth's own pages (`http-error`), and marks them. */

@@ -57,8 +57,8 @@ async function readCertificates(runtime: Runtime, files: EdgeFiles): Promise<Run
   for (const line of list.split('\n')) {
     const [, name] = /\/([^/]+)\.pem(?::\d+)?\s*$/.exec(line) ?? []
     if (!name || name === 'default') continue
-    const shown = await runtime.ask(`show ssl cert ${files.certificate(name)}`)
-    found.set(name, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(shown)?.[1] ?? '')
+    const output = await runtime.ask(`show ssl cert ${files.certificate(name)}`)
+    found.set(name, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(output)?.[1] ?? '')
   }
   return found
 }
@@ -68,10 +68,10 @@ export function fingerprintOfPem(pem: string): string {
   const known = fingerprints.get(pem)
   if (known !== undefined) return known
   const fingerprint = new X509Certificate(pem).fingerprint.replaceAll(':', '')
-  if (fingerprints.size > mostFingerprints) fingerprints.clear()
+  if (fingerprints.size > maxFingerprints) fingerprints.clear()
   fingerprints.set(pem, fingerprint)
   return fingerprint
 }
 
 const fingerprints = new Map<string, string>()
-const mostFingerprints = 5000
+const maxFingerprints = 5000

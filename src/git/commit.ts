@@ -40,8 +40,8 @@ function searches(remote: Remote, { branch, commit }: { branch: string | null; c
   const past = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'whole')]
   const everything = () =>
     remote.fetch(['+refs/heads/*:refs/berth/heads/*', '+refs/tags/*:refs/berth/tags/*'], 'whole')
-  const shown = () => fetchShown(remote, commit)
-  return isWhole(commit) ? [direct, ...past, everything] : [...head, ...past, everything, shown]
+  const fetchCommit = () => fetchShown(remote, commit)
+  return isWhole(commit) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
 }
 
 /** Remotes show more than branches and tags: the heads of pull requests, for one. */

@@ -22,10 +22,10 @@ export class GitError extends Error {
   readonly code = 'git_failed'
   readonly outputLines: string[]
 
-  constructor(command: string, said: string[]) {
-    super(`git ${command} failed: ${said.at(-1) ?? 'no output'}`)
+  constructor(command: string, outputLines: string[]) {
+    super(`git ${command} failed: ${outputLines.at(-1) ?? 'no output'}`)
     this.name = 'GitError'
-    this.outputLines = said
+    this.outputLines = outputLines
   }
 }
 

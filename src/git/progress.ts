@@ -13,7 +13,7 @@ export interface Progress {
 }
 
 export function createProgress(onLine: (line: string) => void): Progress {
-  const said: string[] = []
+  const lines: string[] = []
   let rest = ''
   let liveAt = performance.now()
 
@@ -25,8 +25,8 @@ export function createProgress(onLine: (line: string) => void): Progress {
   function finished(text: string): void {
     const line = clean(text)
     if (line === '') return
-    if (!/: +\d+% \(/.test(line)) said.push(line)
-    if (said.length > 50) said.shift()
+    if (!/: +\d+% \(/.test(line)) lines.push(line)
+    if (lines.length > 50) lines.shift()
     show(line)
   }
 
@@ -49,7 +49,7 @@ export function createProgress(onLine: (line: string) => void): Progress {
       finished(rest)
       rest = ''
     },
-    said: () => said,
+    said: () => lines,
   }
 }
 

@@ -12,7 +12,7 @@ export interface Target {
 /** Runs git; with `traced` its error contains the response headers. */
 type Run<T> = (target: Target, options: { traced: boolean }) => Promise<T>
 
-const mostRedirects = 5
+const maxRedirects = 5
 const suffix = '/info/refs'
 
 /** Also resolves with the final location of the repository, for later commands. */
@@ -26,7 +26,7 @@ export async function followRedirects<T>(
     try {
       return { result: await run(target, { traced: false }), target }
     } catch (error) {
-      if (!isRedirect(error) || count === mostRedirects) throw error
+      if (!isRedirect(error) || count === maxRedirects) throw error
       const next = await redirectOf(target, look)
       if (next === null) throw error
       target = next

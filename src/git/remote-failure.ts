@@ -35,8 +35,8 @@ export function toFailure(
 ): unknown {
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
-  const said = error.outputLines.join('\n')
-  const isRefused = looksPrivate.test(said) && !isUnavailable.test(said)
+  const output = error.outputLines.join('\n')
+  const isRefused = looksPrivate.test(output) && !isUnavailable.test(output)
   const advice = isRefused ? `; ${adviceFor(repository, credentials)}` : ''
   return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
 }

@@ -14,7 +14,7 @@ export interface HostRules {
 }
 
 const lookupMs = 20_000
-const mostAddresses = 8
+const maxAddresses = 8
 /** No connection to this address succeeds. A proxy still gets the host name. */
 const nowhere = '255.255.255.255'
 
@@ -44,7 +44,7 @@ export async function pinHost(
     throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name cannot be resolved`)
   }
   if (literal || kind === 'ssh') return null
-  const pinned = addresses.length === 0 ? [nowhere] : addresses.slice(0, mostAddresses)
+  const pinned = addresses.length === 0 ? [nowhere] : addresses.slice(0, maxAddresses)
   const shown = pinned.map((one) => (one.includes(':') ? `[${one}]` : one))
   return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${shown.join(',')}`
 }

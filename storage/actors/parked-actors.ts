@@ -67,9 +67,9 @@ export class ParkedActors {
       if (actor.kind === 'deploy' && actor.service_id)
         this.#services.abandonDeploy(commit, actor.service_id, id)
       const revision = (row?.revision ?? 0) + 1
-      const shown = { service_id: actor.service_id, ...this.#all.record(id), id, status: 'failed' }
-      const failure = { error: `${parkedError}${reason}`, ...codesOf(shown) }
-      const record = { ...shown, ...failure, finished_at: at, revision }
+      const view = { service_id: actor.service_id, ...this.#all.record(id), id, status: 'failed' }
+      const failure = { error: `${parkedError}${reason}`, ...codesOf(view) }
+      const record = { ...view, ...failure, finished_at: at, revision }
       this.#all.index.park(actor, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {

@@ -24,8 +24,8 @@ async function start(t: TestContext, hasher = countingHasher()) {
 }
 
 /** What the requests came to: a code for each, null for a success. */
-async function outcomes(asked: Promise<unknown>[]): Promise<(string | null)[]> {
-  const settled = await Promise.allSettled(asked)
+async function outcomes(requests: Promise<unknown>[]): Promise<(string | null)[]> {
+  const settled = await Promise.allSettled(requests)
   return settled.map((one) => (one.status === 'fulfilled' ? null : codeOf(one.reason)))
 }
 
@@ -69,7 +69,7 @@ test('a failed setup does not block the next one', async (t) => {
 
 test('setup checks the account first, then the attempts, then the code', async (t) => {
   const { administrator, setUp, code, storage } = await start(t)
-  const check = async (given: string) => (await outcomes([administrator.checkSetupCode(given)]))[0]
+  const check = async (value: string) => (await outcomes([administrator.checkSetupCode(value)]))[0]
 
   for (let count = 0; count < 10; count++) equal(await check('guess'), 'invalid_setup_code')
   equal(await check('guess'), 'too_many_attempts')
@@ -139,8 +139,8 @@ test('of two hundred concurrent guesses at most ten are hashed, two at a time', 
   const { administrator, setUp, hasher } = await start(t)
   await setUp()
 
-  const asked = Array.from({ length: 200 }, () => administrator.signIn(wrong, undefined))
-  const came = await outcomes(asked)
+  const requests = Array.from({ length: 200 }, () => administrator.signIn(wrong, undefined))
+  const came = await outcomes(requests)
 
   deepEqual([countOf(came, 'invalid_credentials'), countOf(came, 'too_many_attempts')], [10, 190])
   deepEqual([hasher.verified.length, hasher.mostAtOnce], [10, 2])

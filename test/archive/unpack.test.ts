@@ -68,12 +68,12 @@ test('a single top-level folder stays on request, and a link may then point next
     { name: 'app/Dockerfile', content: 'x' },
     { name: 'app/up', type: 'symlink', linkname: '../app/Dockerfile' },
   ])
-  const asked: string[][] = []
-  const keepsFolder = (tree: string, folder: string) => asked.push([...readdirSync(tree), folder]) > 0
+  const requests: string[][] = []
+  const keepsFolder = (tree: string, folder: string) => requests.push([...readdirSync(tree), folder]) > 0
 
   const { directory, told, read } = await unpack(t, archive, { keepsFolder })
 
-  assert.deepEqual([readdirSync(directory), asked, told.leftOut], [['app'], [['app', 'app']], null])
+  assert.deepEqual([readdirSync(directory), requests, told.leftOut], [['app'], [['app', 'app']], null])
   assert.equal(read('app/up'), 'x')
 })
 

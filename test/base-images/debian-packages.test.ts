@@ -60,7 +60,7 @@ function age(ms: number): void {
     utimesSync(join(packages, name), at, at)
 }
 
-function asked(): string[] {
+function requests(): string[] {
   const path = file('asked')
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
   writeFileSync(path, '')
@@ -73,26 +73,26 @@ beforeEach(async () => {
   offer('1')
   assert.deepEqual(await choosePackages(wish), ['haproxy_1_amd64.deb'])
   await fetchPackages(['haproxy_1_amd64.deb'])
-  assert.deepEqual(asked(), ['update own', 'install own', 'download own'])
+  assert.deepEqual(requests(), ['update own', 'install own', 'download own'])
 })
 
 test('a package selection is reused for a day, and then repeated', async () => {
   offer('2')
   age(23 * hourMs)
-  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], []])
+  assert.deepEqual([await choosePackages(wish), requests()], [['haproxy_1_amd64.deb'], []])
   age(25 * hourMs)
   assert.deepEqual(await choosePackages(wish), ['haproxy_2_amd64.deb'])
-  assert.deepEqual(asked(), ['update own', 'install own'])
+  assert.deepEqual(requests(), ['update own', 'install own'])
 })
 
 test('while no mirror responds the previous selection is used, and apt is not retried soon', async () => {
   offer('2')
   age(25 * hourMs)
   writeFileSync(file('offline'), '')
-  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], ['update own']])
-  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], []])
+  assert.deepEqual([await choosePackages(wish), requests()], [['haproxy_1_amd64.deb'], ['update own']])
+  assert.deepEqual([await choosePackages(wish), requests()], [['haproxy_1_amd64.deb'], []])
   age(25 * hourMs)
-  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], ['update own']])
+  assert.deepEqual([await choosePackages(wish), requests()], [['haproxy_1_amd64.deb'], ['update own']])
 })
 
 test('two concurrent callers share one selection', async () => {
@@ -100,5 +100,5 @@ test('two concurrent callers share one selection', async () => {
   age(25 * hourMs)
   const both = await Promise.all([choosePackages(wish), choosePackages(wish)])
   assert.deepEqual(both, [['haproxy_2_amd64.deb'], ['haproxy_2_amd64.deb']])
-  assert.deepEqual(asked(), ['update own', 'install own'])
+  assert.deepEqual(requests(), ['update own', 'install own'])
 })

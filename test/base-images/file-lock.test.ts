@@ -22,13 +22,13 @@ test('two holders of one file lock take turns', async (t) => {
 
 test('a waiter that gives up leaves the file lock to the next one', async (t) => {
   const path = join(temporaryDirectory(t), 'lock')
-  const impatience = new AbortController()
+  const abandoning = new AbortController()
   const order: string[] = []
   const reason = new Error('canceled')
 
   await withFileLock(path, async () => {
-    const refused = withFileLock(path, async () => void order.push('refused'), impatience.signal)
-    impatience.abort(reason)
+    const refused = withFileLock(path, async () => void order.push('refused'), abandoning.signal)
+    abandoning.abort(reason)
     await assert.rejects(refused, reason)
   })
   await withFileLock(path, async () => void order.push('next'))

@@ -42,12 +42,12 @@ test('two concurrent requests for one image build it once', async () => {
 
 test('a caller that gives up during a build leaves the build to the other waiters', async () => {
   const [store, recipe] = [openStore(), newRecipe()]
-  const impatience = new AbortController()
+  const abandoning = new AbortController()
   const reason = new Error('canceled')
 
   const first = ensureImage(store, recipe, {
-    onMake: () => impatience.abort(reason),
-    signal: impatience.signal,
+    onMake: () => abandoning.abort(reason),
+    signal: abandoning.signal,
   })
   const second = ensureImage(store, recipe, { onMake: () => {} })
 

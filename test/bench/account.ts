@@ -64,7 +64,7 @@ async function measureLogins(bench: Bench): Promise<Figure[]> {
   await whenHealthy(berth)
   await signUp(berth.url, dataDir)
   const durationMs = bench.size(10_000, 1000)
-  const idle = await delayWhile(berth, () => askHealth(berth, durationMs))
+  const idle = await delayWhile(berth, () => requestHealth(berth, durationMs))
   bench.log(`${browsers} browsers sign in`)
   let logins = 0
   const busy = await delayWhile(berth, async () => {
@@ -85,7 +85,7 @@ async function delayWhile(berth: Berthd, work: () => Promise<unknown>): Promise<
   return (await berth.probe()).loopDelayMs
 }
 
-async function askHealth({ url }: Berthd, durationMs: number): Promise<void> {
+async function requestHealth({ url }: Berthd, durationMs: number): Promise<void> {
   for (const end = performance.now() + durationMs; performance.now() < end; ) await fetch(`${url}/healthz`)
 }
 

@@ -39,10 +39,10 @@ async function docker(...args: string[]): Promise<void> {
 
 function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request(url, (response) => {
+    const requested = request(url, (response) => {
       response.resume()
       resolve(response.statusCode === 200)
     })
-    asked.on('error', () => resolve(false)).end()
+    requested.on('error', () => resolve(false)).end()
   })
 }

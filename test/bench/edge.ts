@@ -8,7 +8,7 @@ import type { Api } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { edgeArgs, endHostEdge, portOf } from '../support/edge.ts'
 import { createRepository } from '../support/repository.ts'
-import { askAt } from '../support/running-edge.ts'
+import { requestAt } from '../support/running-edge.ts'
 import { dockerfile, finishedDeploy, until } from '../support/service.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
@@ -111,7 +111,7 @@ async function sayingApp(): Promise<Record<string, string>> {
 /** From the request of a restart to the new instance's first response through the edge. */
 async function replace({ api, edge }: Setting): Promise<number> {
   const { live_deploy_id: former } = await api.get(`/services/${service}`)
-  const ask = askAt(edge.port)
+  const ask = requestAt(edge.port)
   const askedAt = performance.now()
   const { id } = await api.post(`/services/${service}/restart`)
   while ((await ask(`${service}.localhost`)).body.trim() !== id) await sleep(5)

@@ -69,10 +69,10 @@ async function runByApi({ url, headers }: Berthd, serviceId: string): Promise<{ 
   return { id, jobMs: shownAt - startedAt }
 }
 
-async function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+async function answerTo(requested: ClientRequest): Promise<IncomingMessage> {
+  const [answer] = (await once(requested, 'response')) as [IncomingMessage]
   if (answer.statusCode! < 300) return answer
-  throw new Error(`${asked.path}: ${answer.statusCode} ${(await answer.toArray()).join('')}`)
+  throw new Error(`${requested.path}: ${answer.statusCode} ${(await answer.toArray()).join('')}`)
 }
 
 async function runByDocker(engine: string, network: string, image: string): Promise<number> {

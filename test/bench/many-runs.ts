@@ -70,10 +70,10 @@ async function runMany(bench: Bench, { berthd, service }: ManyRuns, count: numbe
   bench.log(`${count} runs`)
   const { api, pid } = berthd
   const [startedAt, cpu] = [performance.now(), cpuSeconds(pid)]
-  let asked = 0
+  let requested = 0
   async function ask(): Promise<void> {
-    while (asked < count) {
-      asked++
+    while (requested < count) {
+      requested++
       const { id } = await api.post(`/services/${service.id}/jobs`, { command: 'echo one; echo two' })
       await untilOver(api, id)
     }

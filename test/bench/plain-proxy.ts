@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDirectory } from '../support/directory.ts'
 import { edgeArgs, portOf } from '../support/edge.ts'
-import { askAt } from '../support/running-edge.ts'
+import { requestAt } from '../support/running-edge.ts'
 import { until } from '../support/service.ts'
 import type { Bench } from './bench.ts'
 import type { ProxyTarget } from './proxy-load.ts'
@@ -25,7 +25,7 @@ export async function startPlainProxy(
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
-  await until('the plain proxy to answer', async () => (await askAt(port)(host)).status === 200)
+  await until('the plain proxy to answer', async () => (await requestAt(port)(host)).status === 200)
   return { port, host, pids: () => [child.pid!] }
 }
 

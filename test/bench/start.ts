@@ -49,10 +49,10 @@ function startBareNode(): number {
 /** Node's plain client, because the first `fetch` of a process loads much code. */
 function firstAnswerAt({ url, headers }: Berthd): Promise<number> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${url}/api/v1/services/service-0`, { headers }, (response) => {
+    const requested = request(`${url}/api/v1/services/service-0`, { headers }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`the first response was ${response.statusCode}`))
       response.resume().on('end', () => resolve(performance.now()))
     })
-    asked.on('error', reject).end()
+    requested.on('error', reject).end()
   })
 }

@@ -77,12 +77,12 @@ async function upload(
 function send({ url, headers }: Place, sizeBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, 'content-type': 'application/gzip', 'content-length': sizeBytes }
-    const asked = request(url, { method: 'POST', headers: all }, (response) => {
+    const requested = request(url, { method: 'POST', headers: all }, (response) => {
       const refused = (words: string) => reject(new Error(`${response.statusCode}: ${words}`))
       text(response).then(response.statusCode === 202 ? resolve : refused, reject)
     })
-    asked.on('error', reject)
-    Readable.from(piecesOf(sizeBytes)).pipe(asked)
+    requested.on('error', reject)
+    Readable.from(piecesOf(sizeBytes)).pipe(requested)
   })
 }
 

@@ -25,8 +25,8 @@ test('a coloured line keeps its colours, resets them, and has no other control c
   assert.equal(coloured(text), `${introducer}[1;32mokdone${introducer}[0m`)
   assert.equal(coloured('no colours'), 'no colours')
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (odd) => {
-      const without = coloured(odd).replaceAll(new RegExp(`${introducer}\\[[\\d;:]*m`, 'g'), '')
+    fc.property(fc.string({ unit: 'binary' }), (unusual) => {
+      const without = coloured(unusual).replaceAll(new RegExp(`${introducer}\\[[\\d;:]*m`, 'g'), '')
       assert.doesNotMatch(without, /\p{Cc}/u)
     }),
   )

@@ -27,7 +27,7 @@ const timeoutMs = 120_000
 export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse = () => false): Client {
   let waiting: { isMeant: (request: ApiRequest) => boolean; listener: () => void }[] = []
 
-  function tellSent(request: ApiRequest): void {
+  function reportSent(request: ApiRequest): void {
     const matching = waiting.filter(({ isMeant }) => request.method !== 'GET' && isMeant(request))
     waiting = waiting.filter((one) => !matching.includes(one))
     for (const { listener } of matching) listener()
@@ -37,7 +37,7 @@ export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse =
     const { method, path, body, key } = request
     const api = await victim.whenUp()
     const response = api.call(method, path, body, key === undefined ? {} : { 'idempotency-key': key })
-    tellSent(request)
+    reportSent(request)
     const timeout = AbortSignal.timeout(answerTimeoutMs)
     const silence = new Promise<never>((_, reject) => {
       timeout.addEventListener('abort', () => reject(new TypeError('timed out')))
@@ -52,7 +52,7 @@ export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse =
         try {
           const sentAt = performance.now()
           const answer = await attempt(request)
-          if (answer.status >= 500 && !isExcused(answer, sentAt)) tellFailure(ledger, request, answer)
+          if (answer.status >= 500 && !isExcused(answer, sentAt)) reportFailure(ledger, request, answer)
           count(ledger, request, answer, attempts)
           return { ...answer, attempts }
         } catch (error) {
@@ -65,7 +65,7 @@ export function createClient(victim: Victim, ledger: Ledger, isExcused: Excuse =
   }
 }
 
-function tellFailure(ledger: Ledger, { method, path }: ApiRequest, { status, body }: Answer): void {
+function reportFailure(ledger: Ledger, { method, path }: ApiRequest, { status, body }: Answer): void {
   ledger.addViolation('no request fails inside', `${method} ${path}: ${status} ${JSON.stringify(body)}`)
 }
 

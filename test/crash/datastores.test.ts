@@ -15,8 +15,8 @@ test('every acknowledged row survives kills of the daemon and a restart of Docke
   t.diagnostic(`seed ${seed}`)
 
   const log = (line: string) => t.diagnostic(line)
-  const asked = { kills: 2, engineRestarts: 1, seed, keep: false, logsToStderr: false, log }
-  const outcome = await runDatastoreCrash(t, asked)
+  const requested = { kills: 2, engineRestarts: 1, seed, keep: false, logsToStderr: false, log }
+  const outcome = await runDatastoreCrash(t, requested)
 
   const again = `npm run crash -- --part datastores --kills 2 --engine-restarts 1 --seed ${seed}`
   assert.equal(describeViolations(outcome.violations), '', again)

@@ -23,9 +23,9 @@ export async function deployNext(load: Load, service: ServiceEntry, chance: Chan
   const version = await app.release(chance.choose<Flavor>({ good: 80, broken: 8, crashing: 12 }))
   const cleared = chance.isTrue(0.1)
   const path = `/services/${service.id}/deploys`
-  if (!isArchive(app)) return askDeploy(load, service, 'manual', path, { clear_cache: cleared })
+  if (!isArchive(app)) return requestDeploy(load, service, 'manual', path, { clear_cache: cleared })
   const upload = `${path}/upload?clear_cache=${cleared}`
-  await askDeploy(load, service, 'upload', upload, app.archive(), (id) => app.uploaded(id, version))
+  await requestDeploy(load, service, 'upload', upload, app.archive(), (id) => app.uploaded(id, version))
 }
 
 /** Deploys an earlier commit, or the current state. */
@@ -33,11 +33,11 @@ export async function deployAgain(load: Load, service: ServiceEntry, chance: Cha
   const { app, id } = service
   if (app.versions.length === 0) return
   const { sha } = chance.pick(app.versions)
-  await askDeploy(load, service, 'manual', `/services/${id}/deploys`, sha ? { commit: sha } : {})
+  await requestDeploy(load, service, 'manual', `/services/${id}/deploys`, sha ? { commit: sha } : {})
 }
 
 export function restart(load: Load, service: ServiceEntry): Promise<void> {
-  return askDeploy(load, service, 'restart', `/services/${service.id}/restart`, undefined)
+  return requestDeploy(load, service, 'restart', `/services/${service.id}/restart`, undefined)
 }
 
 /** Rolls back to any deploy of the service; the server refuses what cannot run again. */
@@ -45,7 +45,7 @@ export async function rollBack(load: Load, service: ServiceEntry, chance: Chance
   const own = [...load.ledger.deploys.values()].filter((entry) => entry.service === service)
   if (own.length === 0) return
   const deploy_id = chance.pick(own).id
-  await askDeploy(load, service, 'rollback', `/services/${service.id}/rollback`, { deploy_id })
+  await requestDeploy(load, service, 'rollback', `/services/${service.id}/rollback`, { deploy_id })
 }
 
 /** Repeats a request with its key, which must return the same deploy. */
@@ -69,11 +69,11 @@ export function remember(
   load: Load,
   service: ServiceEntry,
   kind: DeployRequest['kind'],
-  asked: Asked,
+  requested: Asked,
   answer: Body,
   versionsThen = service.app.versions.length,
 ): void {
-  const request = { ...asked, service, kind, deployId: answer.id as string, answer, versionsThen }
+  const request = { ...requested, service, kind, deployId: answer.id as string, answer, versionsThen }
   load.ledger.requests.push(request)
   rememberDeploy(load, service, request, answer)
 }
@@ -83,7 +83,7 @@ export function unexpected(ledger: Ledger, what: string, response: { status: num
   ledger.addViolation('responses follow the chart', text)
 }
 
-async function askDeploy(
+async function requestDeploy(
   load: Load,
   service: ServiceEntry,
   kind: DeployRequest['kind'],
@@ -119,8 +119,8 @@ function rememberDeploy(load: Load, service: ServiceEntry, request: DeployReques
   if (ledger.deploys.has(id)) return
   const { commit, deploy_id } = (request.body ?? {}) as { commit?: string; deploy_id?: string }
   const { kind, versionsThen } = request
-  const asked = { askedCommit: commit ?? null, askedDeploy: deploy_id ?? null, versionsThen }
-  const entry = { id, service, answer, kind, ...asked, isCanceled: false }
+  const requested = { askedCommit: commit ?? null, askedDeploy: deploy_id ?? null, versionsThen }
+  const entry = { id, service, answer, kind, ...requested, isCanceled: false }
   ledger.deploys.set(id, entry)
   onDeploy(entry)
 }

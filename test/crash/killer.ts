@@ -30,7 +30,7 @@ const phaseWeights = {
   canceled: 3,
 }
 const otherWeights = { deactivated: 4, deleting: 4 }
-const phasePatienceMs = 5000
+const phaseTimeoutMs = 5000
 
 /** Waits for the moment, kills the daemon, and returns what was active. */
 export async function killOnce(
@@ -66,7 +66,7 @@ const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chan
     // Creating and deleting services is rare but touches much, so some kills wait for it.
     const isRare = chance.isTrue(0.4)
     await new Promise<void>((resolve) => {
-      const giveUp = setTimeout(resolve, phasePatienceMs)
+      const giveUp = setTimeout(resolve, phaseTimeoutMs)
       const isMatch = ({ method, path }: ApiRequest) => !isRare || path === '/services' || method === 'DELETE'
       client.onNextChange(isMatch, () => {
         clearTimeout(giveUp)
@@ -85,7 +85,7 @@ export async function pass(ms: number): Promise<void> {
 /** Waits until an actor enters that phase or status, or a timeout. */
 async function untilStatus(victim: Victim, wanted: string): Promise<void> {
   const api = await victim.whenUp()
-  const signal = AbortSignal.timeout(phasePatienceMs)
+  const signal = AbortSignal.timeout(phaseTimeoutMs)
   try {
     for await (const { event, data } of api.events('/events', { signal })) {
       if (event !== 'change') continue

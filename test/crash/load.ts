@@ -28,9 +28,9 @@ export interface User {
 type Act = (load: Load, service: ServiceEntry, chance: Chance) => Promise<void>
 
 const pauseMs = { least: 30, most: 2500 }
-const finishPatienceMs = 10_000
+const finishTimeoutMs = 10_000
 const finished = ['live', 'deactivated', 'failed', 'canceled']
-const deletionPatienceMs = 120_000
+const deletionTimeoutMs = 120_000
 
 /** Uses one service after another until the run ends. */
 export async function useServices(load: Load, user: User, chance: Chance): Promise<void> {
@@ -63,7 +63,7 @@ export async function cancelDeploys({ client, ledger, isOver }: Load, chance: Ch
 
 /** Waits until the newest deploy has finished, or a timeout. */
 async function untilFinished({ client, isOver }: Load, { id }: ServiceEntry): Promise<void> {
-  for (const deadline = Date.now() + finishPatienceMs; Date.now() < deadline && !isOver(); await sleep(200)) {
+  for (const deadline = Date.now() + finishTimeoutMs; Date.now() < deadline && !isOver(); await sleep(200)) {
     const { body } = await client.request({ method: 'GET', path: `/services/${id}/deploys?limit=1` })
     if (finished.includes(body[0]?.status)) return
   }
@@ -169,7 +169,7 @@ export async function deleteService(load: Load, service: ServiceEntry, chance: C
   const isDone = response.status < 300 || (response.status === 404 && response.attempts > 1)
   if (!isDone) return unexpected(ledger, `DELETE ${path}`, response)
   service.isDeleted = true
-  for (const deadline = Date.now() + deletionPatienceMs; ; await sleep(chance.between(50, 150))) {
+  for (const deadline = Date.now() + deletionTimeoutMs; ; await sleep(chance.between(50, 150))) {
     const { status } = await client.request({ method: 'GET', path })
     if (status === 404) return
     if (Date.now() < deadline) continue

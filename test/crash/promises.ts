@@ -26,11 +26,11 @@ export async function checkPromises(api: Api, ledger: Ledger, settled: Settled):
     }
     const { instances, suspended } = entry.wanted
     const wanted = JSON.stringify({ instances, suspended })
-    const shown = JSON.stringify({ instances: record.instances, suspended: record.suspended })
-    if (wanted !== shown)
+    const label = JSON.stringify({ instances: record.instances, suspended: record.suspended })
+    if (wanted !== label)
       ledger.addViolation(
         'settings are durable',
-        `${entry.name}: ${wanted} was acknowledged, but it is ${shown}`,
+        `${entry.name}: ${wanted} was acknowledged, but it is ${label}`,
       )
     const wantedEnv = JSON.stringify([...entry.wanted.env].sort(([a], [b]) => (a < b ? -1 : 1)))
     const shownEnv = JSON.stringify(env.map(({ key, value }) => [key, value]))

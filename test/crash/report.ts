@@ -78,9 +78,9 @@ export function describeViolations(violations: Violation[]): string {
 }
 
 function describeRule(rule: string, violations: Violation[]): string {
-  const shown = violations
+  const label = violations
     .slice(0, 3)
     .flatMap(({ text, evidence }) => [`  ${text}`, ...evidence.map((line) => `    ${line}`)])
   const more = violations.length > 3 ? [`  and ${violations.length - 3} more`] : []
-  return [`VIOLATED: ${rule}`, ...shown, ...more].join('\n')
+  return [`VIOLATED: ${rule}`, ...label, ...more].join('\n')
 }

@@ -119,16 +119,16 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
   for (const [id, { history }] of known) {
     const lines = await readLog(storage, id)
     const follower = seen.find((one) => one.id === id)
-    const shown = follower?.lines ?? []
+    const label = follower?.lines ?? []
     const stored = lines.map((line) => JSON.stringify(showActorLine(line)))
-    const at = stored.findIndex((line, index) => line !== shown[index])
+    const at = stored.findIndex((line, index) => line !== label[index])
     if (!storage.logs.isEnded(id)) ledger.addViolation('logs end', `the log of ${id} has no end`)
-    if (!follower?.isEnded || shown.length !== stored.length || at >= 0) {
-      const text = `${id}: ${shown.length} lines streamed, ${stored.length} stored; line ${at} differs`
+    if (!follower?.isEnded || label.length !== stored.length || at >= 0) {
+      const text = `${id}: ${label.length} lines streamed, ${stored.length} stored; line ${at} differs`
       ledger.addViolation('followers see every line once', text, [
         ...stored.slice(-5),
         '---',
-        ...shown.slice(-5),
+        ...label.slice(-5),
       ])
     }
     for (const fault of repetitionFaults(lines, history, restartsAt)) {

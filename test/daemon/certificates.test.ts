@@ -12,7 +12,7 @@ import { startDaemon } from '../support/daemon.ts'
 import { endHostEdge } from '../support/edge.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { isInside } from '../support/namespace.ts'
-import { askAt } from '../support/running-edge.ts'
+import { requestAt } from '../support/running-edge.ts'
 import { fileScope } from '../support/scope.ts'
 import { servedCertificate } from '../support/served-certificate.ts'
 import { until } from '../support/service.ts'
@@ -22,7 +22,7 @@ const host = 'shop.example.com'
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await beTheNameServer()
-const ask = askAt(80)
+const ask = requestAt(80)
 
 /** The daemon queries the system's name servers, which in the namespace belong to the test. */
 async function beTheNameServer(): Promise<void> {

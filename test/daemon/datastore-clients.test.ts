@@ -53,8 +53,8 @@ test('psql at a terminal runs queries, cancels by Ctrl-C and exits by q', async 
 })
 
 test('psql accepts arguments after --, and its exit code and both outputs are passed on', async (t) => {
-  const asked = await psql(t, ['--', '-XAtc', "select 'it''s ' || current_database()"])
-  assert.deepEqual(asked, { code: 0, stdout: "it's shop\n", stderr: '' })
+  const requested = await psql(t, ['--', '-XAtc', "select 'it''s ' || current_database()"])
+  assert.deepEqual(requested, { code: 0, stdout: "it's shop\n", stderr: '' })
 
   const failed = await psql(t, ['--', '-c', 'select 1/0'])
   assert.deepEqual(failed, { code: 1, stdout: '', stderr: 'ERROR:  division by zero\n' })

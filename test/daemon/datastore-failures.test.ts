@@ -23,8 +23,8 @@ test('a missing image fails the creation, with the reason in the response', asyn
 })
 
 test('a server killed at its memory limit is reported as such, and can get a higher limit', async () => {
-  const asked = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
-  assert.equal((await site.api.call('POST', '/datastores', asked)).status, 201)
+  const requested = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
+  assert.equal((await site.api.call('POST', '/datastores', requested)).status, 201)
   // With too little memory it may run for longer than the creation waits.
   const { error } = await reached('tiny', 'failed')
   assert.match(error, /killed (for using more than its|at the) memory limit of 16 MiB/)
@@ -149,12 +149,12 @@ test('no password appears in a log, in the history, in an error or in an argumen
       .inspect()
       .catch(() => null)
     const top = container?.State.Running ? JSON.stringify(await containerOf(name).top()) : ''
-    const said = container ? String(await containerOf(name).logs({ stdout: true, stderr: true })) : ''
+    const output = container ? String(await containerOf(name).logs({ stdout: true, stderr: true })) : ''
     for (const text of [
       logs,
       history,
       top,
-      said,
+      output,
       JSON.stringify(container?.Args),
       JSON.stringify(container?.Config.Labels),
     ])

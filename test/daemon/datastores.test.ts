@@ -68,8 +68,13 @@ test('a service reaches both by references in its env, which are resolved at its
   const { instances } = await api.get('/services/app/status')
   const script =
     'psql -XAtq "$DATABASE_URL" -c "select 6 * 7"; echo "$PARTS"; echo "$OUTSIDE"; echo "$REDIS_URL"'
-  const said = await site.inside(instances[0].container_id, script)
-  assert.deepEqual(said.split('\n'), ['42', 'orders 5432 orders orders', pg.external_url, store.internal_url])
+  const output = await site.inside(instances[0].container_id, script)
+  assert.deepEqual(output.split('\n'), [
+    '42',
+    'orders 5432 orders orders',
+    pg.external_url,
+    store.internal_url,
+  ])
 
   const refused = await api.call('DELETE', '/datastores/orders')
   assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])

@@ -8,7 +8,7 @@ import { edgeApp } from '../support/edge-app.ts'
 import { findEdge, type MishapName, mishaps, requireWhole } from '../support/edge-chaos.ts'
 import { startLoad } from '../support/edge-load.ts'
 import { openEdgeSite } from '../support/edge-site.ts'
-import { askSlowly } from '../support/edge-streams.ts'
+import { requestSlowly } from '../support/edge-streams.ts'
 import { fileScope } from '../support/scope.ts'
 import { finishedDeploy, until } from '../support/service.ts'
 import { createService, type TestService } from '../support/suite.ts'
@@ -73,7 +73,7 @@ test('a daemon killed while it switches finishes the switch without a failed req
 
 test('a daemon killed while a response is finishing lets it finish, then continues', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 5 })
-  const { answer } = await askSlowly(t, placeOf(shop), 4_000)
+  const { answer } = await requestSlowly(t, placeOf(shop), 4_000)
   const { live_deploy_id: former } = await daemon.api.get(`/services/${shop.name}`)
   const id = await begin(shop, 'shop 3')
   assert.equal((await finishedDeploy(daemon.api, id)).status, 'live')

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { edgeApp } from '../support/edge-app.ts'
 import { startLoad } from '../support/edge-load.ts'
 import { openEdgeSite } from '../support/edge-site.ts'
-import { askSlowly, type Followed, followEvents, followSocket } from '../support/edge-streams.ts'
+import { type Followed, followEvents, followSocket, requestSlowly } from '../support/edge-streams.ts'
 import { fileScope } from '../support/scope.ts'
 import { until } from '../support/service.ts'
 import { createService, type TestService } from '../support/suite.ts'
@@ -28,7 +28,7 @@ const createSlow = async (drain_seconds: number, ...wishes: string[]) =>
 describe('a version that is replaced', { concurrency: true }, () => {
   test('finishes a slow response that began before, and ends soon after it', async (t) => {
     const service = await createSlow(20, 'abrupt=1')
-    const { answer } = await askSlowly(t, placeOf(service), 8_000)
+    const { answer } = await requestSlowly(t, placeOf(service), 8_000)
 
     const two = await service.deploy(await edgeApp('two'))
 
@@ -82,7 +82,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     const service = await createSlow(20, 'abrupt=1')
     await api.post(`/services/${service.name}/scale`, { instances: 2 })
     await untilBothServe(service)
-    const responses = await Promise.all([1, 2, 3, 4].map(() => askSlowly(t, placeOf(service), 4_000)))
+    const responses = await Promise.all([1, 2, 3, 4].map(() => requestSlowly(t, placeOf(service), 4_000)))
     await api.post(`/services/${service.name}/scale`, { instances: 1 })
     assert.deepEqual(await Promise.all(responses.map(({ answer }) => answer)), Array(4).fill('one done'))
     await until('one alone', async () => (await containersOf(service)).length === 1)

@@ -59,8 +59,8 @@ describe('a version', { concurrency: true }, () => {
       assert.equal(deploy.status, 'failed')
       assert.match(deploy.error, reason)
       const lines = await logLines(api, deploy.id)
-      const asked = lines.filter((line) => /^asked for .* by (?!Berth)/.test(line))
-      assert.deepEqual([load.failures, load.versionsSince(0), asked], [[], ['good'], []])
+      const requests = lines.filter((line) => /^asked for .* by (?!Berth)/.test(line))
+      assert.deepEqual([load.failures, load.versionsSince(0), requests], [[], ['good'], []])
       assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
     })
   }
@@ -116,10 +116,10 @@ test('a service with a disk announces its downtime and reports how long it was',
 
   assert.equal(two.status, 'live')
   assert.equal((await page(service)).body, 'two')
-  const said = (await logLines(api, two.id)).filter((line) => /service is down|downtime/.test(line))
-  assert.equal(said.length, 2)
-  assert.match(said[0]!, /stops first: the service is down until this deploy is live/)
-  assert.match(said[1]!, /downtime: \d+(\.\d)?s/)
+  const lines = (await logLines(api, two.id)).filter((line) => /service is down|downtime/.test(line))
+  assert.equal(lines.length, 2)
+  assert.match(lines[0]!, /stops first: the service is down until this deploy is live/)
+  assert.match(lines[1]!, /downtime: \d+(\.\d)?s/)
 })
 
 test('the previous version with a disk is started again and serves when the new one fails', async (t) => {

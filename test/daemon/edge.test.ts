@@ -10,7 +10,7 @@ import type { Body } from '../support/api.ts'
 import { edgeApp } from '../support/edge-app.ts'
 import { startLoad } from '../support/edge-load.ts'
 import { openEdgeSite } from '../support/edge-site.ts'
-import { askSlowly, followEvents } from '../support/edge-streams.ts'
+import { followEvents, requestSlowly } from '../support/edge-streams.ts'
 import { fileScope } from '../support/scope.ts'
 import { finishedDeploy, until } from '../support/service.ts'
 import { createService, type TestService } from '../support/suite.ts'
@@ -99,7 +99,7 @@ test('a service scales to three and back to one under load without a failed requ
 })
 
 test('a suspended service responds so, finishes open requests, and is back when resumed', async (t) => {
-  const slow = await askSlowly(t, placeOf(shop), 2_000)
+  const slow = await requestSlowly(t, placeOf(shop), 2_000)
   await api.post(`/services/${shop.name}/suspend`)
   const paused = await until('its page', async () => {
     const response = await page(shop)
@@ -116,7 +116,7 @@ test('a suspended service responds so, finishes open requests, and is back when 
 
 test('a domain routes to its service immediately, and stops when it is removed', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 4 })
-  const slow = await askSlowly(t, placeOf(shop), 1_000)
+  const slow = await requestSlowly(t, placeOf(shop), 1_000)
   const domain = 'shop.example.com'
   assert.equal((await api.call('POST', `/services/${shop.name}/domains`, { domain })).status, 201)
   await until('the domain', async () => (await ask(domain)).body === 'one')

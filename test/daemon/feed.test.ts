@@ -57,15 +57,15 @@ function followLast(t: TestContext, api: Api): Map<string, FeedChange> {
 async function differences(api: Api, last: Map<string, FeedChange>): Promise<string[]> {
   const found: string[] = []
   for (const [name, change] of last) {
-    const shown = await looks[change.kind]?.(api, change)
-    if (!shown) continue
-    const isSame = shown.status === change.status
+    const view = await looks[change.kind]?.(api, change)
+    if (!view) continue
+    const isSame = view.status === change.status
     // Deleting a service also deletes the records below it.
     const isMissing =
-      shown.status === 'deleted' && last.get(`service ${change.service_id}`)?.status === 'deleted'
-    if (!isSame && !isMissing) found.push(`${name}: ${change.status}, GET says ${shown.status}`)
-    const isOlder = shown.revision !== undefined && change.revision !== shown.revision
-    if (isOlder) found.push(`${name}: revision ${change.revision}, GET says ${shown.revision}`)
+      view.status === 'deleted' && last.get(`service ${change.service_id}`)?.status === 'deleted'
+    if (!isSame && !isMissing) found.push(`${name}: ${change.status}, GET says ${view.status}`)
+    const isOlder = view.revision !== undefined && change.revision !== view.revision
+    if (isOlder) found.push(`${name}: revision ${change.revision}, GET says ${view.revision}`)
   }
   return found
 }

@@ -75,15 +75,15 @@ async function tryField(field: StringField, texts: readonly string[], headers: P
 function findWrong(field: StringField, text: string, response: WireAnswer | null): string | null {
   if (response === null) return `no answer to ${JSON.stringify(text)}`
   const { status, headers } = response
-  const said = `${JSON.stringify(text)} was answered ${status} ${response.text.slice(0, 300)}`
-  if (status >= 500) return said
+  const output = `${JSON.stringify(text)} was answered ${status} ${response.text.slice(0, 300)}`
+  if (status >= 500) return output
   // An empty path segment is another path.
-  if (field.place === 'path' && text === '') return status === 404 ? null : said
+  if (field.place === 'path' && text === '') return status === 404 ? null : output
   const isJson = headers.get('content-type')?.includes('json') ?? false
   const body: Body = isJson ? JSON.parse(response.text) : response.text
   const { method, path } = field.operation
   checkAnswer(method, path.replace(/\{\w+\}/g, 'x'), status, body)
-  if (status >= 400) return body.code ? null : said
+  if (status >= 400) return body.code ? null : output
   return field.place === 'body' && isJson ? findChange(field, text, body) : null
 }
 

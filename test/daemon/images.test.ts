@@ -19,8 +19,8 @@ async function createService(image: string, settings: object = {}): Promise<{ na
 }
 
 async function deploy(name: string): Promise<Body> {
-  const asked = await suite.api.post(`/services/${name}/deploys`)
-  return finishedDeploy(suite.api, asked.id)
+  const requested = await suite.api.post(`/services/${name}/deploys`)
+  return finishedDeploy(suite.api, requested.id)
 }
 
 /** The log of a failed deploy after its cleanup; checks that nothing is left. */
@@ -117,8 +117,8 @@ test('a private image needs the credentials of its registry, which are never sho
   assert.equal(await fetchPage(api, name), 'private page')
 
   const logs = await Promise.all([first, refused, allowed].map(({ id }) => logLines(api, id)))
-  const shown = JSON.stringify([first, refused, allowed, logs, await api.get('/registries'), daemon.log])
-  assert.doesNotMatch(shown, /canary-/)
+  const label = JSON.stringify([first, refused, allowed, logs, await api.get('/registries'), daemon.log])
+  assert.doesNotMatch(label, /canary-/)
   for (const secret of [account.password, wrong.password]) {
     assert.deepEqual(filesWith(daemon.dataDir, secret), [])
   }

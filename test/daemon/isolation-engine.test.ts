@@ -109,28 +109,28 @@ async function openAsking(daemon: TestDaemon, name: string): Promise<Ask> {
 }
 
 async function proveMetadata(daemon: TestDaemon, ask: Ask): Promise<void> {
-  const askAll = () => Promise.all(metadata.map(ask))
+  const requestAll = () => Promise.all(metadata.map(ask))
   assert.equal(await ask(internet), 'there')
   assert.deepEqual(
-    await askAll(),
+    await requestAll(),
     metadata.map(() => null),
   )
   assert.equal(await ask(`${metadata[0]}:53`), 'there')
   // Without the rules all of them respond, so the rules are what blocks them.
   await daemon.stop()
   assert.deepEqual(
-    await askAll(),
+    await requestAll(),
     metadata.map(() => null),
   )
   await run('nft', ['delete', 'table', 'inet', tableOf(daemon.prefix)])
   assert.deepEqual(
-    await askAll(),
+    await requestAll(),
     metadata.map(() => 'there'),
   )
   await daemon.start()
   await until('the rules', async () => (await daemon.api.get('/info')).network_isolation.enforced)
   assert.deepEqual(
-    await askAll(),
+    await requestAll(),
     metadata.map(() => null),
   )
 }

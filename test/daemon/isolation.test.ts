@@ -129,8 +129,8 @@ test('a job run and a pre-deploy command have the network access of their servic
   const { id } = await requestJob(site.api, client.name, { command: `${command}\n${look(client)}` })
   await finishedJob(site.api, id)
 
-  const said = (await output(site.api, id)).filter((line) => line !== '')
-  assert.deepEqual(said, ['server', 'refused', 'client'])
+  const lines = (await output(site.api, id)).filter((line) => line !== '')
+  assert.deepEqual(lines, ['server', 'refused', 'client'])
   const log = (await site.api.get(`/deploys/${client.first.id}/logs`)) as unknown
   assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
 })

@@ -29,7 +29,7 @@ function memoryMb(pid: number): number {
 }
 
 /** The highest number of containers that had been created and had not ended. */
-function mostAtOnce(events: ContainerEvent[]): number {
+function maxConcurrent(events: ContainerEvent[]): number {
   let now = 0
   let most = 0
   for (const { action } of events.toSorted((a, b) => a.atMs - b.atMs)) {
@@ -65,7 +65,7 @@ test('of two hundred concurrent runs four run at a time, and each completes with
   const loneAtMs = made.find(({ id }) => id === lone)!.atMs
   const ahead = made.filter(({ atMs }) => atMs > askedAtMs && atMs < loneAtMs)
   assert.ok(ahead.length <= 12, `${ahead.length} runs came before the other service's only one`)
-  const most = mostAtOnce(events.all)
+  const most = maxConcurrent(events.all)
   assert.ok(most > 1 && most <= 4, `${most} ran at a time`)
   assert.equal(events.all.filter(({ action }) => action === 'create').length, runCount + 1)
   const counted = Array.from({ length: lines }, (_, index) => String(index + 1))

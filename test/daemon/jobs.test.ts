@@ -34,11 +34,11 @@ const aWorker = sharedWorker(scope, suite, { disk_mount_path: '/data', memory_li
 test('a run has the output of its command in its log, and its outcome as the last line', async () => {
   const worker = await aWorker()
   const { api, daemon } = suite
-  const asked = await requestJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
-  const { started_at, finished_at, created_at, revision: _, ...run } = await finishedJob(api, asked.id)
+  const requested = await requestJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
+  const { started_at, finished_at, created_at, revision: _, ...run } = await finishedJob(api, requested.id)
 
   assert.deepEqual(run, {
-    id: asked.id,
+    id: requested.id,
     service_id: worker.id,
     deploy_id: worker.first.id,
     command: 'echo one; echo two >&2; echo three',
@@ -53,7 +53,7 @@ test('a run has the output of its command in its log, and its outcome as the las
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)
-  const lines = await jobLog(api, asked.id)
+  const lines = await jobLog(api, requested.id)
   assert.deepEqual(
     lines.map(({ stream, line }) => `${stream}: ${line}`).sort(),
     [
@@ -65,8 +65,8 @@ test('a run has the output of its command in its log, and its outcome as the las
     ].sort(),
   )
   assert.equal(lines.at(-1)?.line, 'succeeded')
-  await clearedJob(api, asked.id)
-  assert.deepEqual(await jobContainers(docker, daemon, asked.id), [])
+  await clearedJob(api, requested.id)
+  assert.deepEqual(await jobContainers(docker, daemon, requested.id), [])
 })
 
 test('a line is in the log as soon as it is printed, while the command continues', async () => {
@@ -189,10 +189,10 @@ test('a command reaches the shell of the container byte for byte', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   const mark = `/pwned-${randomUUID()}`
-  const odd = ` ' " \\ $HOME \${x} $(id) \`touch ${mark}\` %s * ünïcode 🚢\t!`
+  const unusual = ` ' " \\ $HOME \${x} $(id) \`touch ${mark}\` %s * ünïcode 🚢\t!`
   const command = [
-    `base64 -w 0 /proc/$$/cmdline; echo; touch ${mark}; echo ok #${odd}`,
-    `: <<'END'\n${odd}\n; touch ${mark}\nEND`,
+    `base64 -w 0 /proc/$$/cmdline; echo; touch ${mark}; echo ok #${unusual}`,
+    `: <<'END'\n${unusual}\n; touch ${mark}\nEND`,
     'until [ -e /data/go ]; do sleep 0.1; done\n',
   ].join('\n\n')
   const { id } = await requestJob(api, name, { command })

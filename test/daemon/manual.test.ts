@@ -31,9 +31,9 @@ interface User {
 type Replies = (terminal: Terminal, user: User) => Promise<unknown>
 
 const interrupt =
-  (shown: string | RegExp): Replies =>
+  (label: string | RegExp): Replies =>
   async (terminal) => {
-    await terminal.shows(shown)
+    await terminal.shows(label)
     terminal.type(keys.interrupt)
     return 'interrupted'
   }

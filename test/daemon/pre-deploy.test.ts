@@ -76,14 +76,14 @@ test('a restart and a rollback do not run the pre-deploy command', async (t) => 
   const command = { pre_deploy_command: 'echo migrating' }
   const service = await createService(t, api, await pageApp('one'), command)
   await service.deploy(await pageApp('two'))
-  const asked = [
+  const requests = [
     await api.post(`/services/${service.name}/restart`),
     await api.post(`/services/${service.name}/rollback`, { deploy_id: service.first.id }),
   ]
-  const [, back] = await Promise.all(asked.map(({ id }) => finishedDeploy(api, id)))
+  const [, back] = await Promise.all(requests.map(({ id }) => finishedDeploy(api, id)))
 
   assert.equal(back.status, 'live')
-  for (const { id } of asked) assert.ok(!(await logLines(api, id)).includes('migrating'))
+  for (const { id } of requests) assert.ok(!(await logLines(api, id)).includes('migrating'))
 })
 
 test('a cancel ends the pre-deploy command, and leaves nothing of it', async (t) => {

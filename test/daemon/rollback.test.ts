@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/api.ts'
 import { ensureEngine } from '../support/engine.ts'
-import { askEngine } from '../support/engine-request.ts'
+import { requestEngine } from '../support/engine-request.ts'
 import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
@@ -18,7 +18,7 @@ async function shopApp(version: string): Promise<Record<string, string>> {
   }
 }
 
-async function shown(name: string): Promise<string> {
+async function view(name: string): Promise<string> {
   const pages = [await fetchPage(suite.api, name), await fetchPage(suite.api, name, '/shop')]
   return pages.map((page) => page.trim()).join(' ')
 }
@@ -32,21 +32,21 @@ test('a rollback serves the image, the settings and the env of its target deploy
   await api.call('PATCH', `/services/${service.name}/env`, { set: [{ key: 'SHOP', value: 'blue' }] })
   await api.call('PATCH', `/services/${service.name}`, { memory_limit_mb: 128 })
   await service.deploy(await shopApp('two'))
-  assert.equal(await shown(service.name), 'two blue')
+  assert.equal(await view(service.name), 'two blue')
 
-  const asked = await api.post(`/services/${service.name}/rollback`, { deploy_id: service.first.id })
-  const back = await finishedDeploy(api, asked.id)
+  const requested = await api.post(`/services/${service.name}/rollback`, { deploy_id: service.first.id })
+  const back = await finishedDeploy(api, requested.id)
 
   assert.deepEqual([back.status, back.trigger, back.image], ['live', 'rollback', service.first.image])
   assert.equal(back.commit_sha, service.first.commit_sha)
-  assert.equal(await shown(service.name), 'one red')
+  assert.equal(await view(service.name), 'one red')
   const { instances } = await api.get(`/services/${service.name}/status`)
   const live = instances.find(({ deploy_id }: Body) => deploy_id === back.id)
   assert.equal(live.memory_limit_bytes, 64 * 1024 * 1024)
   // Settings are unchanged: the next deploy uses them again.
   const restarted = await api.post(`/services/${service.name}/restart`)
   await finishedDeploy(api, restarted.id)
-  assert.equal(await shown(service.name), 'one blue')
+  assert.equal(await view(service.name), 'one blue')
 })
 
 test('a previous version whose image was removed by retention is refused, with the reason', async (t) => {
@@ -70,7 +70,7 @@ test('a version whose image was removed from Docker is refused before anything s
     const history = await api.get(`/deploys/${service.first.id}/history`)
     return history.at(-1).state === 'deactivated'
   })
-  await askEngine(await ensureEngine(), `/images/${service.first.image}`, { method: 'DELETE' })
+  await requestEngine(await ensureEngine(), `/images/${service.first.image}`, { method: 'DELETE' })
 
   const { status, body } = await api.call('POST', `/services/${service.name}/rollback`, {
     deploy_id: service.first.id,
@@ -84,7 +84,7 @@ test('a restart whose live image was removed from Docker is refused before anyth
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   const image = `/images/${service.first.image}?force=true`
-  await askEngine(await ensureEngine(), image, { method: 'DELETE' })
+  await requestEngine(await ensureEngine(), image, { method: 'DELETE' })
 
   const { status, body } = await api.call('POST', `/services/${service.name}/restart`)
 

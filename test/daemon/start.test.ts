@@ -8,7 +8,7 @@ import { startDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { createEngineGate } from '../support/engine-gate.ts'
-import { askEngine } from '../support/engine-request.ts'
+import { requestEngine } from '../support/engine-request.ts'
 import { findLeftovers, removeLeftovers } from '../support/leftovers.ts'
 import { programArgs } from '../support/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
@@ -79,7 +79,7 @@ test('a new data directory takes over a prefix once the daemon that owned it has
   const { said: refusal } = berthd(...common)
   const [, serverId = ''] = /--take-over-prefix ([0-9a-f]+)/.exec(refusal) ?? []
   const stop = async (one: string) =>
-    askEngine(await ensureEngine(), `/containers/${one}/stop?t=0`, { method: 'POST' })
+    requestEngine(await ensureEngine(), `/containers/${one}/stop?t=0`, { method: 'POST' })
   const instances = () => findLeftovers(prefix).then(({ containers }) => containers)
   const [instance = ''] = await instances()
   const takeOver = [...common, '--take-over-prefix', serverId]

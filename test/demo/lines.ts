@@ -23,9 +23,9 @@ export function phaseLine(terminal: Terminal, { mark, name, detail, durationMs }
   const heading = terminal.paint('bold', name.padEnd(nameColumns))
   const clock = durationMs === null ? '' : seconds(durationMs)
   const room = terminal.width() - 3 - nameColumns - clockColumns
-  const said = terminal.isLive ? clip(plain(detail), room) : plain(detail)
+  const output = terminal.isLive ? clip(plain(detail), room) : plain(detail)
   const end = terminal.paint('dim', clock.padStart(clockColumns))
-  return ` ${sign} ${heading}${said.padEnd(room)}${end}`.trimEnd()
+  return ` ${sign} ${heading}${output.padEnd(room)}${end}`.trimEnd()
 }
 
 /** `   token     /tmp/…`, never truncated, because users copy the values. Further lines follow below. */

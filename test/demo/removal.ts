@@ -8,7 +8,7 @@ import { type Made, type Stage, takeStep } from './stage.ts'
 
 const stopMs = 12_000
 const removeMs = 60_000
-const lookAgainMs = 300
+const recheckIntervalMs = 300
 
 /** Throws `Trouble` if something cannot be removed. */
 export async function removeMade(stage: Stage): Promise<void> {
@@ -51,7 +51,7 @@ async function removeAll(prefix: string): Promise<void> {
     const left = namesOf(await findLeftovers(prefix))
     quietLooks = left.length === 0 ? quietLooks + 1 : 0
     if (Date.now() > deadline) throw new Error(`still present: ${left.join(', ')}`)
-    if (quietLooks < 2) await delay(lookAgainMs)
+    if (quietLooks < 2) await delay(recheckIntervalMs)
   }
 }
 

@@ -7,7 +7,7 @@ import { hasCommand } from '../../src/base-images/command.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
 import { edgeArgs } from '../support/edge.ts'
 import { ensureEngine } from '../support/engine.ts'
-import { askEngine } from '../support/engine-request.ts'
+import { requestEngine } from '../support/engine-request.ts'
 import { baseImages } from '../support/images.ts'
 import { until } from '../support/service.ts'
 import { createDemoRepository, type DemoRepository } from './repository.ts'
@@ -42,7 +42,7 @@ function findEngine(stage: Stage): Promise<{ address: string; version: string }>
     async work() {
       if (!hasCommand('git')) throw noGit()
       const address = await ensureEngine()
-      const response = await askEngine(address, '/version')
+      const response = await requestEngine(address, '/version')
       return { address, version: JSON.parse(response.text).Version }
     },
     detail: ({ address, version }) => `Docker ${version} at ${address}`,

@@ -2,7 +2,7 @@
 import type { TestDaemon } from '../support/daemon.ts'
 import { phaseLine } from './lines.ts'
 import type { Terminal } from './terminal.ts'
-import { toTrouble } from './trouble.ts'
+import { toProblem } from './trouble.ts'
 
 export interface Stage {
   terminal: Terminal
@@ -47,7 +47,7 @@ export async function takeStep<T>({ terminal, signal }: Stage, step: Step<T>): P
     terminal.rest()
     signal.throwIfAborted()
     terminal.print(line('✘', ''))
-    throw toTrouble(error, step.trouble.what, step.trouble.next)
+    throw toProblem(error, step.trouble.what, step.trouble.next)
   }
 }
 

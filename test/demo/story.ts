@@ -9,7 +9,7 @@ import { count, factLines, heading } from './lines.ts'
 import { type Page, visit } from './page.ts'
 import { prepareSetting, type Setting } from './setting.ts'
 import { orLeave, type Stage } from './stage.ts'
-import { reasonOf, Trouble, toTrouble } from './trouble.ts'
+import { reasonOf, Trouble, toProblem } from './trouble.ts'
 import { sendVisitor, type Visits } from './visitor.ts'
 
 interface Options {
@@ -20,7 +20,7 @@ interface Options {
 const healthPath = '/healthz'
 const again = 'run it again: npm run demo'
 
-export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void> {
+export async function printStory(stage: Stage, { isOnce }: Options): Promise<void> {
   const { terminal, signal } = stage
   terminal.print()
   terminal.print(
@@ -37,7 +37,7 @@ export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void
   } catch (error) {
     if (await hasEnded(setting.daemon.pid))
       throw new Trouble('the daemon exited unexpectedly', reasonOf(error), again)
-    throw toTrouble(error, 'a request to the daemon failed', again)
+    throw toProblem(error, 'a request to the daemon failed', again)
   }
   if (isOnce) return
   terminal.print()
@@ -115,7 +115,7 @@ async function visitLive({ terminal, signal }: Stage, api: Api, version: string)
 function visitPage(url: string): Promise<Page> {
   return visit(url).catch((error: unknown) => {
     const next = 'the edge runs next to the engine, which must be on this machine'
-    throw toTrouble(error, `the page at ${url} could not be loaded`, next)
+    throw toProblem(error, `the page at ${url} could not be loaded`, next)
   })
 }
 

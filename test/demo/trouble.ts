@@ -13,7 +13,7 @@ export class Trouble extends Error {
 }
 
 /** Converts any error. The later lines of a `MissingPrerequisite` are its advice. */
-export function toTrouble(error: unknown, what: string, next: string): Trouble {
+export function toProblem(error: unknown, what: string, next: string): Trouble {
   if (error instanceof Trouble) return error
   if (!(error instanceof MissingPrerequisite)) return new Trouble(what, reasonOf(error), next)
   const [why = '', ...advice] = error.message.split('\n')

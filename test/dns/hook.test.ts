@@ -69,11 +69,11 @@ test('a missing program is a failure, not a crash', async () => {
 
 test('secrets of the environment, and anything that looks like one, are not in the reason', () => {
   const env = { DNS_API_TOKEN: 'tok-123456', HOME: '/root-home' }
-  const shown = redact(
+  const label = redact(
     'sent tok-123456 from /root-home with Authorization: Bearer abcdef123 password=hunter22',
     env,
   )
-  doesNotMatch(shown, /tok-123456|abcdef123|hunter22/)
-  match(shown, /\/root-home/)
+  doesNotMatch(label, /tok-123456|abcdef123|hunter22/)
+  match(label, /\/root-home/)
   equal(redact('+ CF_API_TOKEN=abcdef1234', {}), '+ CF_API_TOKEN=[redacted]')
 })

@@ -145,13 +145,13 @@ test('the hosts of a public service start with its default one; others have none
 })
 
 test('a URL uses the first host with a certificate, else the default one by http', () => {
-  const odd = { httpPort: 8080, httpsPort: 8443 }
+  const unusual = { httpPort: 8080, httpsPort: 8443 }
 
   assert.equal(urlOf(shop, publicationWith({})), 'http://shop.localhost')
-  assert.equal(urlOf(shop, publicationWith(odd)), 'http://shop.localhost:8080')
+  assert.equal(urlOf(shop, publicationWith(unusual)), 'http://shop.localhost:8080')
   const certified = ['www.example.com', 'shop.example.com']
   assert.equal(urlOf(shop, publicationWith({}, ...certified)), 'https://shop.example.com')
-  assert.equal(urlOf(shop, publicationWith(odd, ...certified)), 'https://shop.example.com:8443')
+  assert.equal(urlOf(shop, publicationWith(unusual, ...certified)), 'https://shop.example.com:8443')
   assert.equal(urlOf(shop, publicationWith({ mode: 'off' }, ...certified)), null)
   assert.equal(urlOf({ ...shop, type: 'private_service' }, publicationWith({})), null)
 })

@@ -18,7 +18,7 @@ import {
 const years: [number, number] = [Date.UTC(2026), Date.UTC(2028)]
 
 // One of each kind of change, and unusual ones: half hours, two hours, midnights, skipped days, Ramadan.
-const oddYears = {
+const unusualYears = {
   'Europe/Berlin': 2026,
   'America/New_York': 2026,
   'America/Havana': 2026,
@@ -110,9 +110,9 @@ test('a time of day does not occur again in a repeated hour, from any starting t
   const schedule = '*/20 2 * * *'
   const nextDay = new Date('2026-10-26T01:00:00Z')
   for (const from of ['00:40:00.000', '00:59:59.999', '01:00:00.000', '01:20:00.000', '01:59:59.999']) {
-    const asked = new Date(`2026-10-25T${from}Z`)
-    assert.deepEqual(nextTime(schedule, asked, 'Europe/Berlin'), nextDay, from)
-    assert.deepEqual(latestTime(schedule, asked, 'Europe/Berlin'), new Date('2026-10-25T00:40:00Z'), from)
+    const requested = new Date(`2026-10-25T${from}Z`)
+    assert.deepEqual(nextTime(schedule, requested, 'Europe/Berlin'), nextDay, from)
+    assert.deepEqual(latestTime(schedule, requested, 'Europe/Berlin'), new Date('2026-10-25T00:40:00Z'), from)
   }
 })
 
@@ -124,7 +124,7 @@ interface Window {
 }
 
 function windowsAround(): Window[] {
-  return Object.entries(oddYears).flatMap(([timeZone, year]) =>
+  return Object.entries(unusualYears).flatMap(([timeZone, year]) =>
     changesBetween(timeZone, Date.UTC(year), Date.UTC(year + 1)).map((change) => {
       const minutes = minutesBetween(timeZone, change - 2 * dayMs, change + 2 * dayMs)
       return { title: `${timeZone} ${toText([change])}`, timeZone, change, minutes }
@@ -140,10 +140,14 @@ function sampleInstants({ change }: Window, due: number[], drawn: number[]): num
 }
 
 /** The latest and the next time as seen from an instant, if they are inside the window. */
-function neighbors(schedule: string, asked: number, { timeZone, minutes }: Window): (number | undefined)[] {
+function neighbors(
+  schedule: string,
+  requested: number,
+  { timeZone, minutes }: Window,
+): (number | undefined)[] {
   const isWithin = (time: number) => time >= minutes.at(0)!.instant && time <= minutes.at(-1)!.instant
-  const latest = latestTime(schedule, new Date(asked), timeZone)
-  const next = nextTime(schedule, new Date(asked), timeZone)
+  const latest = latestTime(schedule, new Date(requested), timeZone)
+  const next = nextTime(schedule, new Date(requested), timeZone)
   return [latest, next]
     .map((time) => time?.getTime())
     .map((time) => (time && isWithin(time) ? time : undefined))
@@ -151,16 +155,16 @@ function neighbors(schedule: string, asked: number, { timeZone, minutes }: Windo
 
 test('around every clock change each schedule matches a minute-by-minute reading of the clock', () => {
   const windows = windowsAround()
-  assert.ok(windows.length > Object.keys(oddYears).length, 'there are changes to try')
+  assert.ok(windows.length > Object.keys(unusualYears).length, 'there are changes to try')
   const place = fc.nat(windows.length - 1)
   const drawn = fc.array(fc.integer({ min: -2000, max: 2000 }), { minLength: 4, maxLength: 4 })
   const property = fc.property(place, anySchedule(), drawn, (index, schedule, others) => {
     const window = windows[index]!
     const due = dueIn(schedule, window.minutes)
-    for (const asked of sampleInstants(window, due, others)) {
-      const expected = [due.findLast((time) => time <= asked), due.find((time) => time > asked)]
-      const from = `${schedule.text} in ${window.title}, from ${new Date(asked).toISOString()}`
-      assert.deepEqual(neighbors(schedule.text, asked, window), expected, from)
+    for (const requested of sampleInstants(window, due, others)) {
+      const expected = [due.findLast((time) => time <= requested), due.find((time) => time > requested)]
+      const from = `${schedule.text} in ${window.title}, from ${new Date(requested).toISOString()}`
+      assert.deepEqual(neighbors(schedule.text, requested, window), expected, from)
     }
   })
   fc.assert(property, { numRuns: 150 })

@@ -23,7 +23,7 @@ test('names that the tz database keeps as links are time zones too, in their exa
     'America/Knox_IN',
     'US/East-Indiana',
   ]
-  const odd = [
+  const unusual = [
     'Australia/ACT',
     'Brazil/DeNoronha',
     'Chile/EasterIsland',
@@ -45,7 +45,7 @@ test('names that the tz database keeps as links are time zones too, in their exa
     'PRC',
     'Japan',
   ]
-  for (const name of [...places, ...odd, ...short]) {
+  for (const name of [...places, ...unusual, ...short]) {
     assert.ok(isTimeZone(name), name)
     assert.ok(!isTimeZone(name.toLowerCase()), name.toLowerCase())
   }

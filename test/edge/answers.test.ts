@@ -61,16 +61,16 @@ test('error pages of an application pass unchanged', async (t) => {
 
 test('a POST is never sent twice, a GET is retried if nothing responded', async (t) => {
   const edge = await startEdge(t)
-  const asked: string[] = []
+  const requests: string[] = []
   const port = await serveUpstream(t, ({ method, socket }) => {
-    asked.push(method!)
+    requests.push(method!)
     socket.destroy()
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   assert.equal((await edge.ask('a.test', '/', { method: 'POST', body: 'order' })).status, 502)
-  assert.deepEqual(asked, ['POST'])
+  assert.deepEqual(requests, ['POST'])
   assert.equal((await edge.ask('a.test')).status, 502)
-  assert.ok(asked.length > 2)
+  assert.ok(requests.length > 2)
 })
 
 test('a body over the limit of the service is refused by its length, and others pass', async (t) => {

@@ -80,11 +80,11 @@ function asking(t: TestContext, edge: RunningEdge): Ask {
   return async () => {
     const startedAt = performance.now()
     const body = await new Promise<string>((resolve, reject) => {
-      const asked = request(options, (response) => {
+      const requested = request(options, (response) => {
         let text = ''
         response.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text))
       })
-      asked.once('error', reject).end()
+      requested.once('error', reject).end()
     })
     assert.equal(body, 'served')
     return performance.now() - startedAt
@@ -93,8 +93,8 @@ function asking(t: TestContext, edge: RunningEdge): Ask {
 
 async function start(t: TestContext): Promise<RunningEdge> {
   const edge = await startEdge(t, { limits })
-  const port = await serveUpstream(t, (asked, response) => {
-    asked.resume().once('end', () => response.end(asked.url === '/large' ? large : 'served'))
+  const port = await serveUpstream(t, (requested, response) => {
+    requested.resume().once('end', () => response.end(requested.url === '/large' ? large : 'served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   return edge
@@ -119,11 +119,11 @@ for (const [name, crowd] of Object.entries(crowds)) {
 }
 
 /** The ratio of the 99th percentiles of both edges, measured in alternation. */
-async function compareTails(ask: Ask, askOther: Ask): Promise<number> {
+async function compareTails(ask: Ask, requestOther: Ask): Promise<number> {
   const [times, otherTimes]: [number[], number[]] = [[], []]
   while (times.length < requests) {
     times.push(await ask())
-    otherTimes.push(await askOther())
+    otherTimes.push(await requestOther())
   }
   return percentile(times, 99) / percentile(otherTimes, 99)
 }

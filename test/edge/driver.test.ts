@@ -61,9 +61,9 @@ test('a slot is reused by another instance, and slots are added where eight are 
 
 test('an open request outlives its upstream, is counted, and is cut with its slot', async (t) => {
   const edge = await startEdge(t)
-  let isAsked = false
+  let isRequested = false
   const port = await serveUpstream(t, (_, response) => {
-    isAsked = true
+    isRequested = true
     response.write('begun')
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
@@ -73,7 +73,7 @@ test('an open request outlives its upstream, is counted, and is cut with its slo
   let received = ''
   socket.on('data', (chunk) => (received += String(chunk)))
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  await until('the request to arrive', async () => isAsked && received.includes('begun'))
+  await until('the request to arrive', async () => isRequested && received.includes('begun'))
 
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port, 'leaving')] }))
   assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)

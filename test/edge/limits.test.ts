@@ -14,8 +14,8 @@ const get = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 async function start(t: TestContext, limits: Partial<Limits>, frame: Parameters<typeof startEdge>[1] = {}) {
   const edge = await startEdge(t, { limits: { ...open, ...limits }, ...frame })
-  const port = await serveUpstream(t, (asked, response) => {
-    asked.resume().once('end', () => response.end('served'))
+  const port = await serveUpstream(t, (requested, response) => {
+    requested.resume().once('end', () => response.end('served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   return edge
@@ -150,9 +150,9 @@ function openTls(t: TestContext, edge: RunningEdge): Promise<void> {
 test('a small body reaches an instance when it is complete, a large one immediately', async (t) => {
   const edge = await startEdge(t)
   let heads = 0
-  const port = await serveUpstream(t, (asked, response) => {
+  const port = await serveUpstream(t, (requested, response) => {
     heads += 1
-    asked.resume().once('end', () => response.end('served'))
+    requested.resume().once('end', () => response.end('served'))
   })
   await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
   const post = (length: number, more = '') =>
@@ -187,13 +187,13 @@ test('a small body reaches an instance when it is complete, a large one immediat
 })
 
 test('a host with little memory has fewer connections, and one address never most of them', () => {
-  const asked = { connectionsPerAddress: 1000, requestsPerAddress: 500 }
+  const requested = { connectionsPerAddress: 1000, requestsPerAddress: 500 }
   const mebibyte = 1024 * 1024
-  assert.deepEqual(limitsFor(256 * mebibyte, asked), {
-    ...asked,
+  assert.deepEqual(limitsFor(256 * mebibyte, requested), {
+    ...requested,
     connections: 1000,
     connectionsPerAddress: 250,
   })
-  assert.deepEqual(limitsFor(2048 * mebibyte, asked), { ...asked, connections: 4096 })
-  assert.deepEqual(limitsFor(1024 ** 4, asked), { ...asked, connections: 50_000 })
+  assert.deepEqual(limitsFor(2048 * mebibyte, requested), { ...requested, connections: 4096 })
+  assert.deepEqual(limitsFor(1024 ** 4, requested), { ...requested, connections: 50_000 })
 })

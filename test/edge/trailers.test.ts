@@ -37,7 +37,7 @@ test('trailers of one client do not change the responses of others, at an applic
   await edge.driver.apply(routesTo({ [host]: [upstream(server.port)] }))
 
   const visitors = Array.from({ length: 10 }, (_, at): Visitor => {
-    return { path: (asked) => `/v${at}-${asked}`, isRight: (body, path) => body === path }
+    return { path: (requested) => `/v${at}-${requested}`, isRight: (body, path) => body === path }
   })
   await run(t, edge, visitors)
   assert.ok(server.connections.flat().includes('/stolen'), 'the server takes trailers for requests')
@@ -55,9 +55,9 @@ test('trailers of one client do not change the responses of others, at the dashb
     headers: { authorization: `Bearer ${token}` },
     isRight: (body) => body === '[]',
   }
-  const stranger: Visitor = { path: () => '/healthz', isRight: (body) => body === 'ok' }
+  const foreign: Visitor = { path: () => '/healthz', isRight: (body) => body === 'ok' }
 
-  const visitors = [owner, owner, owner, ...Array.from({ length: 7 }, () => stranger)]
+  const visitors = [owner, owner, owner, ...Array.from({ length: 7 }, () => foreign)]
   // A long response leaves more time for requests of others.
   await run(t, edge, visitors, '/api/v1/openapi.json')
 })

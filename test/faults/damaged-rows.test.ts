@@ -190,8 +190,8 @@ test('damaged credentials fail a deploy by name, until they are set again', asyn
   const failed = await deploy('credentials')
   assert.deepEqual([failed.status, failed.phase], ['failed', 'fetching'])
   assert.match((await logLines(api, failed.id)).at(-1)!, /of table credentials fails its checksum/)
-  const given = { repo_url: repo_url.replace('//', '//ada:secret@') }
-  assert.equal((await api.call('PATCH', `/services/${name}`, given)).status, 200)
+  const input = { repo_url: repo_url.replace('//', '//ada:secret@') }
+  assert.equal((await api.call('PATCH', `/services/${name}`, input)).status, 200)
   assert.equal((await deploy('credentials')).status, 'live')
 })
 

@@ -79,10 +79,10 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
       await until('its build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')
       const empty = fillDisk(disk)
 
-      const asked = [...(await createServices(daemon.api, 1))]
+      const requests = [...(await createServices(daemon.api, 1))]
       await until('a refusal', async () => {
-        asked.push(...(await createServices(daemon.api, 20)))
-        return wereRejected(asked)
+        requests.push(...(await createServices(daemon.api, 20)))
+        return wereRejected(requests)
       })
       assert.equal((await fetch(`${daemon.api.url}/healthz`)).status, 200)
       assert.equal(await fetchPage(daemon.api, service.name), 'page')
@@ -93,7 +93,7 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
 
       const { status, error } = await finishedDeploy(daemon.api, id)
       assert.deepEqual([status, error], ['live', null])
-      await requireAcknowledged(daemon.api, asked, true)
+      await requireAcknowledged(daemon.api, requests, true)
       const said = (await logLines(daemon.api, id)).map(
         (line) => /^#\d+ [\d.]+ (\d+)$/.exec(line)?.[1] ?? null,
       )

@@ -27,7 +27,7 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   const service = await createService(t, api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
   const deploy = await service.request()
   await until('its build', async () => (await api.get(`/deploys/${deploy.id}`)).phase === 'building')
-  const asked: CreateRequest[] = await createServices(api, 3)
+  const requests: CreateRequest[] = await createServices(api, 3)
 
   const release = await silence(t, daemon)
   const waiting = createServices(api, 5)
@@ -43,13 +43,13 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   assert.equal(await daemon.ended(), 'SIGKILL')
   const words = 'the store did not finish a commit within 10s; berthd exits, and continues from disk'
   assert.ok(daemon.log.findLast((line) => line.includes('"fatal"'))!.includes(words))
-  asked.push(...(await waiting))
+  requests.push(...(await waiting))
   assert.deepEqual(
-    asked.map(({ response: answer }) => answer?.status ?? 'none'),
+    requests.map(({ response: answer }) => answer?.status ?? 'none'),
     [...Array(3).fill(201), ...Array(5).fill('none')],
   )
   await daemon.start()
-  await requireAcknowledged(daemon.api, asked, false)
+  await requireAcknowledged(daemon.api, requests, false)
   await requireAcknowledged(daemon.api, await createServices(daemon.api, 2), true)
   const { status, error } = await finishedDeploy(daemon.api, deploy.id)
   assert.deepEqual([status, error], ['live', null])

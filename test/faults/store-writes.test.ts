@@ -54,26 +54,26 @@ const trace = (t: TestContext, call: string, fault?: string): Promise<Trace> => 
 }
 
 /** The position of the call of that kind within one commit, from 1. */
-async function placeOf(t: TestContext, { call, kind }: Fault, asked: CreateRequest[]): Promise<number> {
+async function placeOf(t: TestContext, { call, kind }: Fault, requests: CreateRequest[]): Promise<number> {
   const seen = await trace(t, call)
-  asked.push(...(await createServices(suite.api, 1)))
+  requests.push(...(await createServices(suite.api, 1)))
   await seen.end()
   const kinds = seen.calls().flatMap((line) => kindOf(line) ?? [])
   return kinds.indexOf(kind) + 1
 }
 
 /** Sends requests during the fault until the intended call has failed; returns the affected process. */
-async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promise<number> {
+async function hit(t: TestContext, fault: Fault, requests: CreateRequest[]): Promise<number> {
   return until(`a write of ${fault.kind} to be hit`, async () => {
     const { pid } = suite.daemon
-    const place = await placeOf(t, fault, asked)
+    const place = await placeOf(t, fault, requests)
     const moment = fault.kind === 'rows' ? '' : `:when=${place}`
     const injected = await trace(t, fault.call, `error=${fault.error}${moment}`)
-    asked.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))
+    requests.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))
     await injected.end()
     const kinds = injected.hits().map(kindOf)
     // The failed rows may have been those of the deploy; then no request was rejected.
-    const isMatch = fault.kind !== 'rows' || wereRejected(asked)
+    const isMatch = fault.kind !== 'rows' || wereRejected(requests)
     if (kinds.includes(fault.kind) && isMatch) return pid
     // Each commit writes a different number of pages.
     if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
@@ -97,14 +97,14 @@ for (const fault of chosen(all, few)) {
     const service = await createService(t, suite.api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
     const deploy = await service.request()
     await until('its build', async () => (await suite.api.get(`/deploys/${deploy.id}`)).phase === 'building')
-    const asked: CreateRequest[] = []
+    const requests: CreateRequest[] = []
 
-    const pid = await hit(t, fault, asked)
+    const pid = await hit(t, fault, requests)
     if (kind !== 'rows') await comeBack()
 
     const { api } = suite
     if (kind === 'rows') assert.equal(suite.daemon.pid, pid)
-    await requireAcknowledged(api, asked, kind === 'rows')
+    await requireAcknowledged(api, requests, kind === 'rows')
     await requireAcknowledged(api, await createServices(api, 2), true)
     const { status, error } = await finishedDeploy(api, deploy.id)
     assert.deepEqual([status, error], ['live', null])

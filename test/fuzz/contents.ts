@@ -1,7 +1,7 @@
 // Request bodies: JSON that is valid, nearly valid or broken, an archive, or nothing.
 import fc from 'fast-check'
 import type { Operation } from '../support/operations.ts'
-import { oddTexts, spoiled } from './spoil.ts'
+import { spoiled, unusualTexts } from './spoil.ts'
 import { taste } from './tastes.ts'
 import { type Json, valuesOf } from './values.ts'
 
@@ -80,7 +80,7 @@ function jsonOf(values: fc.Arbitrary<Json>): fc.Arbitrary<Content> {
 function mostly(usual: fc.Arbitrary<Content | null>, weight: number): fc.Arbitrary<Content | null> {
   return fc.oneof(
     { weight, arbitrary: usual },
-    { weight: 1, arbitrary: fc.record({ ...dress, text: fc.oneof(brokenJson, oddTexts) }) },
+    { weight: 1, arbitrary: fc.record({ ...dress, text: fc.oneof(brokenJson, unusualTexts) }) },
     {
       weight: 1,
       arbitrary: fc.record({ ...dress, json: fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json> }),

@@ -74,11 +74,11 @@ test('a password of a datastore may appear in its own fields only', () => {
   }
   const where = { host_port: 1, internal_host: 'db', internal_port: 1, internal_url: 'u', external_url: null }
   const who = { id: 'dst-1', name: 'db', kind: 'redis', version: '7', database: null, username: 'default' }
-  const shown = { ...who, ...state, ...where, ...limits, ...backups, ...times, password: 'SECRET' }
+  const view = { ...who, ...state, ...where, ...limits, ...backups, ...times, password: 'SECRET' }
   const path = '/api/v1/datastores/db'
-  assert.equal(words(path, 200, { ...shown, internal_url: 'redis://SECRET@db' }, json), null)
-  assert.equal(words('/api/v1/datastores', 200, [shown], json), null)
-  assert.match(words(path, 200, { ...shown, error: 'SECRET' }, json)!, /gives away a secret/)
+  assert.equal(words(path, 200, { ...view, internal_url: 'redis://SECRET@db' }, json), null)
+  assert.equal(words('/api/v1/datastores', 200, [view], json), null)
+  assert.match(words(path, 200, { ...view, error: 'SECRET' }, json)!, /gives away a secret/)
   assert.match(
     words('/api/v1/datastores', 409, refusal(409, 'in_use', { detail: 'SECRET' }), problem)!,
     /gives/,

@@ -16,11 +16,11 @@ export interface Sent {
 }
 
 /** The server may wait for the rest of malformed HTTP longer than this. */
-const rawPatienceMs = 100
+const rawTimeoutMs = 100
 
 export async function play(step: Step, world: World): Promise<Sent> {
   if (step.kind === 'raw') {
-    const answer = await exchange(world.port, step.bytes, { patienceMs: rawPatienceMs })
+    const answer = await exchange(world.port, step.bytes, { patienceMs: rawTimeoutMs })
     return { method: '', target: '', answer, isWhole: false }
   }
   const request = requestOf(step, world)
@@ -81,7 +81,7 @@ function chunksOf(bytes: Buffer): Buffer {
 
 const nounsOfIds: Record<string, string> = { dep: 'deploys', job: 'jobs', tok: 'tokens', cli: 'cli' }
 /** Each is searched for in all responses and stored files. */
-const mostPasswords = 20
+const maxPasswords = 20
 
 /** The prefix of an id gives its kind; an object created by PUT is identified by its path. */
 function remember(method: string, target: string, { status, text, headers }: WireAnswer, world: World): void {
@@ -117,7 +117,7 @@ function noteKeptDisk(service: string, { keptDisks, ids }: World): void {
 /** Allowed only in responses that show a datastore. */
 function notePassword(text: string, { secrets, passwords }: World): void {
   const [, id, password] = /"id":"(dst-[0-9a-z]{26})",.*"password":"([^"]+)"/.exec(text) ?? []
-  if (!id || !password || passwords.size >= mostPasswords || passwords.has(id)) return
+  if (!id || !password || passwords.size >= maxPasswords || passwords.has(id)) return
   passwords.add(id)
   secrets.add(`the password of ${id}`, password)
 }

@@ -22,13 +22,13 @@ export async function settle({ daemon: { api } }: World): Promise<void> {
  */
 export async function findLeaks({ daemon, secrets, feed }: World): Promise<string[]> {
   const { dataDir, prefix } = daemon
-  const shown = (texts: readonly string[]) => texts.filter((text) => secrets.findIn(text) !== null)
-  const lines = shown(daemon.log).map((line) => `log: ${line}`)
-  const changes = shown(feed).map((event) => `change feed: ${event}`)
+  const views = (texts: readonly string[]) => texts.filter((text) => secrets.findIn(text) !== null)
+  const lines = views(daemon.log).map((line) => `log: ${line}`)
+  const changes = views(feed).map((event) => `change feed: ${event}`)
   const files = secrets
     .filesBelow(dataDir)
     .filter((found) => found !== `the token: ${join(dataDir, 'api_token')}`)
-  const objects = shown(await describeObjects(prefix)).map((text) => `docker: ${text}`)
+  const objects = views(await describeObjects(prefix)).map((text) => `docker: ${text}`)
   return [...lines, ...changes, ...files, ...objects]
 }
 

@@ -60,11 +60,17 @@ export function describeStep(step: Step): string {
   if (step.kind === 'raw') return `bytes ${JSON.stringify(step.bytes.toString('latin1'))}`
   const { method, path, params, query, headers, content, isChunked, leavesAfter } = step
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
-  const asked = query.map((pair) => pair.join('=')).join('&')
+  const requested = query.map((pair) => pair.join('=')).join('&')
   const head = headers.map((pair) => pair.join(': ')).join(', ')
   const body = content === null ? '' : JSON.stringify(content)
   const leaving = leavesAfter === null ? '' : ` leaves after ${leavesAfter}`
-  const words = [method, filled + (asked && `?${asked}`), `[${head}]`, body, isChunked ? 'in chunks' : '']
-  const shown = words.filter((word) => word !== '').join(' ')
-  return shown.slice(0, shownChars) + leaving
+  const words = [
+    method,
+    filled + (requested && `?${requested}`),
+    `[${head}]`,
+    body,
+    isChunked ? 'in chunks' : '',
+  ]
+  const label = words.filter((word) => word !== '').join(' ')
+  return label.slice(0, shownChars) + leaving
 }

@@ -4,12 +4,12 @@ import { hostileTexts } from '../support/hostile.ts'
 import type { Json } from './values.ts'
 
 /** The texts need no effect here, so the canary is never checked. */
-export const oddTexts = fc.constantFrom(...hostileTexts({ directory: '/nowhere/at/all', port: 9 }))
+export const unusualTexts = fc.constantFrom(...hostileTexts({ directory: '/nowhere/at/all', port: 9 }))
 
 const extremes = [0, -0, -1, 1.5, 51, 65_536, 1e21, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 53, -(2 ** 53)]
 
 const strangers: fc.Arbitrary<Json> = fc.oneof(
-  oddTexts,
+  unusualTexts,
   fc.constantFrom(...extremes),
   fc.constantFrom(null, true, false, '', [], {}, [[]], [null], { __proto__: null, constructor: 1 }),
   fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
@@ -23,7 +23,7 @@ const harms = ['replace', 'replace', 'replace', 'remove', 'add', 'repeat'] as co
 /** A valid value with one place replaced, removed, added or repeated. */
 export function spoiled(values: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   return fc
-    .tuple(values, fc.nat(), fc.constantFrom(...harms), strangers, oddTexts)
+    .tuple(values, fc.nat(), fc.constantFrom(...harms), strangers, unusualTexts)
     .map(([value, at, harm, stranger, key]) => {
       const ways = waysInto(value)
       return spoil(value, ways[at % ways.length]!, (here) => applied(here, harm, stranger, key))
@@ -55,11 +55,11 @@ function spoil(value: Json, [key, ...way]: string[], change: (here: Json) => Jso
   return Array.isArray(value) ? left.map(([, one]) => one) : Object.fromEntries(left)
 }
 
-function applied(here: Json, harm: (typeof harms)[number], stranger: Json, key: string): Json | undefined {
+function applied(here: Json, harm: (typeof harms)[number], foreign: Json, key: string): Json | undefined {
   if (harm === 'remove') return undefined
   const isObject = here !== null && typeof here === 'object'
   if (harm === 'add' && isObject)
-    return Array.isArray(here) ? [...here, stranger] : { ...here, [key]: stranger }
+    return Array.isArray(here) ? [...here, foreign] : { ...here, [key]: foreign }
   if (harm === 'repeat') return Array.isArray(here) ? [...here, ...here] : [here, here]
-  return stranger
+  return foreign
 }

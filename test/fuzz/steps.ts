@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { nounOf, type Operation, operations, type Parameter } from '../support/operations.ts'
 import { type Content, contentsOf } from './contents.ts'
 import { malformedBytes } from './malformed.ts'
-import { oddTexts } from './spoil.ts'
+import { unusualTexts } from './spoil.ts'
 import { taste } from './tastes.ts'
 import { named, nth } from './tokens.ts'
 import { valuesOf } from './values.ts'
@@ -61,8 +61,8 @@ const hosts = rarely<Pair[]>(
   40,
 )
 /** uWS waits for the rest of a header with a control character, and disconnects after 12 s. */
-const headerTexts = oddTexts.filter((text) => !/(?!\t)\p{Cc}/u.test(text) && text.length < 1000)
-const oddHeaders = fc.tuple(
+const headerTexts = unusualTexts.filter((text) => !/(?!\t)\p{Cc}/u.test(text) && text.length < 1000)
+const unusualHeaders = fc.tuple(
   fc.constantFrom(
     'Idempotency-Key',
     'Last-Event-ID',
@@ -88,7 +88,7 @@ export function readingOf(path: string): CallStep {
 function paramsOf({ path, parameters }: Operation): fc.Arbitrary<Record<string, string>> {
   const here = parameters.filter((one) => one.in === 'path')
   return fc.record(
-    Object.fromEntries(here.map(({ name }) => [name, rarely(things(nounOf(path, name)), oddTexts, 8)])),
+    Object.fromEntries(here.map(({ name }) => [name, rarely(things(nounOf(path, name)), unusualTexts, 8)])),
   )
 }
 
@@ -107,11 +107,11 @@ function queryOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
   const here = parameters.filter((one) => one.in === 'query')
   const valid = here.map((one) => valuesOf(one.schema, taste).map((value): Pair => [one.name, String(value)]))
   const names = fc.constantFrom(...here.map(({ name }) => name), 'unknown', '__proto__', 'access_token')
-  const odd: fc.Arbitrary<Pair> = fc.tuple(names, fc.oneof(oddTexts, fc.constant('')))
-  if (valid.length === 0) return rarely(fc.constant([]), fc.array(odd, { maxLength: 2 }))
+  const unusual: fc.Arbitrary<Pair> = fc.tuple(names, fc.oneof(unusualTexts, fc.constant('')))
+  if (valid.length === 0) return rarely(fc.constant([]), fc.array(unusual, { maxLength: 2 }))
   return rarely(
     fc.array(fc.oneof(...valid), { maxLength: 2 }),
-    fc.array(fc.oneof(odd, ...valid), { maxLength: 4 }),
+    fc.array(fc.oneof(unusual, ...valid), { maxLength: 4 }),
     3,
   )
 }
@@ -122,8 +122,12 @@ function headersOf(operation: Operation): fc.Arbitrary<Pair[]> {
     keys.length === 0
       ? fc.constant([])
       : rarely<Pair[]>(fc.constant([]), fc.array(fc.oneof(...keys), { maxLength: 2 }), 2)
-  const odd = rarely<Pair[]>(fc.constant([]), fc.array(oddHeaders, { minLength: 1, maxLength: 2 }), 10)
-  return fc.tuple(hosts, credentialsFor(operation), some, odd).map((lists) => lists.flat())
+  const unusual = rarely<Pair[]>(
+    fc.constant([]),
+    fc.array(unusualHeaders, { minLength: 1, maxLength: 2 }),
+    10,
+  )
+  return fc.tuple(hosts, credentialsFor(operation), some, unusual).map((lists) => lists.flat())
 }
 
 /** A small set, so that values repeat. */

@@ -129,11 +129,11 @@ test('a branch or commit that looks like an option is refused before git sees it
   const repository = createRepository(t)
   const proof = join(repository.root, 'owned')
 
-  const odd = `--upload-pack=touch ${proof}`
-  await assert.rejects(startCheckout(t, { url: repository.directory, branch: odd }).done, {
+  const unusual = `--upload-pack=touch ${proof}`
+  await assert.rejects(startCheckout(t, { url: repository.directory, branch: unusual }).done, {
     code: 'invalid_request',
   })
-  await assert.rejects(startCheckout(t, { url: repository.directory, commit: odd }).done, {
+  await assert.rejects(startCheckout(t, { url: repository.directory, commit: unusual }).done, {
     code: 'invalid_request',
   })
 

@@ -102,18 +102,18 @@ test('a redirect on the same host is followed with the credentials', async (t) =
  */
 async function checkoutByStranger(t: TestContext, demanded: boolean, strangerDemands: boolean) {
   const app = createApp(t)
-  const stranger = await createGitServer(t, { ...app, ...(strangerDemands ? { credentials } : {}) })
+  const foreign = await createGitServer(t, { ...app, ...(strangerDemands ? { credentials } : {}) })
   const host = await createGitServer(t, {
     ...app,
     ...(demanded ? { credentials } : {}),
     answer: ({ authorization, path }) => {
       if (demanded && authorization === null) return 'serve'
-      return { redirect: stranger.url.replace('127.0.0.1', 'localhost') + path }
+      return { redirect: foreign.url.replace('127.0.0.1', 'localhost') + path }
     },
   })
   const done = startCheckout(t, { url: `${host.url}/app`, credentials }).done
   await done.catch(() => {})
-  return { done, seen: stranger.requests.map(({ authorization }) => authorization) }
+  return { done, seen: foreign.requests.map(({ authorization }) => authorization) }
 }
 
 for (const demanded of [true, false]) {

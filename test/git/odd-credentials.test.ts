@@ -9,7 +9,7 @@ import { startCheckout } from '../support/checkout.ts'
 import { createGitServer } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
-const odd: [typed: string, username: string, password: string][] = [
+const unusual: [typed: string, username: string, password: string][] = [
   ['user:p%40ss:x', 'user', 'p@ss:x'],
   ['user:a%2Fb%3Fc%23d', 'user', 'a/b?c#d'],
   ['token', 'token', ''],
@@ -23,7 +23,7 @@ const odd: [typed: string, username: string, password: string][] = [
   ['user:%5Cn', 'user', '\\n'],
 ]
 
-for (const [typed, username, password] of odd) {
+for (const [typed, username, password] of unusual) {
   test(`${typed}@ reaches the remote as ${JSON.stringify([username, password])}`, async (t) => {
     const repository = createRepository(t)
     repository.commit('First', { file: 'private' })

@@ -36,10 +36,10 @@ test('git messages about refs and failures are kept for the reason and not shown
 
 test('a line that ends with CR LF, as from ssh, is one line', () => {
   const text = 'ssh: Could not resolve hostname a\r\nfatal: Could not read from remote repository.\n'
-  const said = ['ssh: Could not resolve hostname a', 'fatal: Could not read from remote repository.']
+  const lines = ['ssh: Could not resolve hostname a', 'fatal: Could not read from remote repository.']
 
-  assert.deepEqual(readAll([text]).said, said)
-  assert.deepEqual(readAll([...text]).said, said)
+  assert.deepEqual(readAll([text]).said, lines)
+  assert.deepEqual(readAll([...text]).said, lines)
 })
 
 test('a remote cannot send commands to the terminal of the reader', () => {

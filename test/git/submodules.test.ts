@@ -56,14 +56,14 @@ test('a submodule of the same origin gets the credentials of its parent', async 
 test('a submodule of another origin gets no credentials, even on request', async (t) => {
   const credentials = { username: 'deploy', password: 'the-secret' }
   const { root, app, pinned, url } = await createPair(t, { credentials })
-  const stranger = await createGitServer(t, { root, credentials })
-  app.submodule('lib', `${stranger.url}/lib`, pinned)
+  const foreign = await createGitServer(t, { root, credentials })
+  app.submodule('lib', `${foreign.url}/lib`, pinned)
 
   await assert.rejects(startCheckout(t, { url: `${url}/app`, credentials }).done, {
     code: 'git_remote_unreachable',
   })
 
-  assert.deepEqual(new Set(stranger.requests.map(({ authorization }) => authorization)), new Set([null]))
+  assert.deepEqual(new Set(foreign.requests.map(({ authorization }) => authorization)), new Set([null]))
 })
 
 const refusals: [url: string, why: string][] = [

@@ -9,10 +9,10 @@ import { until } from '../support/service.ts'
 
 /** What `GET services` is answered to this header, with the cookie or without it. */
 async function outcomes({ browser, signedOut }: AccountApi, authorization: string): Promise<string[]> {
-  const asked = [signedOut(), browser].map((one) =>
+  const requests = [signedOut(), browser].map((one) =>
     one.call('GET', '/services', undefined, { authorization }),
   )
-  return (await Promise.all(asked)).map(outcomeOf)
+  return (await Promise.all(requests)).map(outcomeOf)
 }
 
 const unauthorized = '401 unauthorized'
@@ -142,10 +142,10 @@ test('a token revoked while the body or an upload is sent changes nothing', asyn
   const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'web' } })
   const { api_token, token: revoked } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
-  const shown = `Authorization: Bearer ${revoked}`
+  const label = `Authorization: Bearer ${revoked}`
   const requests = [
-    openRequest(t, api, '/services', [shown], Buffer.from('{"name":"late"}')),
-    openRequest(t, api, '/services/web/deploys/upload', [shown], gzipSync('no archive, but who knows')),
+    openRequest(t, api, '/services', [label], Buffer.from('{"name":"late"}')),
+    openRequest(t, api, '/services/web/deploys/upload', [label], gzipSync('no archive, but who knows')),
   ]
   await api.call('GET', '/api/v1/services', { token: revoked })
 

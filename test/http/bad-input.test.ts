@@ -45,9 +45,9 @@ test('every body field rejects other types by its name, without the value', asyn
       for (const value of mistyped(schema)) {
         const { status, body, text } = await call(operation.method, addressOf(operation), { [name]: value })
         const paths = ((body.errors ?? []) as { path: string }[]).map(({ path }) => path.split('.')[0])
-        const asked = `${operation.method} ${operation.path} ${name}: ${JSON.stringify(value)}`
-        assert.deepEqual([asked, status, body.code], [asked, 400, 'invalid_request'])
-        assert.ok(paths.includes(name), `${asked} is answered ${text}`)
+        const requested = `${operation.method} ${operation.path} ${name}: ${JSON.stringify(value)}`
+        assert.deepEqual([requested, status, body.code], [requested, 400, 'invalid_request'])
+        assert.ok(paths.includes(name), `${requested} is answered ${text}`)
         assert.doesNotMatch(text, /s3cret|53535/)
         count++
       }

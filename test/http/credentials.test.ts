@@ -34,7 +34,7 @@ function ruleOf(route: Route): { needed: RequiredCredentials; checksOrigin: bool
 const unauthorized = '401 unauthorized'
 const crossSite = '403 cross_site_request'
 const sessionOnly = '403 session_required'
-const letIn = 'let in'
+const isAllowed = 'let in'
 const tooLittle = '403 insufficient_role'
 const roles = ['read', 'deploy', 'admin'] as const
 type Role = (typeof roles)[number]
@@ -53,31 +53,31 @@ interface Sort {
 }
 
 /** Missing and invalid credentials. */
-const refused: Sort['expected'] = ({ needed }) => (needed === 'public' ? letIn : unauthorized)
+const refused: Sort['expected'] = ({ needed }) => (needed === 'public' ? isAllowed : unauthorized)
 
 /** As a token of this role; `isOwn` says whether one that is limited to services asks for what is its own. */
 function asToken(role: Role, isOwn: boolean | null = null): Sort['expected'] {
   return ({ needed }) => {
-    if (needed === 'public') return letIn
+    if (needed === 'public') return isAllowed
     if (needed === 'session') return sessionOnly
     const [least, scope] = needed.split(' ') as [Role, string?]
     if (roles.indexOf(role) < roles.indexOf(least)) return tooLittle
-    if (isOwn === null || scope === 'server' || scope === 'filtered') return letIn
-    return isOwn && scope !== undefined ? letIn : tooLittle
+    if (isOwn === null || scope === 'server' || scope === 'filtered') return isAllowed
+    return isOwn && scope !== undefined ? isAllowed : tooLittle
   }
 }
 const asStranger: Sort['expected'] = ({ needed, checksOrigin }, isWrite) =>
-  checksOrigin || (needed !== 'public' && isWrite) ? crossSite : letIn
+  checksOrigin || (needed !== 'public' && isWrite) ? crossSite : isAllowed
 
 const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer ${secret}` } })
 const ownPage = { 'sec-fetch-site': 'same-origin' }
 let made = 0
 
 /** A new token, of an admin without a limit or an end where nothing else is asked for. */
-async function token({ storage }: AccountApi, given: Partial<TokenRow> = {}): Promise<string> {
+async function token({ storage }: AccountApi, input: Partial<TokenRow> = {}): Promise<string> {
   const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
   const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
-  const full = { ...row, role: 'admin', services: null, expires_at: null, ...given } as const
+  const full = { ...row, role: 'admin', services: null, expires_at: null, ...input } as const
   await storage.commit((commit) => storage.tokens.insert(commit, secret, full))
   return secret
 }
@@ -125,7 +125,8 @@ const sorts: Record<string, Sort> = {
   },
   'a token of a role that is not known': {
     show: async (api) => bearer(await token(api, { role: 'owner' as Role })),
-    expected: ({ needed }) => (needed === 'session' ? sessionOnly : needed === 'public' ? letIn : tooLittle),
+    expected: ({ needed }) =>
+      needed === 'session' ? sessionOnly : needed === 'public' ? isAllowed : tooLittle,
   },
   'a deploy token of the service': limited('deploy', true),
   'a deploy token of another service': limited('deploy', false),
@@ -133,7 +134,7 @@ const sorts: Record<string, Sort> = {
   'a read token of another service': limited('read', false),
   'a session': {
     show: async (api) => ({ headers: { ...ownPage, ...(await cookie(api)) } }),
-    expected: () => letIn,
+    expected: () => isAllowed,
   },
   'a wrong session': {
     show: async ({ server }) => ({ headers: { ...ownPage, cookie: `svc_session_${server.port}=bths_no` } }),
@@ -192,7 +193,7 @@ function ask(
       const { statusCode: status = 0 } = response
       if (answer === 'stream' && status === 200) {
         asking.destroy()
-        resolve(letIn)
+        resolve(isAllowed)
       } else text(response).then((body) => resolve(verdictOf(status, body)), reject)
     })
     asking.on('error', reject)
@@ -202,11 +203,11 @@ function ask(
 
 function verdictOf(status: number, body: string): string {
   if (body.includes('this server does not serve the host')) return status === 400 ? 'foreign host' : body
-  if (status !== 401 && status !== 403) return letIn
+  if (status !== 401 && status !== 403) return isAllowed
   const code = /"code":"(\w+)"/.exec(body)?.[1] ?? body
   // The ways in have failures of their own, which are no refusals at the door.
   const isOwnFailure = ['invalid_credentials', 'invalid_setup_code', 'invalid_secret'].includes(code)
-  return isOwnFailure ? letIn : `${status} ${code}`
+  return isOwnFailure ? isAllowed : `${status} ${code}`
 }
 
 test('the list has every route below /api, and no others', () => {

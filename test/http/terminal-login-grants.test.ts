@@ -114,15 +114,15 @@ test('the page grants the chosen rights, and prompts again after a wrong passwor
   const old = { ...row!, created_at: '2026-01-01T00:00:00.000Z' }
   await pages.storage.commit((commit) => pages.storage.sessions.insert(commit, secret, old))
 
-  const shown = await pages.get(path, session)
+  const view = await pages.get(path, session)
   const chosen = { answer: 'approve', role: 'read', expires_in_days: '30' }
   const missing = await pages.post(path, { ...chosen, password: '' }, session)
   const wrong = await pages.post(path, { ...chosen, password: 'a wild guess' }, session)
   const approved = await pages.post(path, { ...chosen, password: owner.password }, session)
 
   assert.doesNotMatch(fresh.html, /type="password"/)
-  assert.match(shown.html, /type="password"/)
-  assert.match(shown.html, /value="admin" checked/)
+  assert.match(view.html, /type="password"/)
+  assert.match(view.html, /value="admin" checked/)
   assert.deepEqual([missing.status, wrong.status, approved.status], [403, 401, 200])
   for (const page of [missing, wrong]) {
     assert.match(page.html, /id="password-note"/)

@@ -71,7 +71,7 @@ test('an invalid role or service is rejected, and nothing is created', async (t)
 test('a refused request names the missing right and the remedy', async (t) => {
   const api = await startWithAccount(t)
   await api.storage.services.create(serviceRow())
-  const asked: [string, string, Rights][] = [
+  const requests: [string, string, Rights][] = [
     ['POST', '/services/shop/restart', { role: 'read' }],
     ['DELETE', '/services/shop', { role: 'deploy' }],
     ['POST', '/services/shop/restart', { role: 'deploy', services: ['svc-2'] }],
@@ -79,7 +79,7 @@ test('a refused request names the missing right and the remedy', async (t) => {
   ]
   const details = []
 
-  for (const [method, path, rights] of asked) {
+  for (const [method, path, rights] of requests) {
     const response = await api.call(method, `/api/v1${path}`, { token: await tokenWith(api, rights) })
     checkAnswer(method, `/api/v1${path}`, response.status, response.body)
     assert.equal(outcomeOf(response), '403 insufficient_role')
@@ -154,16 +154,16 @@ async function startFull(t: Parameters<typeof startDatastores>[0]) {
     ['job-run', 'job-1'],
     ['certificate', 'crt-1'],
   ] as const) {
-    const given = transitionOf({ id, kind, service_id: service.id })
-    await api.storage.actors.create({ ...given, record: { ...given.record, ...record, id } })
+    const input = transitionOf({ id, kind, service_id: service.id })
+    await api.storage.actors.create({ ...input, record: { ...input.record, ...record, id } })
   }
   for (const [kind, id] of [
     ['backup', 'bak-1'],
     ['restore', 'rst-1'],
   ] as const) {
     const given = transitionOf({ id, kind, service_id: datastore.id })
-    const shown = { id, datastore: 'shop-db', datastore_id: datastore.id, created_at: instant }
-    await api.storage.actors.create({ ...given, record: { ...given.record, ...shown } })
+    const view = { id, datastore: 'shop-db', datastore_id: datastore.id, created_at: instant }
+    await api.storage.actors.create({ ...given, record: { ...given.record, ...view } })
   }
   const ids = { services: service.id, datastores: datastore.id, registries: 'registry.example.com' }
   const actors = {
@@ -215,9 +215,9 @@ for (const role of ['read', 'deploy'] as const) {
       { key: 'DB', value: null },
       { key: 'KEY', value: null },
     ])
-    const shown = (await api.call('GET', '/datastores/shop-db', undefined, { token })).body
-    assert.deepEqual([shown.password, shown.internal_url, shown.external_url], [null, null, null])
-    assert.equal(shown.internal_host, 'shop-db')
+    const view = (await api.call('GET', '/datastores/shop-db', undefined, { token })).body
+    assert.deepEqual([view.password, view.internal_url, view.external_url], [null, null, null])
+    assert.equal(view.internal_host, 'shop-db')
     const asAdmin = await api.call('GET', '/datastores/shop-db')
     assert.ok(asAdmin.text.includes(datastore.password), 'an admin gets what the others do not')
   })

@@ -41,15 +41,15 @@ const start = (effects: Record<string, TestEffect> = {}, from = input) =>
 const remove = { type: 'delete', at: instant, by: 'Ada' }
 
 test('a backup is dumped, verified, and stored', async () => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const checkBackup: TestEffect = async ({ sizeBytes, sha256 }) => {
-    asked.push([sizeBytes, sha256])
+    requests.push([sizeBytes, sha256])
     return { at: instant }
   }
   const run = start({ checkBackup })
   await run.reached('good.kept')
   assert.deepEqual(run.states, ['running.dumping', 'running.checking', 'good.pruning', 'good.kept'])
-  assert.deepEqual(asked, [[12, 'ab']])
+  assert.deepEqual(requests, [[12, 'ab']])
   assert.deepEqual(recordOf(run), {
     id: 'bak-1',
     service_id: 'dst-1',

@@ -50,7 +50,7 @@ interface Telling {
 }
 
 /** The record after these steps. */
-const tellings: Record<string, Telling> = {
+const views: Record<string, Telling> = {
   'has seen nothing yet': { effects: () => ({}), state: 'waiting', record: asMade },
   'is made suspended': {
     effects: () => ({}),
@@ -148,7 +148,7 @@ const started = async ({ effects, from }: Telling) => {
   return run
 }
 
-for (const [what, telling] of Object.entries(tellings)) {
+for (const [what, telling] of Object.entries(views)) {
   test(`a schedule that ${what} shows just that`, async () => {
     const run = await started(telling)
     assert.equal(stateOf(run), telling.state)
@@ -160,10 +160,10 @@ for (const [what, telling] of Object.entries(tellings)) {
     const whole = await started(telling)
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const listen = (name: string): TestEffect => {
       return (input, signal) => {
-        asked.push([name, input])
+        requests.push([name, input])
         return waits(input, signal)
       }
     }
@@ -178,7 +178,7 @@ for (const [what, telling] of Object.entries(tellings)) {
       paused: ['awaitResume', { ...own, plan: contextOf(run).plan }],
       due: ['beginRun', { ...own, ...due }],
     }
-    assert.deepEqual(asked, telling.state === 'ended' ? [] : [inputs[telling.state]])
+    assert.deepEqual(requests, telling.state === 'ended' ? [] : [inputs[telling.state]])
     run.actor.stop()
   })
 }

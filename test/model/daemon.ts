@@ -28,9 +28,9 @@ export type Daemon = ReturnType<typeof startDaemon>
 export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
   const writes = new Set<Promise<unknown>>()
   let isDead = false
-  let tellDeath: (death: null) => void = () => undefined
+  let reportDeath: (death: null) => void = () => undefined
   const death = new Promise<null>((resolve) => {
-    tellDeath = resolve
+    reportDeath = resolve
   })
 
   const advance: typeof storage.actors.advance = async (transition) => {
@@ -62,7 +62,7 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
     async kill(): Promise<void> {
       isDead = true
       stage.abandon()
-      tellDeath(null)
+      reportDeath(null)
       await Promise.allSettled(writes)
       void supervisor.stop(0)
     },

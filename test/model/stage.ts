@@ -95,10 +95,10 @@ export class Stage {
     if (slotOf[state] !== slot) wrong(`while the disk says ${state}`)
     if (done.includes(`${slot}.done`) || done.includes(`${slot}.failed`)) wrong('although it had ended')
     for (const other of this.#running) wrong(`while ${other.slot} had not ended`)
-    const asked = JSON.stringify(input)
-    const before = this.#inputs.get(slot) ?? asked
-    if (asked !== before) wrong(`with ${asked} after ${before}`)
-    this.#inputs.set(slot, asked)
+    const requested = JSON.stringify(input)
+    const before = this.#inputs.get(slot) ?? requested
+    if (requested !== before) wrong(`with ${requested} after ${before}`)
+    this.#inputs.set(slot, requested)
   }
 
   #begin(slot: string, signal: AbortSignal): Promise<object> {

@@ -2,11 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Chance } from '../crash/random.ts'
 
-const mostBodyBytes = 32 * 1024
+const maxBodyBytes = 32 * 1024
 
 /** Mostly small, sometimes larger than one buffer of the edge. */
 export function quickBody(chance: Chance): Buffer {
-  return randomBytes(chance.isTrue(0.9) ? chance.whole(1, 2048) : chance.whole(1, mostBodyBytes))
+  return randomBytes(chance.isTrue(0.9) ? chance.whole(1, 2048) : chance.whole(1, maxBodyBytes))
 }
 
 /** Checks that page and header name the same sender; null if they do. */

@@ -29,7 +29,7 @@ export const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url
 const wsPackage = fileURLToPath(new URL('../../node_modules/ws', import.meta.url))
 /** How a version reacts to SIGTERM. */
 const manners = ['polite', 'abrupt', 'deaf', 'polite'] as const
-const mostStartDelayMs = 1000
+const maxStartDelayMs = 1000
 
 /** Creates the service and waits until its first version is live. */
 export async function createApp(scope: Scope, api: Api, chance: Chance, settings: AppSettings): Promise<App> {
@@ -56,7 +56,7 @@ function createReleases(repository: TestRepository, base: string, chance: Chance
   const mannerOf = createDeck(chance, manners)
   let count = 0
   return () => {
-    const [version, manner, delayMs] = [`v${++count}`, mannerOf(), chance.whole(0, mostStartDelayMs)]
+    const [version, manner, delayMs] = [`v${++count}`, mannerOf(), chance.whole(0, maxStartDelayMs)]
     const command = ['node', 'server.js', version, manner, String(delayMs)]
     repository.commit(version, {
       'package.json': '{ "private": true, "type": "module" }\n',

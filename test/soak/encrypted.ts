@@ -8,7 +8,7 @@ import {
 } from 'node:http2'
 import { isSame, isSelf, quickBody } from './answers.ts'
 import { runOpenLoop } from './open-loop.ts'
-import { patienceMs, type ServiceLoad } from './plan.ts'
+import { type ServiceLoad, timeoutMs } from './plan.ts'
 import type { Requests } from './requests.ts'
 import { answeredBy, type RequestSample } from './sample.ts'
 
@@ -83,7 +83,7 @@ function receive(
 ): void {
   let headers: IncomingHttpHeaders = {}
   const chunks: Buffer[] = []
-  stream.setTimeout(patienceMs, () => stream.destroy(new Error(`silent for ${patienceMs} ms`)))
+  stream.setTimeout(timeoutMs, () => stream.destroy(new Error(`silent for ${timeoutMs} ms`)))
   stream.on('response', (received) => {
     headers = received
   })

@@ -1,6 +1,6 @@
 // One HTTP request of the load and its result. Never rejects: failures are recorded in the sample.
 import { type Agent, type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
-import { patienceMs, type ServiceLoad } from './plan.ts'
+import { type ServiceLoad, timeoutMs } from './plan.ts'
 import { answeredBy, type RequestSample } from './sample.ts'
 
 export interface Ask {
@@ -34,7 +34,7 @@ export function exchange(load: ServiceLoad, ask: Ask): Promise<RequestSample> {
     })
     let answer: IncomingMessage | null = null
     const stopSending = ask.send(request)
-    const limitMs = ask.takesMs + patienceMs
+    const limitMs = ask.takesMs + timeoutMs
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs} ms`)), limitMs)
     let isSettled = false
     const settle = (fault: string | null) => {

@@ -8,7 +8,7 @@ import { wrongVersions } from './versions.ts'
 import { describeSwap, violationOf } from './violation.ts'
 
 /** The share of the planned load that must have been sent; a missing load proves nothing. */
-const leastShare = 0.95
+const minShare = 0.95
 /** An instance that existed this long under load must have received a request. */
 const idleMs = 5000
 
@@ -79,11 +79,11 @@ function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: str
   const own = requests.filter((one) => one.service === service)
   const quick = own.filter((one) => !isSlow(one)).length
   const perSecond = wanted.perSecond + (wanted.encrypted?.perSecond ?? 0)
-  const leastQuick = Math.floor((perSecond * loadMs * leastShare) / 1000)
+  const minQuick = Math.floor((perSecond * loadMs * minShare) / 1000)
   const opened = (kind: StreamSample['kind']) =>
     streams.filter((one) => one.service === service && one.kind === kind && one.openedAt !== null).length
   const shortfalls = [
-    quick < leastQuick ? `${quick} quick requests, expected ${leastQuick}` : null,
+    quick < minQuick ? `${quick} quick requests, expected ${minQuick}` : null,
     opened('websocket') < wanted.webSockets ? `${opened('websocket')} WebSockets` : null,
     opened('events') < wanted.eventStreams ? `${opened('events')} event streams` : null,
     ...(wanted.slow === 0 ? [] : slowKinds).map((kind) =>

@@ -22,7 +22,7 @@ export interface ServiceLoad {
 }
 
 /** A longer silence is a fault; it is far above what a busy machine adds to a one-second interval. */
-export const patienceMs = 20_000
+export const timeoutMs = 20_000
 
 /** The load itself closes every other stream of a kind after a while; the first one lasts. */
 export function isFleeting(index: number): boolean {

@@ -128,7 +128,7 @@ function planOf({ chance, ports, app, neighbour, drainSeconds }: Run): LoadPlan 
     port: ports.http,
     perSecond,
     encrypted: { port: ports.https, perSecond: encryptedPerSecond },
-    slowMs: { least: (drainSeconds * 1000) / 30, most: mostSlowMs(drainSeconds) },
+    slowMs: { least: (drainSeconds * 1000) / 30, most: maxSlowMs(drainSeconds) },
   })
   const services: ServiceLoad[] = [
     { ...loadOf(app, 180, 20), slow: 20, webSockets: 20, eventStreams: 5 },
@@ -138,7 +138,7 @@ function planOf({ chance, ports, app, neighbour, drainSeconds }: Run): LoadPlan 
 }
 
 /** Two thirds of the drain limit, with enough margin that a busy machine cannot cause a violation. */
-function mostSlowMs(drainSeconds: number): number {
+function maxSlowMs(drainSeconds: number): number {
   return Math.max(500, Math.min((drainSeconds * 2000) / 3, drainSeconds * 1000 - 3000))
 }
 

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../crash/random.ts'
 import { openEventStream } from './event-stream.ts'
-import { patienceMs, type ServiceLoad } from './plan.ts'
+import { type ServiceLoad, timeoutMs } from './plan.ts'
 import { answeredBy, type StreamSample } from './sample.ts'
 import { openWebSocket } from './web-socket.ts'
 
@@ -98,7 +98,7 @@ function createListener(sample: StreamSample, countOpened: () => void, end: () =
     },
     failed: (fault: string) => finish({ fault }),
     look() {
-      if (performance.now() - heardAt > patienceMs) finish({ fault: `silent for ${patienceMs} ms` })
+      if (performance.now() - heardAt > timeoutMs) finish({ fault: `silent for ${timeoutMs} ms` })
     },
   }
 }

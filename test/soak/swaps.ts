@@ -16,7 +16,7 @@ export interface Stage {
   drainMs: number
 }
 
-const mostInstances = 3
+const maxInstances = 3
 /** One of this many swaps is the neighbour's. */
 const neighbourEvery = 4
 
@@ -37,14 +37,14 @@ async function swap({ api, chance, drainMs }: Stage, app: App, kind: SwapKind): 
   const before = await containersOf(api, app)
   const former = (await api.get(`/services/${app.id}`)).live_deploy_id
   const askedAt = Date.now()
-  const asked = await ask[kind](api, app, chance, former)
-  const done = asked.deploy
-    ? await awaitDeploy(api, app, asked.deploy, former, drainMs)
+  const requested = await ask[kind](api, app, chance, former)
+  const done = requested.deploy
+    ? await awaitDeploy(api, app, requested.deploy, former, drainMs)
     : await awaitInstances(api, app, askedAt + drainMs)
   const after = await containersOf(api, app)
   return {
     ...done,
-    words: asked.words,
+    words: requested.words,
     askedAt,
     doneAt: Date.now(),
     left: before.filter((container) => !after.includes(container)),
@@ -72,7 +72,7 @@ const ask: Record<SwapKind, Ask> = {
     return { words: `of ${live}`, deploy: (await api.post(`/services/${app.id}/restart`)).id }
   },
   async scale(api, app, chance) {
-    const counts = Array.from({ length: mostInstances }, (_, index) => index + 1)
+    const counts = Array.from({ length: maxInstances }, (_, index) => index + 1)
     const from = app.instances
     app.instances = chance.pick(counts.filter((count) => count !== from))
     await api.post(`/services/${app.id}/scale`, { instances: app.instances })

@@ -11,8 +11,8 @@ export function violationOf(
   at: number,
 ): Violation {
   const swaps = swapsAt(evidence, at).map((swap) => describeSwap(swap, at))
-  const shown = swaps.length > 0 ? swaps : ['between swaps']
-  return { rule, text, evidence: [`${new Date(at).toISOString()} ${JSON.stringify(sample)}`, ...shown] }
+  const label = swaps.length > 0 ? swaps : ['between swaps']
+  return { rule, text, evidence: [`${new Date(at).toISOString()} ${JSON.stringify(sample)}`, ...label] }
 }
 
 /** Describes the swap with times relative to `at`. */

@@ -1,7 +1,7 @@
 // A WebSocket of the load: one message per second, each of which must be echoed.
 import { randomBytes } from 'node:crypto'
 import { WebSocket } from 'ws'
-import { patienceMs } from './plan.ts'
+import { timeoutMs } from './plan.ts'
 import type { OpenStream } from './streams.ts'
 
 const messageMs = 1000
@@ -12,7 +12,7 @@ export const openWebSocket: OpenStream = ({ host, port }, listener) => {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`, {
     headers: { host: `${host}:${port}` },
     perMessageDeflate: false,
-    handshakeTimeout: patienceMs,
+    handshakeTimeout: timeoutMs,
   })
   const pending: string[] = []
   let answeredBy: string | string[] | undefined

@@ -13,10 +13,10 @@ const slotsOf = (rows: UpstreamRow[]) => rows.map(({ slot, deploy_id, index }) =
 
 test('each service gets the lowest free pool, and the same one on every request', async (t) => {
   const { upstreams } = await temporaryStorage(t)
-  const asked = await Promise.all(
+  const requests = await Promise.all(
     ['svc-a', 'svc-b', 'svc-a', 'svc-c', 'svc-b'].map((id) => upstreams.allocatePool(id)),
   )
-  deepEqual(asked, [1, 2, 1, 3, 2])
+  deepEqual(requests, [1, 2, 1, 3, 2])
   await upstreams.release('svc-b')
   equal(upstreams.poolOf('svc-b'), null)
   equal(await upstreams.allocatePool('svc-d'), 2)

@@ -49,15 +49,17 @@ for (const kind of kinds) {
       assert.deepEqual(await first.restore(), { restored: 0, parked: 0 }, state)
       assert.deepEqual(parkedIn(storage), [[id, 'failed_repeatedly']], state)
 
-      const asked = await Promise.allSettled([first.retry(id), first.retry(id)])
+      const requested = await Promise.allSettled([first.retry(id), first.retry(id)])
 
       assert.deepEqual(
-        asked.map((response) => (response.status === 'fulfilled' ? response.value : response.reason.code)),
+        requested.map((response) =>
+          response.status === 'fulfilled' ? response.value : response.reason.code,
+        ),
         [record, 'not_parked'],
         state,
       )
-      const shown = { ...record, revision: 3, by: null }
-      assert.deepEqual([storage.actors.record(id), parkedIn(storage)], [shown, []], state)
+      const view = { ...record, revision: 3, by: null }
+      assert.deepEqual([storage.actors.record(id), parkedIn(storage)], [view, []], state)
       assert.equal(storage.actors.history(id).at(-1)?.event, 'retried', state)
       await first.stop()
       assert.deepEqual(await supervise(t, storage).restore(), { restored: 1, parked: 0 }, state)

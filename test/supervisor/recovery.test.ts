@@ -193,9 +193,10 @@ test('a deadline that passed while the daemon was down gets a minimum; a new one
 test('every internal error is in the log, with its actor', async (t) => {
   const storage = await temporaryStorage(t)
   const { errors, logger } = recordErrors()
-  const odd = new TypeError('x is not a function')
+  const unusual = new TypeError('x is not a function')
   const effects: Supervised['effects'] = {
-    work: ({ id }, signal) => (id === 'err-odd' ? Promise.reject(odd) : heldEffect().effect({ id }, signal)),
+    work: ({ id }, signal) =>
+      id === 'err-odd' ? Promise.reject(unusual) : heldEffect().effect({ id }, signal),
     clean: () => Promise.reject(bug()),
   }
   const supervisor = superviseSamples(t, { storage, logger, effects })

@@ -74,9 +74,9 @@ test('an effect that throws synchronously or throws a non-error fails in the sam
     throw new Failure('not_found', 'gone')
   }
   assert.deepEqual(await failureOf(fillWork(t, throwing).start()), { code: 'not_found', message: 'gone', at })
-  const odd = fillWork(t, () => Promise.reject('odd'))
+  const unusual = fillWork(t, () => Promise.reject('odd'))
   const expected = { code: 'internal_error', message: 'internal: odd', at }
-  assert.deepEqual(await failureOf(odd.start()), expected)
+  assert.deepEqual(await failureOf(unusual.start()), expected)
 })
 
 test('whatever an effect throws after its abort is not a bug', async (t) => {
@@ -219,6 +219,6 @@ test('a failure that the chart does not handle is an error with its code and mes
   )
   const thrown = new Failure('not_found', 'from the chart itself')
   assert.equal(toError(thrown), thrown)
-  const odd = ['odd', undefined, { code: 'half' }, { message: 'half' }]
-  assert.deepEqual(odd.map(toError), odd)
+  const unusual = ['odd', undefined, { code: 'half' }, { message: 'half' }]
+  assert.deepEqual(unusual.map(toError), unusual)
 })

@@ -105,9 +105,9 @@ test('concurrent requests for a parked actor resume it once', async (t) => {
   const supervisor = superviseSamples(t, { storage, effects: { work } })
   assert.deepEqual(await supervisor.restore(), { restored: 0, parked: 0 })
 
-  const asked = await Promise.all([supervisor.spawn('err-1'), supervisor.spawn('err-1')])
+  const requested = await Promise.all([supervisor.spawn('err-1'), supervisor.spawn('err-1')])
 
-  assert.deepEqual([asked.map(({ duplicate }) => duplicate), started], [[true, true], 1])
+  assert.deepEqual([requested.map(({ duplicate }) => duplicate), started], [[true, true], 1])
   assert.equal(storage.actors.get('err-1')?.parked, null)
   assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
 })

@@ -33,8 +33,8 @@ test('a send resolves after its commit, with the new record', async (t) => {
   const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
   const receipt = await supervisor.send('err-1', { type: 'note', at })
-  const shown = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 1, error: null }
-  const expected = { ...shown, revision: 2, by: null }
+  const view = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 1, error: null }
+  const expected = { ...view, revision: 2, by: null }
   assert.deepEqual(receipt, { applied: true, record: expected })
   assert.deepEqual(storage.actors.record('err-1'), expected)
 })

@@ -10,18 +10,18 @@ import { requireBuilder } from './builder.ts'
 import { temporaryDirectory } from './directory.ts'
 import { until } from './docker-site.ts'
 import { ensureEngine } from './engine.ts'
-import { askEngine } from './engine-request.ts'
+import { requestEngine } from './engine-request.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 test('a working builder passes, and no image of a probe remains, even of an interrupted one', async () => {
   const address = await ensureEngine()
   const recipe = `FROM scratch\nLABEL ${probeLabel}=cut-${process.pid}\n`
   const body = { type: 'application/x-tar', bytes: await tarOf([{ name: 'Dockerfile', content: recipe }]) }
-  await askEngine(address, '/build?version=2', { method: 'POST', body })
+  await requestEngine(address, '/build?version=2', { method: 'POST', body })
   await requireBuilder(address)
   // Other tests check the same engine concurrently; their builds end soon.
   await until('no image of a probe', async () => {
-    const { text } = await askEngine(address, `/images/json?filters={"label":["${probeLabel}"]}`)
+    const { text } = await requestEngine(address, `/images/json?filters={"label":["${probeLabel}"]}`)
     return JSON.parse(text).length === 0
   })
 })

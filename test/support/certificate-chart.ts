@@ -1,8 +1,8 @@
 // Inputs and effects for tests of the certificate chart: all succeed, or each fails in its own way.
 import {
   type CertificateInput,
+  type CertificateProblem,
   type CertificateSnapshot,
-  type CertificateTrouble,
   machine,
 } from '../../machines/certificate/certificate.ts'
 import { toRecord } from '../../machines/certificate/certificate-record.ts'
@@ -34,7 +34,7 @@ export const news = (news: string, warnedDays: number | null = null, at = instan
 })
 export const done: TestEffect = async () => ({ at: instant })
 
-export function trouble(code: string, retryAt: string | null = null): CertificateTrouble {
+export function trouble(code: string, retryAt: string | null = null): CertificateProblem {
   return { code, message: `it is ${code}`, hint: 'do something', retryAt }
 }
 export const troubled =

@@ -20,12 +20,12 @@ export async function startChecked(t: TestContext) {
     method: string,
     path: string,
     body?: unknown,
-    asked: RequestOptions = {},
+    requested: RequestOptions = {},
   ): Promise<Answer> => {
     const browser = needsSession(method, `/api/v1${path}`) ? { token: null, headers: await signedIn() } : {}
     const response = await api.call(method, `/api/v1${path}`, {
       ...browser,
-      ...asked,
+      ...requested,
       ...(body === undefined ? {} : { body }),
     })
     checkAnswer(method, `/api/v1${path}`, response.status, response.body)

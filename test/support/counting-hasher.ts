@@ -22,10 +22,10 @@ export function countingHasher(options: Options = {}): CountingHasher {
   const hashed: string[] = []
   const verified: string[] = []
   let atOnce = 0
-  let mostAtOnce = 0
+  let maxConcurrent = 0
 
   async function work(): Promise<void> {
-    mostAtOnce = Math.max(mostAtOnce, ++atOnce)
+    maxConcurrent = Math.max(maxConcurrent, ++atOnce)
     await pause()
     atOnce--
   }
@@ -34,7 +34,7 @@ export function countingHasher(options: Options = {}): CountingHasher {
     hashed,
     verified,
     get mostAtOnce() {
-      return mostAtOnce
+      return maxConcurrent
     },
     async hash(password) {
       hashed.push(password)

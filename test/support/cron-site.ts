@@ -85,7 +85,7 @@ export class CronSite {
   }
 
   /** The supervisor's own port, for one that wraps it. */
-  spawn: ActorPort['spawn'] = (...asked) => this.#supervisor!.spawn(...asked)
+  spawn: ActorPort['spawn'] = (...requested) => this.#supervisor!.spawn(...requested)
 
   /** The oldest first. */
   runs(serviceId = 'svc-1'): JobRunRecord[] {

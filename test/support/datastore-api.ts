@@ -69,8 +69,8 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
     },
   })
   joinActors(api.context, supervisor)
-  const make = async (body: object, asked: RequestOptions = {}): Promise<Readable> =>
-    datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, asked))
+  const make = async (body: object, requested: RequestOptions = {}): Promise<Readable> =>
+    datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, requested))
   return { ...api, make, supervisor }
 }
 

@@ -4,7 +4,7 @@
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
 import { ensureEngine } from './engine.ts'
-import { askEngine } from './engine-request.ts'
+import { requestEngine } from './engine-request.ts'
 import { addSystem, ensureTestImage, type TestRecipe } from './images.ts'
 
 export interface DatastoreImages {
@@ -115,7 +115,7 @@ export async function datastoreImages(): Promise<DatastoreImages> {
     const [repo, tag] = `${repository}/${name}`.split(':')
     const image = await ensureTestImage(engine, recipe)
     const query = new URLSearchParams({ repo: repo!, tag: tag! })
-    await askEngine(engine, `/images/${encodeURIComponent(image)}/tag?${query}`, { method: 'POST' })
+    await requestEngine(engine, `/images/${encodeURIComponent(image)}/tag?${query}`, { method: 'POST' })
   }
   return { postgres: `${repository}/postgres:{version}`, redis: `${repository}/redis:{version}` }
 }

@@ -39,8 +39,8 @@ export async function openDelayingProxy(t: Scope, path: string, target: string):
   t.after(() => server.close())
   return {
     waiting,
-    delay(given) {
-      rule = given
+    delay(input) {
+      rule = input
     },
   }
 }

@@ -47,7 +47,7 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
     while (!hasEnded) {
       const sentAt = Date.now()
       try {
-        const version = await askOnce(options, agent, rounds[client]!)
+        const version = await requestOnce(options, agent, rounds[client]!)
         answers.push({ sentAt, answeredAt: Date.now(), version })
       } catch (error) {
         failures.push(`${new Date(sentAt).toISOString()}: ${(error as Error).message}`)
@@ -80,7 +80,7 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
 }
 
 /** Every fourth request has a body, every fifth uses a new connection. */
-async function askOnce({ port, host }: LoadOptions, kept: Agent, turn: number): Promise<string> {
+async function requestOnce({ port, host }: LoadOptions, kept: Agent, turn: number): Promise<string> {
   const body = turn % 4 === 3 ? 'x'.repeat(500 + turn) : undefined
   const agent = turn % 5 === 4 ? (false as const) : kept
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -90,7 +90,7 @@ async function askOnce({ port, host }: LoadOptions, kept: Agent, turn: number): 
     asking.once('error', reject)
     asking.end(body)
   })
-  const said = await text(response)
-  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${said.slice(0, 400)}`)
-  return said
+  const output = await text(response)
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${output.slice(0, 400)}`)
+  return output
 }

@@ -4,7 +4,7 @@ import { launchDaemon, type TestDaemon } from './daemon.ts'
 import type { Scope } from './directory.ts'
 import { edgeArgs, endHostEdge, portOf } from './edge.ts'
 import { ensureEngine } from './engine.ts'
-import { askAt, type EdgeAnswer } from './running-edge.ts'
+import { type EdgeAnswer, requestAt } from './running-edge.ts'
 import { until } from './service.ts'
 
 export interface EdgeSite {
@@ -19,7 +19,7 @@ export interface EdgeSite {
   /** The HTTP port. */
   port: number
   /** Sends a request for that host. */
-  ask: ReturnType<typeof askAt>
+  ask: ReturnType<typeof requestAt>
   /** The host name of a service. */
   placeOf(service: { name: string }): { port: number; host: string }
   page(service: { name: string }, path?: string): Promise<EdgeAnswer>
@@ -53,7 +53,7 @@ export async function openEdgeSite(
     await first.remove()
   })
   const port = portOf(args, '--http-port')
-  const ask = askAt(port)
+  const ask = requestAt(port)
   const placeOf = ({ name }: { name: string }) => ({ port, host: `${name}.localhost` })
   const page = (service: { name: string }, path?: string) => ask(placeOf(service).host, path)
   const docker = await openDocker()

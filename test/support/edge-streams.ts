@@ -66,7 +66,7 @@ export interface Slow {
 }
 
 /** Resolves with the first byte, when the response is in progress. */
-export async function askSlowly(t: Scope, { port, host }: Place, ms: number): Promise<Slow> {
+export async function requestSlowly(t: Scope, { port, host }: Place, ms: number): Promise<Slow> {
   const path = `/slow?ms=${ms}`
   const asking = request({ port, host: '127.0.0.1', path, headers: { host }, agent: false })
   t.after(() => asking.destroy())

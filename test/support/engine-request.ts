@@ -17,7 +17,11 @@ export interface EngineAnswer {
  * Sends a request to the engine at `address`, `unix:///path` or `tcp://host:port`. Rejects only
  * without a response.
  */
-export function askEngine(address: string, path: string, options: EngineRequest = {}): Promise<EngineAnswer> {
+export function requestEngine(
+  address: string,
+  path: string,
+  options: EngineRequest = {},
+): Promise<EngineAnswer> {
   const { method = 'GET', body, timeoutMs = 30_000 } = options
   const headers = body ? { 'Content-Type': body.type, 'Content-Length': body.bytes.length } : {}
   const signal = AbortSignal.timeout(timeoutMs)

@@ -7,7 +7,7 @@ import { hasApt, isRoot } from '../../src/base-images/apt.ts'
 import { commandEnv, hasCommand, run } from '../../src/base-images/command.ts'
 import { withFileLock } from '../../src/base-images/file-lock.ts'
 import { installPackages } from './apt.ts'
-import { askEngine } from './engine-request.ts'
+import { requestEngine } from './engine-request.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 const defaultAddress = 'unix:///var/run/docker.sock'
@@ -33,7 +33,7 @@ export async function ensureEngine(): Promise<string> {
 /** Null if the engine responds, else the reason. */
 export async function pingEngine(address: string): Promise<string | null> {
   try {
-    const { status } = await askEngine(address, '/_ping', { timeoutMs: 5_000 })
+    const { status } = await requestEngine(address, '/_ping', { timeoutMs: 5_000 })
     return status === 200 ? null : `HTTP ${status}`
   } catch (error) {
     return error instanceof Error && 'code' in error ? String(error.code) : String(error)

@@ -85,9 +85,9 @@ export function trashEntry(name: string, changes: Partial<TrashEntry> = {}): Tra
 }
 
 /** Responds like the API. */
-export function respond(asked: ReceivedRequest): FakeResponse {
-  if (asked.path.endsWith('/trash')) return { body: [trashEntry('shop-db')] }
-  const [, name] = /\/datastores\/([^/?]+)/.exec(asked.path) ?? []
+export function respond(requested: ReceivedRequest): FakeResponse {
+  if (requested.path.endsWith('/trash')) return { body: [trashEntry('shop-db')] }
+  const [, name] = /\/datastores\/([^/?]+)/.exec(requested.path) ?? []
   if (name === undefined) return { body: all }
   const found = all.find((one) => one.name === name || one.id === name)
   return found ? { body: found } : problem(404, 'not_found', 'there is no such datastore')

@@ -15,8 +15,8 @@ export async function startFaultyCa(
   response: (asked: ReceivedRequest) => FakeResponse | null,
 ): Promise<FaultyCa> {
   let base = ''
-  const server = await startFakeServer(t, (asked) => {
-    const { headers, ...own } = response(asked) ?? proper(asked.path, base)
+  const server = await startFakeServer(t, (requested) => {
+    const { headers, ...own } = response(requested) ?? proper(requested.path, base)
     return { ...own, headers: { 'replay-nonce': randomBytes(9).toString('base64url'), ...headers } }
   })
   base = server.url

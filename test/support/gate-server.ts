@@ -15,23 +15,23 @@ export async function openGateServer(
   t: Scope,
   { address, port }: { address: string; port: number },
 ): Promise<GateServer> {
-  const asked = new Set<string>()
+  const requested = new Set<string>()
   let isOpen = false
   const server = createServer((request, response) => {
-    asked.add(request.url!.slice(1))
+    requested.add(request.url!.slice(1))
     response.writeHead(isOpen ? 200 : 503).end()
   })
   await new Promise<void>((resolve) => server.listen(port, resolve))
   t.after(() => server.close())
   return {
     wait: (name) => `until wget -q -O /dev/null http://${address}:${port}/${name}; do sleep 0.2; done`,
-    hasAsked: (name) => asked.has(name),
+    hasAsked: (name) => requested.has(name),
     open() {
       isOpen = true
     },
     close() {
       isOpen = false
-      asked.clear()
+      requested.clear()
     },
   }
 }

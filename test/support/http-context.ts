@@ -63,7 +63,8 @@ export async function startApi(
     server,
     storage,
     context,
-    call: (method: string, path: string, asked: RequestOptions = {}) => call(url, method, path, asked),
+    call: (method: string, path: string, requested: RequestOptions = {}) =>
+      call(url, method, path, requested),
     raw: (text: string) => raw(server.port, text),
     setDeploy: (id: string, fields: Partial<Deploy>) => setDeploy(storage, id, fields),
   }
@@ -226,8 +227,8 @@ function transition(
   return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
 }
 
-async function call(url: string, method: string, path: string, asked: RequestOptions): Promise<Answer> {
-  const { body, headers = {}, token: secret = token } = asked
+async function call(url: string, method: string, path: string, requested: RequestOptions): Promise<Answer> {
+  const { body, headers = {}, token: secret = token } = requested
   const response = await fetch(`${url}${path}`, {
     method,
     headers: {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from './directory.ts'
 import { ensureEngine, pingEngine } from './engine.ts'
-import { askEngine } from './engine-request.ts'
+import { requestEngine } from './engine-request.ts'
 import { baseImages } from './images.ts'
 
 test('the configured engine responds', async () => {
@@ -22,7 +22,7 @@ test('the base images are on the engine and have no labels of the product', asyn
   const engine = await ensureEngine()
   const images = Object.values(await baseImages())
 
-  const responses = await Promise.all(images.map((image) => askEngine(engine, `/images/${image}/json`)))
+  const responses = await Promise.all(images.map((image) => requestEngine(engine, `/images/${image}/json`)))
 
   const labels = responses.map(({ text }) => JSON.parse(text).Config.Labels)
   for (const found of labels) {

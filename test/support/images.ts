@@ -6,7 +6,7 @@ import { cacheDirectory, PackagesMissing } from '../../src/base-images/debian-pa
 import { ensureImage, type ImageStore, type Recipe } from '../../src/base-images/recipe.ts'
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { ensureEngine } from './engine.ts'
-import { askEngine } from './engine-request.ts'
+import { requestEngine } from './engine-request.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 export interface TestRecipe extends Recipe {
@@ -117,13 +117,13 @@ async function addNode(root: RootFilesystem): Promise<void> {
 }
 
 async function hasImage(engine: string, reference: string): Promise<boolean> {
-  const { status } = await askEngine(engine, `/images/${reference}/json`)
+  const { status } = await requestEngine(engine, `/images/${reference}/json`)
   return status === 200
 }
 
 async function loadImage(engine: string, archive: Buffer): Promise<void> {
   const body = { type: 'application/x-tar', bytes: archive }
-  const response = await askEngine(engine, '/images/load?quiet=1', {
+  const response = await requestEngine(engine, '/images/load?quiet=1', {
     method: 'POST',
     body,
     timeoutMs: 120_000,
@@ -136,7 +136,7 @@ async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string
   if (await hasImage(engine, reference)) return reference
   console.error(`No ${recipe.name} image from Debian packages (${reason}): pulling ${reference} instead …`)
   const path = `/images/create?fromImage=${encodeURIComponent(reference)}`
-  const response = await askEngine(engine, path, { method: 'POST', timeoutMs: 300_000 })
+  const response = await requestEngine(engine, path, { method: 'POST', timeoutMs: 300_000 })
   refuseFailure(`neither packages nor a registry give a ${recipe.name} image`, response)
   return reference
 }

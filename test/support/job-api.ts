@@ -45,8 +45,8 @@ export async function startJobs(t: TestContext) {
       await api.setDeploy(latest_deploy!.id, { status: 'live', image: `berth/${body.name}:1` })
       return api.get(body.name)
     },
-    ask: async (name: string, body?: object, asked: RequestOptions = {}) =>
-      (await api.call('POST', `/services/${name}/jobs`, body, asked)).body as unknown as JobRun,
+    ask: async (name: string, body?: object, requested: RequestOptions = {}) =>
+      (await api.call('POST', `/services/${name}/jobs`, body, requested)).body as unknown as JobRun,
     /** Grants the run its turn, so that it starts. */
     async starts(id: string): Promise<void> {
       world.let(id)

@@ -5,7 +5,7 @@ import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
 import { toRecord } from '../../machines/job-run/job-run-record.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from './machine-run.ts'
 
-export const asked = '2026-01-01T00:00:00.000Z'
+export const requested = '2026-01-01T00:00:00.000Z'
 export const started = '2026-01-01T00:00:02.000Z'
 export const ended = '2026-01-01T00:00:09.000Z'
 export const later = '2026-01-01T00:00:10.000Z'
@@ -16,10 +16,10 @@ export const jobInput: JobRunInput = {
   command: null,
   image: 'berth/shop:dep-1',
   trigger: 'schedule',
-  scheduledFor: asked,
+  scheduledFor: requested,
   overlap: 'skip',
   timeoutSeconds: 60,
-  at: asked,
+  at: requested,
 }
 
 export const waits: TestEffect = (_, signal) => forever(signal)
@@ -115,14 +115,14 @@ export const asAsked: JobRunRecord = {
   image: 'berth/shop:dep-1',
   status: 'pending',
   trigger: 'schedule',
-  scheduled_for: asked,
+  scheduled_for: requested,
   overlap: 'skip',
   timeout_seconds: 60,
   exit_code: null,
   error: null,
   error_code: null,
   error_details: null,
-  created_at: asked,
+  created_at: requested,
   started_at: null,
   finished_at: null,
 }

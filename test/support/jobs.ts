@@ -13,8 +13,8 @@ export const idle = 'trap "exit 0" TERM; sleep 100000 & wait'
 
 /** A live worker, with a disk at /data if the settings request it. */
 export async function createWorker(t: Scope, api: Api, settings: object = {}): Promise<TestService> {
-  const given = { type: 'background_worker', start_command: idle, ...settings }
-  return createService(t, api, { Dockerfile: await dockerfile() }, given)
+  const input = { type: 'background_worker', start_command: idle, ...settings }
+  return createService(t, api, { Dockerfile: await dockerfile() }, input)
 }
 
 /** One worker for all tests of a file, created on first use. */
@@ -32,8 +32,8 @@ export function sharedWorker(
 
 /** A live cron job; its default schedule never comes due during a test. */
 export async function createCron(t: Scope, api: Api, settings: object): Promise<TestService> {
-  const given = { type: 'cron_job', schedule: '0 0 1 1 *', ...settings }
-  return createService(t, api, { Dockerfile: await dockerfile() }, given)
+  const input = { type: 'cron_job', schedule: '0 0 1 1 *', ...settings }
+  return createService(t, api, { Dockerfile: await dockerfile() }, input)
 }
 
 export function requestJob(api: Api, service: string, body: object): Promise<Body> {

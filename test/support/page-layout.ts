@@ -3,21 +3,21 @@ import assert from 'node:assert/strict'
 import type { Page } from 'puppeteer-core'
 import type { Screen } from './chromium.ts'
 
-const leastTouchPx = 40
-const leastContrast = 4.5
+const minTouchPx = 40
+const minContrast = 4.5
 
 /** Fails with the list of layout problems. */
 export async function checkLayout(page: Page, { viewport, scheme }: Screen): Promise<void> {
   const across = await page.$eval('html', (html) => html.scrollWidth)
   assert.ok(across <= viewport.width, `${page.url()} is ${across} px wide`)
   for (const { name, tall, font } of await controlsOf(page)) {
-    assert.ok(tall >= leastTouchPx, `${name} is ${tall} px tall`)
+    assert.ok(tall >= minTouchPx, `${name} is ${tall} px tall`)
     assert.equal(font, '16px', `a phone zooms into ${name}`)
   }
   for (const { name, color, grounds } of await textsOf(page)) {
     const ground = grounds.find((one) => one !== 'rgba(0, 0, 0, 0)')!
     const contrast = contrastOf(luminanceOf(color), luminanceOf(ground))
-    assert.ok(contrast >= leastContrast, `${name}: a contrast of ${contrast}`)
+    assert.ok(contrast >= minContrast, `${name}: a contrast of ${contrast}`)
   }
   const [{ grounds } = assert.fail('nothing to read')] = await textsOf(page)
   assert.equal(luminanceOf(grounds.at(-2)!) < 0.5, scheme === 'dark')

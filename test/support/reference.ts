@@ -20,17 +20,17 @@ export function visibleCommands(): Command[] {
 
 /** The help text of a command, including examples. */
 export function helpOf(command: Command): string {
-  let shown = ''
+  let label = ''
   command.configureOutput({
     ...command.configureOutput(),
     getOutHelpWidth: () => 80,
     getOutHasColors: () => false,
     writeOut: (text) => {
-      shown += text
+      label += text
     },
   })
   command.outputHelp()
-  return shown
+  return label
 }
 
 /** The arguments of `berth` in a line such as `echo x | A=b berth env set shop A=- > file   # words`. */

@@ -17,12 +17,12 @@ export interface RegistryProxy {
 export async function openRegistryProxy(t: TestContext, registry: string): Promise<RegistryProxy> {
   const waiting = new Set<() => void>()
   let isHolding = false
-  const server = createServer((asked, response) => {
+  const server = createServer((requested, response) => {
     const pass = () => {
       waiting.delete(pass)
-      forward(registry, asked, response)
+      forward(registry, requested, response)
     }
-    if (!isHolding || !asked.url?.includes('/blobs/')) return pass()
+    if (!isHolding || !requested.url?.includes('/blobs/')) return pass()
     waiting.add(pass)
     response.on('close', () => waiting.delete(pass))
   })
@@ -46,13 +46,13 @@ export async function openRegistryProxy(t: TestContext, registry: string): Promi
   }
 }
 
-function forward(registry: string, asked: IncomingMessage, response: ServerResponse): void {
-  const { method, url, headers } = asked
+function forward(registry: string, requested: IncomingMessage, response: ServerResponse): void {
+  const { method, url, headers } = requested
   const onward = request(`http://${registry}${url}`, { method, headers, agent: false })
   onward.on('error', () => response.destroy())
   onward.on('response', (message) => {
     response.writeHead(message.statusCode ?? 502, message.headers)
     message.pipe(response)
   })
-  asked.pipe(onward)
+  requested.pipe(onward)
 }

@@ -63,10 +63,17 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   end = () => process.stop()
   await driver.render(noRoutes)
   await process.ensure(new AbortController().signal)
-  return { files, frame, driver, process, admin: openRuntime(files.adminSocket), ask: askAt(frame.httpPort) }
+  return {
+    files,
+    frame,
+    driver,
+    process,
+    admin: openRuntime(files.adminSocket),
+    ask: requestAt(frame.httpPort),
+  }
 }
 
-export function askAt(port: number) {
+export function requestAt(port: number) {
   return (host: string, path = '/', { method = 'GET', headers = {}, body }: AskOptions = {}) =>
     new Promise<EdgeAnswer>((resolve, reject) => {
       const options = { port, path, method, headers: { host, ...headers }, agent: false as const }

@@ -71,7 +71,7 @@ export function servedSite(files: Record<string, string>, options: SiteOptions =
     get containerId() {
       return place.containerId
     },
-    ask: (path, asked = {}) => ask({ host: place.address, port, path, agent: false, ...asked }),
+    ask: (path, requested = {}) => ask({ host: place.address, port, path, agent: false, ...requested }),
     status: async (path) => (await site.ask(path)).status,
   }
   return site

@@ -85,7 +85,7 @@ function bodyWith({ body }: Operation, way: string[], text: string, { fields }: 
 /** The minimal value of a schema, with the text at the end of the path. */
 function leastOf(schema: Schema, way: string[] | null, text: string): unknown {
   const branches = branchesOf(schema)
-  const branch = branches.find((one) => way !== null && leadsOn(one, way)) ?? branches[0]!
+  const branch = branches.find((one) => way !== null && isNested(one, way)) ?? branches[0]!
   const [step, ...further] = way ?? []
   if (branch.type === 'string') return way ? text : 'x'
   if (branch.type === 'array')
@@ -105,7 +105,7 @@ function leastObject({ properties = {}, required = [] }: Schema, way: string[] |
   )
 }
 
-function leadsOn({ type, properties = {} }: Schema, way: string[]): boolean {
+function isNested({ type, properties = {} }: Schema, way: string[]): boolean {
   const [step] = way
   if (step === undefined) return type === 'string'
   return type === 'array' ? step === '0' : step in (properties as object)

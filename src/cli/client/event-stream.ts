@@ -28,7 +28,7 @@ const idleTimeoutMs = 45_000
 const minBackoffMs = 250
 const maxBackoffMs = 5_000
 const giveUpAfterMs = 10 * 60_000
-const lostWords = `connection lost, retrying for ${duration(giveUpAfterMs)}`
+const lossMessage = `connection lost, retrying for ${duration(giveUpAfterMs)}`
 /** A line of a log has 16 KiB at most. */
 const maxEventChars = 1024 * 1024
 /** What no second try changes. */
@@ -168,7 +168,7 @@ function isPermanent({ lostAt }: StreamState, error: unknown): boolean {
 async function backOff(following: StreamState): Promise<void> {
   const { cli, options, signal } = following
   if (signal.aborted) return
-  if (following.lostAt === null && !options.quiet) cli.out.say(statusLine(cli, lostWords))
+  if (following.lostAt === null && !options.quiet) cli.out.say(statusLine(cli, lossMessage))
   following.lostAt ??= Date.now()
   const pauseMs = Math.min(maxBackoffMs, minBackoffMs * 2 ** following.losses++)
   await sleep(pauseMs * (0.5 + Math.random() / 2), signal).catch(() => {})

@@ -48,17 +48,17 @@ export function addCreateCommands(program: Command, run: Runner): void {
 async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {
   const { client, out } = cli
   const { deploy, follow } = options
-  const given = givenSettings({ ...options })
+  const settings = givenSettings({ ...options })
   // Nothing else has a schedule.
-  const type = options.type ?? (given.schedule ? 'cron_job' : undefined)
+  const type = options.type ?? (settings.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
-  const hasSource = 'repo_url' in given || 'image' in given || type === 'static_site'
+  const hasSource = 'repo_url' in settings || 'image' in settings || type === 'static_site'
   if (name !== undefined && out.canAsk) assertServiceName(name)
   const chosen = name ?? (await askName(cli))
-  const asked = hasSource || !out.canAsk ? {} : await askSource(cli)
-  const isUnscheduled = type === 'cron_job' && !given.schedule
+  const answers = hasSource || !out.canAsk ? {} : await askSource(cli)
+  const isUnscheduled = type === 'cron_job' && !settings.schedule
   const schedule = isUnscheduled ? { schedule: await askSchedule(cli) } : {}
-  const body = { name: chosen, ...(type ? { type } : {}), ...given, ...asked, ...schedule, env, deploy }
+  const body = { name: chosen, ...(type ? { type } : {}), ...settings, ...answers, ...schedule, env, deploy }
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
   else sayDone(cli, `${service.name} was created`)

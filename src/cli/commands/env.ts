@@ -67,8 +67,9 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
 function showLines(vars: EnvVar[], out: Cli['out']): void {
   const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
   // A terminal would interpret control characters in a value. A file gets the value unchanged.
-  const shown = (part: string) => (out.isTerminal ? plain(part) : part)
-  for (const { line } of lines) if (line !== null) for (const part of line.split('\n')) out.print(shown(part))
+  const escaped = (part: string) => (out.isTerminal ? plain(part) : part)
+  for (const { line } of lines)
+    if (line !== null) for (const part of line.split('\n')) out.print(escaped(part))
   const lost = lines.filter(({ line }) => line === null).map(({ key }) => key)
   if (lost.length === 0) return
   throw new CliFailure(`${lost.join(', ')} cannot be written as a line of an .env file`, {

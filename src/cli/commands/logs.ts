@@ -136,14 +136,14 @@ async function printLines(
   for await (const { data } of events) {
     const line = parseLogLine(data)
     if (out.isJson) out.json(line)
-    else out.print(shown(out, line, format))
+    else out.print(formatLine(out, line, format))
     count += 1
     if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
   }
   return count
 }
 
-function shown(out: Output, logLine: LogLine, { time, showsInstance }: Format): string {
+function formatLine(out: Output, logLine: LogLine, { time, showsInstance }: Format): string {
   const { ts, stream, line, instance, access } = logLine
   const text = access ? requestText(out, line, access.status) : out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)

@@ -30,15 +30,20 @@ export function addRollbackCommands(program: Command, run: Runner): void {
 
 type Options = { follow: boolean }
 
-async function rollback(cli: Cli, name: string | undefined, given: string | undefined, { follow }: Options) {
-  if (given !== undefined && !given.startsWith('dep-')) {
+async function rollback(
+  cli: Cli,
+  name: string | undefined,
+  deployId: string | undefined,
+  { follow }: Options,
+) {
+  if (deployId !== undefined && !deployId.startsWith('dep-')) {
     throw usageFailure(
-      `DEPLOY is '${given}': it must be an id such as dep-…`,
+      `DEPLOY is '${deployId}': it must be an id such as dep-…`,
       `berth deploys ${name} lists them`,
     )
   }
   const path = servicePath(requireServiceName(name))
-  const deploy_id = given ?? (await pickFormerDeploy(cli, path))
+  const deploy_id = deployId ?? (await pickFormerDeploy(cli, path))
   const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
   return followUp(cli, deploy, follow)
 }

@@ -65,7 +65,7 @@ function printWhy({ out }: Cli, why: Why): void {
   const state = `${why.status}${why.phase === null ? '' : `, ${why.phase}`}`
   out.print(` ${out.paint('bold', plain(why.id))} ${plain(state)}`)
   printPhases(out, why.phases)
-  if (why.reason !== null) printTrouble(out, why)
+  if (why.reason !== null) printProblem(out, why)
 }
 
 async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<void> {
@@ -78,7 +78,7 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   printHeading(out, deploy, service)
   printPhases(out, why.phases)
   if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
-  if (isTrouble(deploy)) printTrouble(out, why)
+  if (isTrouble(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
   }
@@ -138,11 +138,11 @@ function printPhases(out: Output, phases: Why['phases']): void {
   }
 }
 
-function printTrouble(out: Output, { reason, failed_step: step, error_line, lines, hint }: Why): void {
+function printProblem(out: Output, { reason, failed_step: step, error_line, lines, hint }: Why): void {
   out.print()
   if (step) out.print(` ${out.isTerminal ? clip(plain(step), out.width() - 2) : plain(step)}`)
-  const shown = error_line === null ? lines : [error_line, '…', ...lines]
-  for (const line of shown) out.print(windowLine(out, line))
+  const excerpt = error_line === null ? lines : [error_line, '…', ...lines]
+  for (const line of excerpt) out.print(windowLine(out, line))
   if (step || lines.length > 0) out.print()
   const room = out.isTerminal ? out.width() : Number.POSITIVE_INFINITY
   for (const line of paragraph(reason ?? 'no reason given', ' ', room)) out.print(out.paint('red', line))
@@ -150,6 +150,6 @@ function printTrouble(out: Output, { reason, failed_step: step, error_line, line
 }
 
 function windowLine(out: Output, text: string): string {
-  const said = out.isTerminal ? clip(plain(text), out.width() - 5) : plain(text)
-  return out.paint('dim', `   │ ${said}`)
+  const clipped = out.isTerminal ? clip(plain(text), out.width() - 5) : plain(text)
+  return out.paint('dim', `   │ ${clipped}`)
 }

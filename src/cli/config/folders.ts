@@ -19,7 +19,7 @@ export function cacheFolder(env: NodeJS.ProcessEnv): string {
 
 // The specification requires relative paths in these variables to be ignored.
 function folderOf(env: NodeJS.ProcessEnv, variable: string, fallback: string): string {
-  const given = env[variable]
-  const base = given && isAbsolute(given) ? given : join(env.HOME || homedir(), fallback)
+  const value = env[variable]
+  const base = value && isAbsolute(value) ? value : join(env.HOME || homedir(), fallback)
   return join(base, 'berth')
 }

@@ -48,9 +48,9 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
 /** Waits for a slow reader. */
 async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
   if (out.isJson) out.json(line)
-  else if (line.stream === 'stdout') out.print(shown(process.stdout, out.isColoured, line.line))
+  else if (line.stream === 'stdout') out.print(escapeText(process.stdout, out.isColoured, line.line))
   else if (line.stream !== 'system') {
-    out.say(shown(process.stderr, wantsColour(process.stderr, env), line.line))
+    out.say(escapeText(process.stderr, wantsColour(process.stderr, env), line.line))
   } else if (line.mark !== 'outcome') out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.writableNeedDrain) await once(stream, 'drain')
@@ -62,7 +62,7 @@ function onOneLine(out: Output, text: string): string {
 }
 
 /** Whole for a file or a program; what could move a cursor comes to no terminal. */
-function shown(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
+function escapeText(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)
 }

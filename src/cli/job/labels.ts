@@ -50,11 +50,11 @@ export function runDuration({ started_at, finished_at }: JobRun): string {
 
 /** Where there is no run to show yet. */
 export function noRunsNotice({ name, type, live_deploy_id }: Service): string {
-  const shown = plain(name)
-  if (live_deploy_id === null) return `${shown} is not deployed yet, so nothing can run`
+  const escapedName = plain(name)
+  if (live_deploy_id === null) return `${escapedName} is not deployed yet, so nothing can run`
   return type === 'cron_job'
-    ? `${shown} has not run yet: \`berth run ${shown}\` runs it now`
-    : `no jobs of ${shown} yet: \`berth run ${shown} -- COMMAND\` runs one`
+    ? `${escapedName} has not run yet: \`berth run ${escapedName}\` runs it now`
+    : `no jobs of ${escapedName} yet: \`berth run ${escapedName} -- COMMAND\` runs one`
 }
 
 /** No longer than a line has use for. */

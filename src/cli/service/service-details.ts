@@ -78,7 +78,7 @@ function instanceFacts(service: Service): Fact[] {
   ]
 }
 
-const portWords = {
+const portSourceLabels = {
   setting: null,
   env: 'PORT of its env',
   image: 'exposed by its image',
@@ -88,7 +88,7 @@ const portWords = {
 
 function portOf({ port, internal_port, port_source }: Service): string {
   if (port !== null) return String(port)
-  const text = port_source && portWords[port_source]
+  const text = port_source && portSourceLabels[port_source]
   return text ? `automatic: ${internal_port}, ${text}` : 'automatic'
 }
 

@@ -32,6 +32,6 @@ export function timeLeft(timestamp: string, now = Date.now()): string {
   const index = steps.findIndex((step) => seconds >= step.seconds)
   if (index === -1) return '0s'
   const { seconds: size } = steps[index]!
-  const shown = seconds < 3 * size ? (steps[index + 1]?.seconds ?? size) : size
-  return span(Math.round(seconds / shown) * shown)
+  const unitSeconds = seconds < 3 * size ? (steps[index + 1]?.seconds ?? size) : size
+  return span(Math.round(seconds / unitSeconds) * unitSeconds)
 }

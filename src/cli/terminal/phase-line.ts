@@ -28,15 +28,15 @@ export function phaseLine(screen: Screen, { mark, name, detail = '', durationMs 
   const clock = durationMs === null ? '' : duration(durationMs)
   if (!screen.isLive) return ` ${sign} ${heading}${spaced(plain(detail))}${clock}`.trimEnd()
   const room = columns(screen) - 3 - nameColumns - clockColumns
-  const said = clip(plain(detail), room)
-  const gap = ' '.repeat(Math.max(0, room - stringWidth(said)))
-  return ` ${sign} ${heading}${said}${gap}${screen.tint('dim', clock.padStart(clockColumns))}`
+  const clipped = clip(plain(detail), room)
+  const gap = ' '.repeat(Math.max(0, room - stringWidth(clipped)))
+  return ` ${sign} ${heading}${clipped}${gap}${screen.tint('dim', clock.padStart(clockColumns))}`
 }
 
 /** `   │ #6 [3/3] COPY . .`, a line of a log below its phase. */
 export function windowLine(screen: Screen, text: string): string {
-  const said = screen.isLive ? clip(plain(text), columns(screen) - 5) : plain(text)
-  return screen.tint('dim', `   │ ${said}`)
+  const clipped = screen.isLive ? clip(plain(text), columns(screen) - 5) : plain(text)
+  return screen.tint('dim', `   │ ${clipped}`)
 }
 
 /** Wraps the text at spaces into as few lines as possible, each with the indent. Words are not split. */

@@ -21,8 +21,8 @@ export async function showStep<Result>(
   { name, detail, summary, startedAt = Date.now() }: Step<Result>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const line = (mark: string, said: string) =>
-    phaseLine(out, { mark, name, detail: said, durationMs: Date.now() - startedAt })
+  const line = (mark: string, text: string) =>
+    phaseLine(out, { mark, name, detail: text, durationMs: Date.now() - startedAt })
   const isSilent = out.isJson
   const timeout = setTimeout(() => {
     if (!out.isLive && !isSilent) out.say(` · ${name}`)
@@ -30,8 +30,8 @@ export async function showStep<Result>(
   if (!isSilent) out.animate((spinner) => [line(spinner, detail())])
   try {
     const result = await work()
-    const said = summary(result)
-    if (said !== null && !isSilent) out.say(line('✔', said))
+    const output = summary(result)
+    if (output !== null && !isSilent) out.say(line('✔', output))
     return result
   } finally {
     clearTimeout(timeout)

@@ -64,7 +64,7 @@ export function printFacts(out: Output, facts: Fact[]): void {
   const reported = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
   const columns = Math.max(...reported.map(([label]) => label.length)) + gap
   for (const [label, value, style] of reported) {
-    const said = plain(value!)
-    out.print(`${out.paint('dim', label.padEnd(columns))}${style ? out.paint(style, said) : said}`)
+    const text = plain(value!)
+    out.print(`${out.paint('dim', label.padEnd(columns))}${style ? out.paint(style, text) : text}`)
   }
 }

@@ -72,17 +72,17 @@ async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{
 }
 
 async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
-  const shown = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
+  const redact = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
   const log = createBuildLog(withOwnNames(build), build.request.onStep)
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
       const [step, reached] = [log.failedStep(), watch.reached()]
-      const reason = describeBuildFailure(shown(message.error), step, reached)
+      const reason = describeBuildFailure(redact(message.error), step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
       throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))
     }
-    if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), shown))
+    if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), redact))
     if (message.id === 'moby.image.id') imageId = message.aux.ID
   }
   if (imageId !== null) return { imageId }
@@ -90,9 +90,9 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
 }
 
 /** Shows the steps as they are in the Dockerfile. */
-function withShownNames(status: BuildStatus, shown: (text: string) => string): BuildStatus {
+function withShownNames(status: BuildStatus, redact: (text: string) => string): BuildStatus {
   const vertexes = status.vertexes.map((vertex) => {
-    return { ...vertex, name: shown(vertex.name), error: shown(vertex.error) }
+    return { ...vertex, name: redact(vertex.name), error: redact(vertex.error) }
   })
   return { ...status, vertexes }
 }
@@ -100,11 +100,11 @@ function withShownNames(status: BuildStatus, shown: (text: string) => string): B
 /** BuildKit shows image names as if they were on Docker Hub; Berth's images exist only on this host. */
 function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
   const own = `${owner.prefix}/`
-  const shown = (text: string) => text.replaceAll(`docker.io/${own}`, own)
+  const shorten = (text: string) => text.replaceAll(`docker.io/${own}`, own)
   return (stream, line, step) =>
     request.onLine(
       stream,
-      stream === 'system' ? shown(line) : line,
-      step?.name ? { ...step, name: shown(step.name) } : step,
+      stream === 'system' ? shorten(line) : line,
+      step?.name ? { ...step, name: shorten(step.name) } : step,
     )
 }

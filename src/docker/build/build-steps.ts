@@ -43,9 +43,9 @@ async function kindOf(pid: number, host: string): Promise<'step' | 'container' |
   if (!isFirstOfContainer(status)) return 'other'
   const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
   if (found.includes(host)) return 'step'
-  const given = await readGiven(status).catch(() => null)
-  if (given === null) return 'container'
-  return given.includes(host) ? 'step' : 'other'
+  const limits = await readGiven(status).catch(() => null)
+  if (limits === null) return 'container'
+  return limits.includes(host) ? 'step' : 'other'
 }
 
 function isFirstOfContainer(status: string): boolean {

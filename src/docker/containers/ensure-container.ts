@@ -44,7 +44,7 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
   if (container === null) return null
   const isSame = container.info.Config.Labels[labels.spec] === wanted.hash
   if (isSame && toInstanceState(container.info).state !== 'dead') {
-    if (wanted.runsOnce) await requireNotBegun(scope, container)
+    if (wanted.runsOnce) await assertNotStarted(scope, container)
     return container.container
   }
   await removeContainer(scope, container)
@@ -55,11 +55,11 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
  * Refuses a container that Docker reports as "created" although its command has already started. The engine
  * was killed before it recorded the start, and would run the command a second time.
  */
-async function requireNotBegun(scope: EngineScope, container: InspectedContainer): Promise<void> {
+async function assertNotStarted(scope: EngineScope, container: InspectedContainer): Promise<void> {
   if (container.info.State.Status !== 'created') return
   if (!(await hasTask(container.info.Id)) && !wasRestored(container)) return
   // The engine answers when no start is in progress: a task that still exists belongs to no start.
-  const again = await lookAgain(scope, container.container)
+  const again = await inspectAgain(scope, container.container)
   if (again.info.State.Status !== 'created') return
   const task = await endStaleTask(container.info.Id)
   if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
@@ -106,12 +106,12 @@ async function bringUp(
   wanted: WantedContainer,
   signal?: AbortSignal,
 ) {
-  const found = await lookAgain(scope, container)
+  const found = await inspectAgain(scope, container)
   const { state, restart } = toInstanceState(found.info)
   if (restart !== wanted.restart) await applyRestart(scope, found, wanted.restart)
   if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
     await startOrDiscard(scope, found, wanted, signal)
-  return toInstanceState((await lookAgain(scope, container)).info)
+  return toInstanceState((await inspectAgain(scope, container)).info)
 }
 
 async function startOrDiscard(
@@ -178,7 +178,7 @@ export async function applyRestart(
   await engine.call(`set the restart policy of ${info.Name}`, () => container.update(change))
 }
 
-async function lookAgain(scope: EngineScope, container: Container): Promise<InspectedContainer> {
+async function inspectAgain(scope: EngineScope, container: Container): Promise<InspectedContainer> {
   const found = await findOwnOrRefuse(scope, container.id)
   if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
   return found

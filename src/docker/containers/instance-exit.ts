@@ -9,7 +9,7 @@ import type { InstanceState } from './instance-state.ts'
 import { wasKilledForMemory } from './oom-log.ts'
 
 const doubtMs = 2_500
-const lookEveryMs = 250
+const pollIntervalMs = 250
 
 /** The state once its `oomKilled` can be believed; null when the container is gone. */
 export async function settleExit(
@@ -25,7 +25,7 @@ export async function settleExit(
     // Engines miss a kill now and then when the container ends with it; the kernel does not.
     if (await wasKilledForMemory(state.containerId)) return { ...state, oomKilled: true }
     if (performance.now() > doubtEndsAt) return state
-    await sleep(lookEveryMs, signal)
+    await sleep(pollIntervalMs, signal)
   }
 }
 

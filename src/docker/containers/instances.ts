@@ -83,28 +83,28 @@ const rememberedNames = 10_000
 export function openInstances(engine: Engine, owner: Owner): Instances {
   const scope = { engine, owner }
   const inspect = async (name: string) => stateOf(await findOwn(scope, name))
-  const asked = createNames()
+  const requestedNames = createNames()
   return {
     ensure(spec, signal) {
-      asked.delete(spec.name)
+      requestedNames.delete(spec.name)
       const wanted = wantedInstance(owner, spec, () => runsInit(engine, spec.image))
       return ensureContainer(scope, wanted, signal)
     },
     async start(name) {
-      asked.delete(name)
+      requestedNames.delete(name)
       return startContainer(scope, await existing(scope, name))
     },
     setRestart: async (name, policy) => applyRestart(scope, await existing(scope, name), policy),
     stop(name, graceSeconds) {
-      asked.add(name)
+      requestedNames.add(name)
       return stop(scope, name, graceSeconds)
     },
     remove(name) {
-      asked.add(name)
+      requestedNames.add(name)
       return remove(scope, name)
     },
     inspect,
-    isAskedToEnd: asked.has,
+    isAskedToEnd: requestedNames.has,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
     list: (filter) => list(scope, filter),
     tail: (name, lines, since) => tail(scope, name, lines, since ?? null),

@@ -7,9 +7,9 @@ import type { ExitFacts } from './exit-explanation.ts'
 export const noShell = "the image has no shell ('sh') to run a command by"
 
 const notFoundExitCode = 127
-const initWords = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/
+const initMessages = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/
 
 /** By the end of a command that `sh` was to run, and the last lines of its log. */
 export function isShellMissing({ exitCode }: Pick<ExitFacts, 'exitCode'>, lastLines: LogLine[]): boolean {
-  return exitCode === notFoundExitCode && lastLines.some(({ line }) => initWords.test(line))
+  return exitCode === notFoundExitCode && lastLines.some(({ line }) => initMessages.test(line))
 }

@@ -9,8 +9,8 @@ interface Words {
   stderr: string
 }
 
-const keptOutputBytes = 64 * 1024
-const keptWordsBytes = 8 * 1024
+const maxOutputBytes = 64 * 1024
+const maxErrorBytes = 8 * 1024
 
 /** Reads to the end. `take` gets standard output, a piece at a time; without it the first of it is kept. */
 export async function readOutput(
@@ -24,9 +24,9 @@ export async function readOutput(
   for await (const chunk of stream) {
     split(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
     for (const [from, piece] of pieces.splice(0)) {
-      if (from === 'stderr') stderr = Buffer.concat([stderr, piece]).subarray(-keptWordsBytes)
+      if (from === 'stderr') stderr = Buffer.concat([stderr, piece]).subarray(-maxErrorBytes)
       else if (take) await take(piece)
-      else stdout = Buffer.concat([stdout, piece.subarray(0, keptOutputBytes - stdout.length)])
+      else stdout = Buffer.concat([stdout, piece.subarray(0, maxOutputBytes - stdout.length)])
     }
   }
   return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8') }

@@ -25,7 +25,8 @@ export async function assertPublicSources(
   const byHost = new Map(sources.map((source) => [hostOf(source), source]))
   for (const [host, source] of byHost) {
     const reason = host === null ? null : await whyHostOnly(host, resolve)
-    if (reason !== null) throw new Failure('build_failed', `ADD ${shown(source)}: ${reason}, ${notAllowed}`)
+    if (reason !== null)
+      throw new Failure('build_failed', `ADD ${displaySource(source)}: ${reason}, ${notAllowed}`)
   }
 }
 
@@ -78,7 +79,7 @@ function mayLeadToHost(beginning: string): boolean {
 }
 
 /** The known part of the source, on one line. */
-function shown(source: string): string {
+function displaySource(source: string): string {
   const text = source.replaceAll(unknown, '$…').replaceAll(anything, '…')
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

@@ -38,9 +38,9 @@ export async function endStaleTask(containerId: string): Promise<StaleTask> {
   const pids = await allPids()
   let task: StaleTask = 'none'
   for (const shim of await shimsOf(containerId, pids)) {
-    const hasBegun = await endChildren(shim, pids)
+    const hasStarted = await endChildren(shim, pids)
     kill(shim, 'SIGKILL')
-    if (task !== 'begun') task = hasBegun ? 'begun' : 'waiting'
+    if (task !== 'begun') task = hasStarted ? 'begun' : 'waiting'
   }
   return task
 }
@@ -69,14 +69,14 @@ async function isShimOf(pid: number, containerId: string): Promise<boolean> {
  */
 async function endChildren(shim: number, pids: number[]): Promise<boolean> {
   const init = await initOf(shim)
-  let hasBegun = init !== null
+  let hasStarted = init !== null
   for (const pid of new Set(init === null ? pids : [...pids, init])) {
     if ((await look(pid))?.parent !== shim) continue
     const stopped = await stop(pid)
-    if (pid === init && stopped && cannotBegin(stopped)) hasBegun = false
+    if (pid === init && stopped && cannotBegin(stopped)) hasStarted = false
     kill(pid, 'SIGKILL')
   }
-  return hasBegun
+  return hasStarted
 }
 
 /** The first process of the task, as its runtime recorded it; null if there is no record. */

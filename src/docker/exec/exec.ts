@@ -18,8 +18,8 @@ export interface Outcome {
   stderr: string
 }
 
-const keptBytes = 64 * 1024
-const lookEveryMs = 50
+const maxOutputBytes = 64 * 1024
+const pollIntervalMs = 50
 const endMs = 10_000
 
 /** Runs a short command to its end. Throws `docker_error` when the container does not run. */
@@ -64,7 +64,7 @@ export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<
     const { Running, ExitCode } = await exec.inspect({ abortSignal })
     if (!Running && ExitCode !== null) return ExitCode
     if (performance.now() > endAt) throw new Failure('docker_error', 'the command lost its output')
-    await sleep(lookEveryMs, abortSignal)
+    await sleep(pollIntervalMs, abortSignal)
   }
 }
 
@@ -72,7 +72,7 @@ async function textOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    if (bytes < keptBytes) chunks.push(chunk.subarray(0, keptBytes - bytes))
+    if (bytes < maxOutputBytes) chunks.push(chunk.subarray(0, maxOutputBytes - bytes))
     bytes += chunk.length
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -32,18 +32,18 @@ const kinds: [words: RegExp, toFailure: (asked: PulledImage, reason: string) => 
  * Returns `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited` or
  * `insufficient_storage`; for all other errors `pull_failed` with the engine's own message.
  */
-export function describePullFailure(text: string, asked: PulledImage): Failure {
-  const reason = clean(text, asked)
-  const words = withoutNames(reason, asked)
+export function describePullFailure(text: string, image: PulledImage): Failure {
+  const reason = clean(text, image)
+  const words = withoutNames(reason, image)
   const kind = kinds.find(([pattern]) => pattern.test(words))
   return kind
-    ? kind[1](asked, reason)
-    : new Failure('pull_failed', `cannot pull ${asked.reference}: ${reason}`)
+    ? kind[1](image, reason)
+    : new Failure('pull_failed', `cannot pull ${image.reference}: ${reason}`)
 }
 
 /** The registry gave no answer in time. */
-export function silentRegistry(asked: PulledImage, waitedMs: number): Failure {
-  return unreachable(asked, `nothing was received within ${duration(waitedMs)}`)
+export function silentRegistry(image: PulledImage, waitedMs: number): Failure {
+  return unreachable(image, `nothing was received within ${duration(waitedMs)}`)
 }
 
 function unreachable({ reference, host }: PulledImage, reason: string): Failure {

@@ -22,7 +22,7 @@ interface Layer {
 
 const pauseMs = 5000
 const mebibyte = 1024 * 1024
-const layerWords =
+const layerStatus =
   /^(Pulling fs layer|Waiting|Downloading|Verifying|Download complete|Extracting|Pull complete)/
 
 export function createPullProgress(
@@ -30,13 +30,13 @@ export function createPullProgress(
   now: () => number = Date.now,
 ): PullProgress {
   const layers = new Map<string, Layer>()
-  let saidAt = now()
+  let loggedAt = now()
 
   function push({ id, status = '', progressDetail }: PullStep): void {
-    if (id === undefined || !(layerWords.test(status) || status === 'Already exists')) return
+    if (id === undefined || !(layerStatus.test(status) || status === 'Already exists')) return
     layers.set(id, advance(layers.get(id), status, progressDetail ?? {}))
-    if (now() - saidAt < pauseMs) return
-    saidAt = now()
+    if (now() - loggedAt < pauseMs) return
+    loggedAt = now()
     onLine(describe([...layers.values()]))
   }
 

@@ -62,8 +62,8 @@ export async function pullImage(engine: Engine, request: PullRequest): Promise<{
   const image = parseImageReference(reference)
   try {
     await withConnections(engine, signal, async ({ docker }) => {
-      const asked = { ...pullQuery(image), ...authOf(image, request), abortSignal: signal }
-      await follow(await docker.createImage(asked), request.onLine)
+      const query = { ...pullQuery(image), ...authOf(image, request), abortSignal: signal }
+      await follow(await docker.createImage(query), request.onLine)
     })
   } catch (error) {
     signal.throwIfAborted()

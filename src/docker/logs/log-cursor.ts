@@ -12,14 +12,14 @@ export interface LogCursor {
 }
 
 /** Far more than may be out of order. */
-const keptTimes = 64
+const maxTimes = 64
 /** A line that precedes the oldest stored line may be newer than that line by up to this many lines. */
 const swappedLines = 8
 
 /** `times` are those of a stored position; empty for a log that was never read. */
 export function createLogCursor(times: readonly string[] = []): LogCursor {
   let newest = [...times]
-  let isComplete = newest.length < keptTimes
+  let isComplete = newest.length < maxTimes
   /** The lines that come again, while they do; all up to `from` were read. */
   let overlap: { expected: Map<string, number>; from: string; upTo: string } | null = null
 
@@ -35,8 +35,8 @@ export function createLogCursor(times: readonly string[] = []): LogCursor {
 
   function remember(time: string): void {
     newest.push(time)
-    if (newest.length < 2 * keptTimes) return
-    newest = newest.slice(-keptTimes)
+    if (newest.length < 2 * maxTimes) return
+    newest = newest.slice(-maxTimes)
     isComplete = false
   }
 
@@ -54,7 +54,7 @@ export function createLogCursor(times: readonly string[] = []): LogCursor {
       return true
     },
     reopen,
-    times: () => newest.slice(-keptTimes),
+    times: () => newest.slice(-maxTimes),
   }
 }
 

@@ -53,7 +53,7 @@ interface Authorization {
   challenges: Challenge[]
 }
 
-const leastPauseMs = 250
+const minPauseMs = 250
 const longestPauseMs = 15_000
 
 /**
@@ -158,12 +158,12 @@ async function poll(
   hasEnded: (answer: AcmeResponse) => boolean,
   signal: AbortSignal,
 ): Promise<AcmeResponse> {
-  for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+  for (let pauseMs = minPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const response = await session.post(url, null)
     if (hasEnded(response)) return response
     const retryAt = retryAtOf(response.headers)
     const askedMs = retryAt === null ? pauseMs : Date.parse(retryAt) - Date.now()
-    const waitMs = Math.min(longestPauseMs, Math.max(leastPauseMs, askedMs))
+    const waitMs = Math.min(longestPauseMs, Math.max(minPauseMs, askedMs))
     await sleep(waitMs, signal)
   }
 }

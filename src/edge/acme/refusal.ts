@@ -11,7 +11,7 @@ export interface Problem {
 }
 
 const typePrefix = 'urn:ietf:params:acme:error:'
-const longestWords = 500
+const maxMessageLength = 500
 const longestWaitMs = 7 * 24 * 60 * 60 * 1000
 
 /** Converts a response with a status of 400 or above to a failure. */
@@ -85,7 +85,7 @@ function typeOf(problem: Problem | null): string | null {
 function wordsOf(problem: Problem | null): string | null {
   const parts = Array.isArray(problem?.subproblems) ? problem.subproblems : []
   const details = [problem, ...parts].map((one) => (one as Problem | null)?.detail)
-  const said = details.filter((detail) => typeof detail === 'string').filter((detail) => detail !== '')
-  const text = [...new Set(said)].join('; ').replace(/[\p{Cc}\s]+/gu, ' ')
-  return text === '' ? null : text.slice(0, longestWords).trim()
+  const messages = details.filter((detail) => typeof detail === 'string').filter((detail) => detail !== '')
+  const text = [...new Set(messages)].join('; ').replace(/[\p{Cc}\s]+/gu, ' ')
+  return text === '' ? null : text.slice(0, maxMessageLength).trim()
 }

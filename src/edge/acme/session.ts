@@ -24,7 +24,7 @@ interface Directory {
   newOrder: string
 }
 
-const mostNonces = 20
+const maxNonces = 20
 
 /** Makes the account where the CA does not know its key; agrees to the CA's terms. */
 export async function openSession(
@@ -57,7 +57,7 @@ export async function openSession(
       const answer = await sendRequest(url, { method: 'POST', body }, signal)
       keepNonce(answer)
       if (answer.status < 300) return answer
-      if (!isBadNonce(answer) || tries === mostNonces) throw refused(answer)
+      if (!isBadNonce(answer) || tries === maxNonces) throw refused(answer)
     }
   }
 

@@ -2,7 +2,7 @@
 // is this server's own response at each address of the name. The local interfaces only explain a failure:
 // behind NAT or an internet proxy, they do not have the public address.
 import { randomBytes } from 'node:crypto'
-import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
+import type { CertificateProblem } from '../../../machines/certificate/certificate.ts'
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'
@@ -25,7 +25,7 @@ export async function checkHost(
   { edge, internet }: CheckPorts,
   host: string,
   signal: AbortSignal,
-): Promise<CertificateTrouble | null> {
+): Promise<CertificateProblem | null> {
   const addresses = await internet.addressesOf(host).catch((error: unknown) => error as Error)
   if (addresses instanceof Error) return resolutionFailed(host, messageOf(addresses))
   if (addresses.length === 0) return noAddress(host, internet)
@@ -54,7 +54,7 @@ export async function checkHost(
   }
 }
 
-function evaluate(host: string, results: AddressResult[], own: string[]): CertificateTrouble | null {
+function evaluate(host: string, results: AddressResult[], own: string[]): CertificateProblem | null {
   const foreign = results.filter(({ address, isOurs, echo }) => {
     const isForeign = echo.kind === 'other' || (echo.kind === 'silent' && !isPublicAddress(address))
     return isForeign && !isOurs
@@ -73,10 +73,10 @@ function pointsElsewhere(
   foreign: AddressResult[],
   count: number,
   own: string[],
-): CertificateTrouble {
+): CertificateProblem {
   const list = foreign.map(({ address }) => describeAddress(address)).join(' and ')
   const also = foreign.length < count ? ' also' : ''
-  return createTrouble(
+  return createProblem(
     'host_elsewhere',
     `${host}${also} points to ${list}, not to this server`,
     addressHint(host, own),
@@ -87,30 +87,30 @@ function describeAddress(address: string): string {
   return isPublicAddress(address) ? address : `the private address ${address}`
 }
 
-function edgeUnreachable(host: string, { address, echo }: AddressResult): CertificateTrouble {
+function edgeUnreachable(host: string, { address, echo }: AddressResult): CertificateProblem {
   const reason = echo.kind === 'silent' ? echo.reason : 'something else answers there'
   const message = `${host} points to ${address}, which is this server, but not to its edge: ${reason}`
-  return createTrouble(
+  return createProblem(
     'host_unreachable',
     message,
     'the CA asks at port 80: --http-port, or what forwards to it',
   )
 }
 
-function noAddress(host: string, internet: Internet): CertificateTrouble {
-  return createTrouble(
+function noAddress(host: string, internet: Internet): CertificateProblem {
+  return createProblem(
     'host_unknown',
     `${host} has no address in DNS`,
     addressHint(host, internet.ownAddresses()),
   )
 }
 
-function resolutionFailed(host: string, reason: string): CertificateTrouble {
-  return createTrouble('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server answers')
+function resolutionFailed(host: string, reason: string): CertificateProblem {
+  return createProblem('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server answers')
 }
 
-function edgeUnavailable(reason: string): CertificateTrouble {
-  return createTrouble('edge_away', `the edge cannot answer a CA now: ${reason}`, null)
+function edgeUnavailable(reason: string): CertificateProblem {
+  return createProblem('edge_away', `the edge cannot answer a CA now: ${reason}`, null)
 }
 
 function addressHint(host: string, own: string[]): string {
@@ -120,7 +120,7 @@ function addressHint(host: string, own: string[]): string {
     : `set the A (or AAAA) record of ${host} to the public address of this server`
 }
 
-function createTrouble(code: string, message: string, hint: string | null): CertificateTrouble {
+function createProblem(code: string, message: string, hint: string | null): CertificateProblem {
   return { code, message, hint, retryAt: null }
 }
 

@@ -1,6 +1,6 @@
 // Obtains one certificate from the CA and stores it, with a persistent account. The order and its key are
 // stored before the CA gets them, so a crash loses no certificate.
-import type { CertificateTrouble, CertificateValidity } from '../../../machines/certificate/certificate.ts'
+import type { CertificateProblem, CertificateValidity } from '../../../machines/certificate/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
@@ -20,7 +20,7 @@ export interface OrderedHost {
 
 export type OrderResult =
   | { validity: CertificateValidity; trouble: null }
-  | { validity: null; trouble: CertificateTrouble }
+  | { validity: null; trouble: CertificateProblem }
 
 const orderTimeoutMs = 5 * 60_000
 /** Name servers may take minutes to learn a record from their primary. */
@@ -58,7 +58,7 @@ export function createOrders(ports: OrderPorts) {
       return { validity, trouble: null }
     } catch (error) {
       signal.throwIfAborted()
-      const trouble = toTrouble(error)
+      const trouble = toProblem(error)
       if (isNew && trouble.code === 'acme_rate_limited') ports.weeklyLimit.refused(ordered.host, trouble)
       return { validity: null, trouble }
     } finally {
@@ -138,7 +138,7 @@ function pendingOrder(
   return Date.now() - Date.parse(order.at) < orderLifetimeMs ? order : null
 }
 
-const certificatesDisabled: CertificateTrouble = {
+const certificatesDisabled: CertificateProblem = {
   code: 'acme_off',
   message: 'no CA is asked: --acme-email is not set',
   hint: 'start berthd with --acme-email YOU@EXAMPLE.COM',
@@ -146,7 +146,7 @@ const certificatesDisabled: CertificateTrouble = {
 }
 
 /** Rethrows errors that neither the CA nor the connection caused. */
-function toTrouble(error: unknown): CertificateTrouble {
+function toProblem(error: unknown): CertificateProblem {
   if (error instanceof AcmeFailure) {
     const { code, message, hint = null, retryAt } = error
     return { code, message, hint, retryAt }

@@ -1,6 +1,6 @@
 // The CA's limit of new certificates per registered domain and week. It is counted here, so an order over the
 // limit waits until a known time instead of being refused. Renewals do not count.
-import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
+import type { CertificateProblem } from '../../../machines/certificate/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
 import { registeredDomainOf } from '../../dns/registered-domain.ts'
@@ -25,7 +25,7 @@ export interface DomainUsage {
 
 export interface Reservation {
   /** Why the order must wait; null if it may proceed. */
-  trouble: CertificateTrouble | null
+  trouble: CertificateProblem | null
   release(): void
 }
 
@@ -54,7 +54,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
     /** Whether a new host may be ordered now. It counts as issued until it is released. */
     take(host: string): Reservation {
       const usage = usageOf(registeredDomainOf(host))
-      if (usage.nextOrderAt !== null) return { trouble: toTrouble(usage), release: () => undefined }
+      if (usage.nextOrderAt !== null) return { trouble: toProblem(usage), release: () => undefined }
       const turn = {}
       open.set(turn, usage.domain)
       return { trouble: null, release: () => void open.delete(turn) }
@@ -71,7 +71,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
      * Records that the CA refused a new host. If the limit of the domain is reached, its other new hosts wait
      * as well.
      */
-    refused(host: string, { message, retryAt }: Pick<CertificateTrouble, 'message' | 'retryAt'>): void {
+    refused(host: string, { message, retryAt }: Pick<CertificateProblem, 'message' | 'retryAt'>): void {
       if (!concernsDomain(message, host)) return
       const until = retryAt ?? new Date(Date.now() + pauseMs).toISOString()
       const pause: IssuancePause = { directoryUrl, domain: registeredDomainOf(host), until, reason: message }
@@ -161,6 +161,6 @@ function exhaustedReason(domain: string, limit: number | null, issued: number): 
   return `${issued} new ${unit} of ${domain} in 7 days: the limit is ${limit} a week`
 }
 
-function toTrouble({ nextOrderAt, reason }: DomainUsage): CertificateTrouble {
+function toProblem({ nextOrderAt, reason }: DomainUsage): CertificateProblem {
   return { code: 'acme_weekly_limit', message: reason!, hint: wildcardHint, retryAt: nextOrderAt }
 }

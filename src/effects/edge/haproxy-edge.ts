@@ -9,7 +9,7 @@ import { codeOf, Failure } from '../../errors.ts'
 import type { AccessLog } from '../logs/access-log.ts'
 import { toAccessLine } from './access-line.ts'
 import type { PortProblem, PublicPorts } from './public-ports.ts'
-import { type RouteParts, ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
+import { type RouteContext, type RouteParts, ServiceRoutes, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
 /** The interface of the edge for deploys and certificates. */
@@ -67,7 +67,7 @@ interface Parts extends RouteParts {
   files: EdgeFiles
   driver: Driver
   publicPorts: PublicPorts
-  surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
+  surroundings: Omit<RouteContext, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
   /** Why it is unavailable, for a message. */

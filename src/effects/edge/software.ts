@@ -28,8 +28,8 @@ const pullTimeoutMs = 10 * 60_000
 
 /** Returns the running software. Throws `edge_unavailable`, and the errors of engine calls. */
 export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
-  const shown = await openRuntime(files.adminSocket).ask('show info')
-  const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null
+  const info = await openRuntime(files.adminSocket).ask('show info')
+  const version = /^Version: ([\w.+~-]+)/m.exec(info)?.[1] ?? null
   const image = await launcher.imageOf(files)
   return { version, image: image?.name ?? null, identity: image?.id ?? version ?? '' }
 }

@@ -86,10 +86,10 @@ export class InstanceReports {
     if (action === 'start') life.startedNano = timeNano
     if (action !== 'start' && action !== 'die' && action !== 'destroy') return
     if (life.pending >= maxPendingEvents) return
-    const isAsked = this.#parts.instances.isAskedToEnd(name)
+    const isRequested = this.#parts.instances.isAskedToEnd(name)
     life.pending += 1
     life.tail = life.tail
-      .then(() => this.#report(event, { ...life, startedNano }, life, isAsked))
+      .then(() => this.#report(event, { ...life, startedNano }, life, isRequested))
       .catch((error: unknown) => {
         if (this.#closing.signal.aborted) return
         this.#parts.logger.warn({ instance: name, reason: messageOf(error) }, 'an event is not in the log')

@@ -1,7 +1,7 @@
 // The output of an SQL file: chunks pass unchanged, except for a statement that is held until it is judged.
 
 /** The largest size of a held statement. */
-const heldLimitBytes = 1024 * 1024
+const bufferLimitBytes = 1024 * 1024
 const lineFeed = 10
 
 export class SqlOutput {
@@ -48,7 +48,7 @@ export class SqlOutput {
       this.held.push(rest)
       this.heldBytes += rest.length
       this.unsent = this.piece.length
-      if (this.heldBytes > heldLimitBytes) {
+      if (this.heldBytes > bufferLimitBytes) {
         this.send(this.unsent)
         this.isHolding = false
       }

@@ -19,14 +19,14 @@ export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Back
   const { context, query } = call
   const { actors } = context.storage
   const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
-  const shown: (BackupRecord & CommonRecordFields)[] = []
+  const views: (BackupRecord & CommonRecordFields)[] = []
   for (const id of ids.sort().reverse()) {
     const record = actors.record<'backup'>(id)
     if (!record || !isOf(record, query.datastore)) continue
-    if (shown.length === query.limit) return paged(call, shown.map(toShown), shown.at(-1)!.id)
-    shown.push(record)
+    if (views.length === query.limit) return paged(call, views.map(toShown), views.at(-1)!.id)
+    views.push(record)
   }
-  return paged(call, shown.map(toShown), null)
+  return paged(call, views.map(toShown), null)
 
   function toShown(record: BackupRecord & CommonRecordFields): Backup {
     return toBackup(context, record)

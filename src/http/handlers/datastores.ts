@@ -131,12 +131,12 @@ function hasLimits({ body }: Updating): boolean {
 }
 
 /** The given values that differ from the current ones. */
-function changesOf<T extends object>(given: T, known: T): Partial<T> {
+function changesOf<T extends object>(requested: T, known: T): Partial<T> {
   const isChanged = (key: string) => {
-    const value = given[key as keyof T]
+    const value = requested[key as keyof T]
     return value !== undefined && value !== known[key as keyof T]
   }
-  return Object.fromEntries(Object.entries(given).filter(([key]) => isChanged(key))) as Partial<T>
+  return Object.fromEntries(Object.entries(requested).filter(([key]) => isChanged(key))) as Partial<T>
 }
 
 async function planBackups(call: Updating, found: DatastoreRecord): Promise<void> {

@@ -48,21 +48,21 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   assertNotDeleting(row)
   assertNotSuspended(row)
   const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
-  const asked = sourceDeployRequest(context, row, {
+  const deployRequest = sourceDeployRequest(context, row, {
     ...{ trigger: 'manual', by: byOf(call) },
     ...{ commit, clearCache: body.clear_cache },
   })
-  if (!asked) {
+  if (!deployRequest) {
     throw new Failure(
       'conflict',
       `${row.name} has nothing to deploy`,
       `berth up ${row.name} uploads a folder; berth update gives it a repository or an image`,
     )
   }
-  if (commit !== undefined && asked.source.kind !== 'git') {
+  if (commit !== undefined && deployRequest.source.kind !== 'git') {
     throw new Failure('invalid_request', `commit: ${row.name} is not built from a repository`)
   }
-  return queueDeploy(context, asked, eventId ? { eventId } : {})
+  return queueDeploy(context, deployRequest, eventId ? { eventId } : {})
 }
 
 /** Throws `invalid_request` if the deploy cannot run again. */

@@ -17,8 +17,8 @@ export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>)
   const record = storage.actors.record(edgeId)
   if (!record) return off
   // The record of a parked edge has additional fields, and some may be missing.
-  const shown = Object.keys(off).filter((field) => record[field] !== undefined)
-  return { ...off, ...Object.fromEntries(shown.map((field) => [field, record[field]])) }
+  const knownFields = Object.keys(off).filter((field) => record[field] !== undefined)
+  return { ...off, ...Object.fromEntries(knownFields.map((field) => [field, record[field]])) }
 }
 
 /** Resumes a parked edge, or creates a discarded one again. Throws `not_parked`, `conflict`. */

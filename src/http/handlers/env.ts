@@ -59,7 +59,7 @@ async function changeEnv(
   }
   if (query.dry_run) {
     const vars = storage.env.get(id)
-    return compareVars(vars, checked(vars), (...asked) => hasProperty(context, ...asked))
+    return compareVars(vars, checked(vars), (...property) => hasProperty(context, ...property))
   }
   const saved = await save(id, checked)
   if (query.restart) await restartIfDeployed(call, findService(storage, id))

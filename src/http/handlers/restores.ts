@@ -32,8 +32,8 @@ export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHe
   const { storage } = call.context
   const { id } = findDatastore(storage, call.params.id)
   const { records, next } = storage.actors.page('restore', [id], call.query)
-  const shown = records.map((record) => toRestore(call.context, record))
-  return paged(call, shown, next)
+  const restores = records.map((record) => toRestore(call.context, record))
+  return paged(call, restores, next)
 }
 
 export function getRestore({ context, params }: Call<RestoreParams>): Restore {

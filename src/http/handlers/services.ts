@@ -131,8 +131,8 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   const at = new Date().toISOString()
   const expiresAt = query.delete_disk ? trashExpiry(context, query.purge) : null
   const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
-  const asked = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
-  const { record } = await context.actors.spawn('service-removal', id, asked, { by: byOf(call) })
+  const removal = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
+  const { record } = await context.actors.spawn('service-removal', id, removal, { by: byOf(call) })
   await waitForRunsToEnd(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)

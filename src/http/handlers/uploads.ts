@@ -91,8 +91,8 @@ async function deployDraft(
   try {
     await draft.commit(id)
     const row = findService(storage, serviceId)
-    const asked = { id, clearCache: query.clear_cache, by: byOf(call) }
-    return await queueDeploy(context, uploadDeployRequest(context, row, asked), {
+    const upload = { id, clearCache: query.clear_cache, by: byOf(call) }
+    return await queueDeploy(context, uploadDeployRequest(context, row, upload), {
       ...(eventId ? { eventId } : {}),
       also(commit) {
         assertAcceptsUpload(findService(storage, serviceId))

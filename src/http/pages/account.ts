@@ -62,8 +62,8 @@ async function createToken(call: FormCall): Promise<Page> {
   const { name, role, services, expires_in_days: days } = call.body
   const names = services?.split(/[\s,]+/).filter((one) => one !== '') ?? []
   const limits = { services: names.length > 0 ? names : null, expires_in_days: days ? Number(days) : null }
-  const asked = { name, role, ...limits }
-  const body = validate(CreateToken, asked) as CreateToken
+  const grant = { name, role, ...limits }
+  const body = validate(CreateToken, grant) as CreateToken
   return pageFor(call, { created: await tokens.createToken({ ...call, body }) })
 }
 
@@ -77,8 +77,8 @@ async function revokeToken(call: FormCall): Promise<Page> {
 async function changePassword(call: FormCall): Promise<Page> {
   const { current_password, new_password } = call.body
   const revoke_tokens = call.body.revoke_tokens === 'true'
-  const asked = { current_password, new_password, revoke_tokens }
-  const body = validate(ChangePassword, asked) as ChangePassword
+  const change = { current_password, new_password, revoke_tokens }
+  const body = validate(ChangePassword, change) as ChangePassword
   const { headers } = await account.changePassword({ ...call, body })
   const revoked = revoke_tokens ? ' All API tokens are revoked.' : ''
   const done = `The password is changed, and every other session has ended.${revoked}`

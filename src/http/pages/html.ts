@@ -26,8 +26,8 @@ function textOf(piece: Piece): string {
 }
 
 /** Attributes with their values; true gives an attribute without a value, false and undefined omit it. */
-export function attributesOf(given: Record<string, string | boolean | undefined>): Html {
-  const present = Object.entries(given).filter(([, value]) => value !== undefined && value !== false)
+export function attributesOf(attributes: Record<string, string | boolean | undefined>): Html {
+  const present = Object.entries(attributes).filter(([, value]) => value !== undefined && value !== false)
   const written = present.map(([name, value]) =>
     value === true ? name : `${name}="${textOf(String(value))}"`,
   )

@@ -57,9 +57,9 @@ export function redirect(path: string, headers: HeaderList = []): Page {
 export const accountPath = '/account'
 
 /** The path from a link; the account page for anything that could redirect to another site. */
-export function ownPath(asked: string | undefined): string {
+export function ownPath(address: string | undefined): string {
   // Browsers treat a backslash as a slash and skip tabs, so only plain characters are accepted.
-  return asked !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(asked) ? asked : accountPath
+  return address !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(address) ? address : accountPath
 }
 
 /** `path?next=…`, or only the path if `next` is the account page, the default. */

@@ -46,13 +46,13 @@ export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery,
 }
 
 async function settle(call: SignedInCall<TerminalLoginQuery, Form>): Promise<TerminalLogin> {
-  const asked = withParams(call)
-  if (call.body.answer === 'deny') return denyTerminalLogin({ ...asked, caller: call.caller })
-  if (call.body.answer !== 'approve') return getTerminalLogin(asked)
+  const params = withParams(call)
+  if (call.body.answer === 'deny') return denyTerminalLogin({ ...params, caller: call.caller })
+  if (call.body.answer !== 'approve') return getTerminalLogin(params)
   const { role, expires_in_days: days, password } = call.body
-  const given = { role, expires_in_days: days ? Number(days) : null, password: password || null }
-  const body = validate(ApproveTerminalLogin, given) as ApproveTerminalLogin
-  return approveTerminalLogin({ ...asked, caller: call.caller, body })
+  const approval = { role, expires_in_days: days ? Number(days) : null, password: password || null }
+  const body = validate(ApproveTerminalLogin, approval) as ApproveTerminalLogin
+  return approveTerminalLogin({ ...params, caller: call.caller, body })
 }
 
 function withParams({ context, query: { id = '' } }: TerminalLoginCall) {
@@ -73,17 +73,17 @@ function approvalPage(
   const { code, address, created_at, expires_at } = login
   const expiry = relativeTime(expires_at)
   const isAtPassword = formError?.code === 'invalid_credentials' || formError?.code === 'password_required'
-  const shown = formError && isAtPassword ? moveToField(formError, 'password') : formError
+  const displayedError = formError && isAtPassword ? moveToField(formError, 'password') : formError
   const body = html`<h1>Connect a terminal?</h1>
 <p class="lead">${nameOf(login)} asked ${relativeTime(created_at)}, from <strong>${address}</strong>,
 to be connected to <strong>${originOf(call.context, call.request).host}</strong>.</p>
-${alertOf(shown)}
+${alertOf(displayedError)}
 <p class="code"><span class="quiet">Code</span> <strong>${code}</strong></p>
 <p><strong>Approve only when the code here is the one in your terminal.</strong></p>
 <form method="post">
 ${roleChoice(typed.role)}
 ${expiryChoice(typed.expires_in_days)}
-${needsPassword(call.context, call.caller) ? passwordQuestion(call, shown) : null}
+${needsPassword(call.context, call.caller) ? passwordQuestion(call, displayedError) : null}
 <div class="choice">
 <button name="answer" value="approve">Approve</button>
 <button name="answer" value="deny" class="second" formnovalidate>Deny</button>

@@ -80,7 +80,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
   if (route.response === 'socket') assertUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
   assertServiceInScope(context, caller, route, params)
-  const asked = validQuery(route, query)
+  const queryParams = validQuery(route, query)
   const keyScope = route.acceptsIdempotencyKey === false ? undefined : keyScopeOf(request, caller)
   const lastEventId = lastEventIdOf(request)
   const call: Call = {
@@ -91,7 +91,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
     log,
     requestId,
     params,
-    query: asked,
+    query: queryParams,
     body: undefined,
     eventId: undefined,
     lastEventId,

@@ -87,7 +87,7 @@ function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
   return context.isTrustedProxy(request.address())
 }
 
-function isEqualSecret(shown: string, secret: string): boolean {
-  const [a, b] = [Buffer.from(shown), Buffer.from(secret)]
+function isEqualSecret(presented: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(presented), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

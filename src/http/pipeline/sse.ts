@@ -123,13 +123,13 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
 /** Repeats `step` while it returns true. A call during a step schedules another one. */
 function createPump(stream: EventStream, step: () => Promise<boolean>, onError: (error: unknown) => void) {
   let isPumping = false
-  let isAsked = false
+  let isRequested = false
 
   async function pump(): Promise<void> {
     isPumping = true
     try {
-      while (isAsked) {
-        isAsked = false
+      while (isRequested) {
+        isRequested = false
         while (stream.isWritable() && (await step())) {}
       }
     } catch (error) {
@@ -141,7 +141,7 @@ function createPump(stream: EventStream, step: () => Promise<boolean>, onError: 
   }
 
   return () => {
-    isAsked = true
+    isRequested = true
     if (!isPumping) void pump()
   }
 }

@@ -23,9 +23,9 @@ const views: Record<string, View> = {
 
 function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
   const row = rowOf(storage, id)
-  const shown = { kind: 'service' as const, id: id!, service_id: id }
-  if (!row) return { ...shown, status: row === null ? 'deleted' : null, revision: null }
-  return { ...shown, status: stateOf(storage, row), revision: row.revision }
+  const change = { kind: 'service' as const, id: id!, service_id: id }
+  if (!row) return { ...change, status: row === null ? 'deleted' : null, revision: null }
+  return { ...change, status: stateOf(storage, row), revision: row.revision }
 }
 
 /** A schedule has no id of its own; it uses the id of its service. */

@@ -12,11 +12,11 @@ export function paged<Item>(
   next: string | null,
 ): WithHeaders<Item[]> {
   if (next === null) return new WithHeaders(items, [])
-  const asked = new URLSearchParams(query)
+  const params = new URLSearchParams(query)
   // URLs appear in logs, so the token is left out; clients add it again.
-  asked.delete('access_token')
-  asked.set('before', next)
-  return new WithHeaders(items, [['Link', `<${path}?${asked}>; rel="next"`]])
+  params.delete('access_token')
+  params.set('before', next)
+  return new WithHeaders(items, [['Link', `<${path}?${params}>; rel="next"`]])
 }
 
 interface Filters {

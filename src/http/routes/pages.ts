@@ -14,7 +14,7 @@ import { showTerminalLogin, submitTerminalLogin } from '../pages/terminal-login.
 import { Raw, route, tagged } from '../pipeline/route.ts'
 
 const page = { credential: 'public', isPage: true } as const
-const shown = { ...page, method: 'GET' } as const
+const pageRoute = { ...page, method: 'GET' } as const
 /** What a browser sends from a page of this server, and from no other page. */
 const sent = {
   ...page,
@@ -27,13 +27,13 @@ const sent = {
 
 export const pageRoutes = tagged('Pages', [
   route({
-    ...shown,
+    ...pageRoute,
     path: '/',
     summary: 'Redirects to the account page',
     handler: () => redirect(accountPath),
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/setup',
     summary: 'The setup page of a new server',
     query: SetupQuery,
@@ -47,7 +47,7 @@ export const pageRoutes = tagged('Pages', [
     handler: submitSetup,
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/login',
     summary: 'The sign-in page',
     query: LoginQuery,
@@ -61,7 +61,7 @@ export const pageRoutes = tagged('Pages', [
     handler: submitLogin,
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/cli-login',
     summary: 'The approval page of a terminal login, with the code to compare',
     query: TerminalLoginQuery,
@@ -75,7 +75,7 @@ export const pageRoutes = tagged('Pages', [
     handler: forSession(submitTerminalLogin),
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: accountPath,
     summary: 'The account, its sessions and its tokens',
     handler: forSession(showAccount),
@@ -87,32 +87,32 @@ export const pageRoutes = tagged('Pages', [
     handler: forSession(changeAccount),
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/docs',
     summary: 'The contents page of the manual',
     handler: showContents,
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/docs/{page}',
     summary: 'A page of the manual',
     params: ManualParams,
     handler: showManual,
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/berth.css',
     summary: 'The style sheet of the pages',
     handler: () => new Raw(200, 'text/css; charset=utf-8', style),
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/berth.js',
     summary: 'The script of the pages',
     handler: () => new Raw(200, 'text/javascript; charset=utf-8', script),
   }),
   route({
-    ...shown,
+    ...pageRoute,
     path: '/berth.svg',
     summary: 'The icon of the pages',
     handler: () => new Raw(200, 'image/svg+xml', markSvg),

@@ -80,11 +80,11 @@ export function rollbackDeployRequest(
 function buildRequest(
   context: HttpContext,
   row: ServiceRow,
-  asked: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
+  options: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
 ): DeployRequest {
   const limits = context.config.deployLimits
   const id = context.storage.ids.newId('dep')
-  return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
+  return { id, serviceId: row.id, ...options, limits, at: new Date().toISOString() }
 }
 
 /** The initial record of the deploy, without committing it. */
@@ -95,11 +95,11 @@ export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }
 /** Creates the deploy's actor. Resolves with the committed record. */
 export async function queueDeploy(
   context: HttpContext,
-  asked: DeployRequest,
+  request: DeployRequest,
   options: Parameters<HttpContext['actors']['spawn']>[3] = {},
 ): Promise<Deploy> {
-  const { by, ...input } = asked
-  const { record } = await context.actors.spawn('deploy', asked.id, input, { ...options, by })
+  const { by, ...input } = request
+  const { record } = await context.actors.spawn('deploy', request.id, input, { ...options, by })
   return toDeploy(context.storage, record)
 }
 

@@ -48,8 +48,8 @@ export function changedRow(
   made: ParsedSource & { at: string },
 ): ServiceRow {
   const { suspended = row.suspended } = body
-  const given = normalizedSettings(body, made)
-  const changed = { ...withoutStaleBranch(row, made), ...given, suspended, updated_at: made.at }
+  const settings = normalizedSettings(body, made)
+  const changed = { ...withoutStaleBranch(row, made), ...settings, suspended, updated_at: made.at }
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) throwSecondSource(row)
   return changed
 }
@@ -59,9 +59,9 @@ function normalizedSettings(
   body: CreateService | UpdateService,
   { repoUrl, branch, image }: ParsedSource,
 ): Partial<Pick<ServiceRow, SettingName>> {
-  const given: Partial<Record<SettingName, unknown>> = { ...body, repo_url: repoUrl, branch, image }
+  const settings: Partial<Record<SettingName, unknown>> = { ...body, repo_url: repoUrl, branch, image }
   const entries = settingNames.flatMap((name) => {
-    const value = given[name]
+    const value = settings[name]
     const { normalize } = serviceSettings[name] as Setting
     if (value === undefined) return []
     return [[name, value === null || !normalize ? value : normalize(value)]]

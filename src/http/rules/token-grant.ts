@@ -5,8 +5,8 @@ import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Throws `invalid_request` for an unknown service, and for an admin token that is limited to services. */
-export function toGrant(storage: HttpStorage, asked: Omit<CreateToken, 'name'>): Grant {
-  const { role, services, expires_in_days: expiresInDays = null } = asked
+export function toGrant(storage: HttpStorage, requested: Omit<CreateToken, 'name'>): Grant {
+  const { role, services, expires_in_days: expiresInDays = null } = requested
   if (services === undefined) return { role, services: null, expiresInDays }
   if (role === 'admin') throw invalidServices('an admin token cannot be limited to services')
   const ids = services.map((idOrName) => {

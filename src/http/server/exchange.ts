@@ -153,10 +153,16 @@ export class Exchange implements Request, Response, BodySource {
     }
     this.markDone()
     streams.add(socket)
-    const given = (name: string) => this.headers.get(`sec-websocket-${name}`) ?? ''
+    const header = (name: string) => this.headers.get(`sec-websocket-${name}`) ?? ''
     this.corked(() => {
       this.writeHead(101, headers)
-      this.res.upgrade({ socket }, given('key'), given('protocol'), given('extensions'), this.upgradeContext!)
+      this.res.upgrade(
+        { socket },
+        header('key'),
+        header('protocol'),
+        header('extensions'),
+        this.upgradeContext!,
+      )
     })
     return socket
   }

@@ -13,8 +13,8 @@ export async function openReads(directory: string): Promise<Reads> {
   const token = Buffer.from(storage.serverToken)
   return {
     isAllowed(authorization) {
-      const given = Buffer.from(authorization.slice('Bearer '.length))
-      return given.length === token.length && timingSafeEqual(given, token)
+      const input = Buffer.from(authorization.slice('Bearer '.length))
+      return input.length === token.length && timingSafeEqual(input, token)
     },
     deploys(serviceId, limit) {
       const { id } = storage.services.get(serviceId)!

@@ -10,10 +10,10 @@ import type { Cli } from '../../../src/cli/client/session.ts'
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 test('a log that breaks off is resumed after its last line, without gap or repetition', async (t) => {
-  const asked: (string | undefined)[] = []
+  const requests: (string | undefined)[] = []
   const { lines, said } = await follow(t, (request, response) => {
     const after = Number(request.headers['last-event-id'] ?? 0)
-    asked.push(request.headers['last-event-id'] as string | undefined)
+    requests.push(request.headers['last-event-id'] as string | undefined)
     const until = Math.min(after + 3, 8)
     for (let id = after + 1; id <= until; id++) send(response, 'log', `line ${id}`, id)
     // In the middle of an event: what was not whole comes again.
@@ -25,7 +25,7 @@ test('a log that breaks off is resumed after its last line, without gap or repet
     lines,
     Array.from({ length: 8 }, (_, index) => `line ${index + 1}`),
   )
-  assert.deepEqual(asked, [undefined, '3', '6'])
+  assert.deepEqual(requests, [undefined, '3', '6'])
   assert.deepEqual(said, [
     ' ! connection lost, retrying for 10m',
     ' ! connected again',
@@ -35,10 +35,10 @@ test('a log that breaks off is resumed after its last line, without gap or repet
 })
 
 test('a followed stream that closes without an end event is lost, and reopened', async (t) => {
-  let asked = 0
+  let requested = 0
   const { lines } = await follow(t, (_, response) => {
-    asked += 1
-    if (asked === 1) return void response.end('id: 1\nevent: log\ndata: one\n\n')
+    requested += 1
+    if (requested === 1) return void response.end('id: 1\nevent: log\ndata: one\n\n')
     send(response, 'log', 'two', 2)
     end(response)
   })
@@ -47,22 +47,22 @@ test('a followed stream that closes without an end event is lost, and reopened',
 })
 
 test('a stream of existing data ends where the connection closes', async (t) => {
-  let asked = 0
+  let requested = 0
   const answer: Answer = (_, response) => {
-    asked += 1
+    requested += 1
     response.end('id: 1\nevent: log\ndata: one\n\n')
   }
   const { lines, said } = await follow(t, answer, { untilNow: true })
 
-  assert.deepEqual([lines, said, asked], [['one'], [], 1])
+  assert.deepEqual([lines, said, requested], [['one'], [], 1])
 })
 
 test('a server that fails for a while is retried, and reported as unavailable once', async (t) => {
-  let asked = 0
+  let requested = 0
   const { lines, said } = await follow(t, (_, response) => {
-    asked += 1
-    if (asked === 1) return breakOff(response)
-    if (asked < 4) return void response.writeHead(503).end('no')
+    requested += 1
+    if (requested === 1) return breakOff(response)
+    if (requested < 4) return void response.writeHead(503).end('no')
     send(response, 'log', 'two', 2)
     end(response)
   })
@@ -77,15 +77,16 @@ for (const [status, exitCode] of [
   [404, 3],
 ] as const) {
   test(`a stream that gets ${status} after a loss is abandoned with exit code ${exitCode}`, async (t) => {
-    let asked = 0
+    let requested = 0
     const following = follow(t, (_, response) => {
-      asked += 1
-      if (asked > 1) return void response.writeHead(status).end(JSON.stringify({ code: 'no', detail: 'no' }))
+      requested += 1
+      if (requested > 1)
+        return void response.writeHead(status).end(JSON.stringify({ code: 'no', detail: 'no' }))
       breakOff(response)
     })
 
     await assert.rejects(following, { name: 'CliFailure', exitCode })
-    assert.equal(asked, 2)
+    assert.equal(requested, 2)
   })
 }
 

@@ -152,10 +152,10 @@ test('db rm --purge warns that all data is deleted, and skips the trash', async 
 test('a datastore in use is not deleted: its users are listed, and how to force it', async (t) => {
   const errors = [{ path: 'web.DATABASE_URL', code: 'reference', message: 'refers to shop-db' }]
   const hint = 'berth db rm shop-db --force deletes it anyway'
-  const { berth } = await startFakeDatastores(t, (asked) =>
-    asked.method === 'DELETE'
+  const { berth } = await startFakeDatastores(t, (requested) =>
+    requested.method === 'DELETE'
       ? problem(409, 'in_use', 'shop-db is in use by web', { errors, hint })
-      : respond(asked),
+      : respond(requested),
   )
   const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes')
   assert.equal(code, 1)

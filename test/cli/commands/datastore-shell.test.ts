@@ -60,9 +60,9 @@ test('a server with a certificate of a custom authority is trusted as by every c
   })
   const authority = join(temporaryDirectory(t), 'authority.pem')
   writeFileSync(authority, authorityPem)
-  const stranger = await runBerth(t, words, { env: envOf(server) })
+  const foreign = await runBerth(t, words, { env: envOf(server) })
   const known = await runBerth(t, words, { env: { ...envOf(server), NODE_EXTRA_CA_CERTS: authority } })
-  assert.deepEqual([stranger.code, known.code], [5, 0])
+  assert.deepEqual([foreign.code, known.code], [5, 0])
 })
 
 test('a server that is too old is reported, with an alternative', async (t) => {

@@ -158,12 +158,12 @@ for (const columns of [80, 120]) {
 
     assert.match(moving[1]!, /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] building {5}\[\d\/\d\] RUN for i in/)
     assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick \d$/)
-    const shown = terminal.screen()
+    const label = terminal.screen()
     assert.deepEqual(
-      shown.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
+      label.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
       [...phases.map((name) => `✔ ${name}`), 'slowest: building,'],
     )
-    const widths = [...moving, ...shown].map((line) => line.length)
+    const widths = [...moving, ...label].map((line) => line.length)
     assert.ok(Math.max(...widths) === Math.min(columns, 100) - 1, String(widths))
   })
 }

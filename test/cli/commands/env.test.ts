@@ -40,9 +40,9 @@ describe('berth env', { concurrency: 4 }, () => {
     const env = { PLAIN: 'a b', QUOTED: 'it\'s "so"', LINES: 'one\ntwo', HASH: 'a # b', EMPTY: '' }
     const name = await serviceWith(env)
     const masked = await berth(t, ['env', name])
-    const shown = await berth(t, ['env', name, '--show'])
+    const view = await berth(t, ['env', name, '--show'])
     const other = await serviceWith({})
-    const imported = await berth(t, ['env', 'import', other, fileWith(t, shown.stdout), '--yes'])
+    const imported = await berth(t, ['env', 'import', other, fileWith(t, view.stdout), '--yes'])
 
     assert.match(masked.stdout, /^PLAIN +••••••$/m)
     assert.doesNotMatch(masked.stdout, /a b|one/)
@@ -98,7 +98,7 @@ describe('berth env', { concurrency: 4 }, () => {
   test('import shows changes with values masked, and saves what is confirmed', async (t) => {
     const name = await serviceWith({ SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
     const file = fileWith(t, 'SAME=same\nCHANGED=new-secret\nADDED="added-secret"\n')
-    const asked = await berth(t, ['env', 'import', name, file])
+    const requested = await berth(t, ['env', 'import', name, file])
     assert.deepEqual(await envOf(name), { SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
     const merged = await berth(t, ['env', 'import', name, file, '--yes'])
     assert.deepEqual(await envOf(name), {
@@ -110,12 +110,12 @@ describe('berth env', { concurrency: 4 }, () => {
     const replaced = await berth(t, ['env', 'import', name, file, '--replace', '--yes'])
     const nothing = await berth(t, ['env', 'import', name, file])
 
-    assert.equal(asked.code, 2)
-    assert.match(asked.stderr, / {2}\+ ADDED {4}••••••\n {2}~ CHANGED {2}•••••• → ••••••\n/)
+    assert.equal(requested.code, 2)
+    assert.match(requested.stderr, / {2}\+ ADDED {4}••••••\n {2}~ CHANGED {2}•••••• → ••••••\n/)
     assert.match(replaced.stderr, / {2}- GONE\n/)
     assert.deepEqual([merged.code, replaced.code, nothing.code], [0, 0, 0])
     assert.equal(nothing.stderr, 'nothing to change\n')
-    assert.ok(!`${asked.stderr}${merged.stderr}${replaced.stderr}`.includes('secret'))
+    assert.ok(!`${requested.stderr}${merged.stderr}${replaced.stderr}`.includes('secret'))
     assert.ok(!('GONE' in (await envOf(name))))
   })
 

@@ -136,11 +136,11 @@ test('a terminal shows the running command and its duration, and clears that at 
 
   assert.equal(await terminal.ended(), 0)
 
-  const shown = terminal.screen()
-  assert.deepEqual(shown.slice(1, 3), ['one', 'two'])
-  assert.match(shown[0]!, /^ · running echo one/)
-  assert.match(shown[3]!, /^ ✔ succeeded {4}job-\S+ +\d(\.\d)?s$/)
-  assert.equal(shown.length, 4)
+  const label = terminal.screen()
+  assert.deepEqual(label.slice(1, 3), ['one', 'two'])
+  assert.match(label[0]!, /^ · running echo one/)
+  assert.match(label[3]!, /^ ✔ succeeded {4}job-\S+ +\d(\.\d)?s$/)
+  assert.equal(label.length, 4)
 })
 
 test('a cron job is created, shown, run and described as one', async (t) => {
@@ -154,10 +154,10 @@ test('a cron job is created, shown, run and described as one', async (t) => {
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stderr, / {3}next: berth schedule nightly\n$/)
   assert.deepEqual([ran.code, ran.stdout], [4, 'nightly\n'])
-  const shown = (await berth(t, 'show', 'nightly')).stdout
-  assert.match(shown, /^schedule +0 3 \* \* \*\ntime zone +Europe\/Berlin\noverlap +queue\n/m)
-  assert.match(shown, /^job limit +1m$/m)
-  assert.doesNotMatch(shown, /^(instances|port|drain|health check|disk) /m)
+  const label = (await berth(t, 'show', 'nightly')).stdout
+  assert.match(label, /^schedule +0 3 \* \* \*\ntime zone +Europe\/Berlin\noverlap +queue\n/m)
+  assert.match(label, /^job limit +1m$/m)
+  assert.doesNotMatch(label, /^(instances|port|drain|health check|disk) /m)
   const listed = (await berth(t, 'services')).stdout
   assert.match(listed, /^nightly +live +cron job +0 3 \* \* \* Europe\/Berlin +\S+busybox/m)
   assert.match(

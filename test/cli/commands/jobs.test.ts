@@ -17,7 +17,7 @@ import { problem } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
 
 const introducer = '\u001b'
-const oddLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`
+const unusualLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`
 
 test('output of a run goes unchanged to both streams, and messages go to stderr', async (t) => {
   const { berth } = await startFakeJobs(
@@ -25,8 +25,8 @@ test('output of a run goes unchanged to both streams, and messages go to stderr'
     runEndingAs(
       succeeded,
       ['system', 'running ./nightly', { mark: 'running' }],
-      ['stdout', oddLine],
-      ['stderr', oddLine],
+      ['stdout', unusualLine],
+      ['stderr', unusualLine],
       ['stdout', ''],
       ['system', 'succeeded', { mark: 'outcome' }],
     ),
@@ -35,14 +35,17 @@ test('output of a run goes unchanged to both streams, and messages go to stderr'
   const { code, stdout, stderr } = await berth('run', 'nightly')
 
   assert.equal(code, 0)
-  assert.equal(stdout, `${oddLine}\n\n`)
+  assert.equal(stdout, `${unusualLine}\n\n`)
   const [began, line, end, ...rest] = stderr.split('\n')
-  assert.deepEqual([began, line, rest], [' · running ./nightly', oddLine, ['']])
+  assert.deepEqual([began, line, rest], [' · running ./nightly', unusualLine, ['']])
   assert.match(end!, new RegExp(`^ ✔ succeeded {4}${succeeded.id} {2}\\S+`))
 })
 
 test('at a terminal the output of a run can set colours and nothing else', async (t) => {
-  const { env } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', oddLine], ['stderr', oddLine]))
+  const { env } = await startFakeJobs(
+    t,
+    runEndingAs(succeeded, ['stdout', unusualLine], ['stderr', unusualLine]),
+  )
 
   const terminal = openTerminal(t, ['run', 'nightly'], { env })
   assert.equal(await terminal.ended(), 0)

@@ -35,8 +35,8 @@ test('jobs lists the requester, outcome, duration and command of each run', asyn
 for (const columns of [80, 120]) {
   test(`a terminal of ${columns} columns shows each run on one line`, async (t) => {
     const killed = { ...failed, exit_code: 137, created_at: new Date(Date.now() - 8_970_000).toISOString() }
-    const { env } = await startFakeJobs(t, (asked) =>
-      asked.path.includes('/jobs') ? { body: [killed, ...runs] } : respond(asked),
+    const { env } = await startFakeJobs(t, (requested) =>
+      requested.path.includes('/jobs') ? { body: [killed, ...runs] } : respond(requested),
     )
     const terminal = openTerminal(t, ['jobs', 'nightly'], { env, columns })
 
@@ -49,8 +49,8 @@ for (const columns of [80, 120]) {
 }
 
 test('without runs it prints how to start one, or that none can start', async (t) => {
-  const { berth } = await startFakeJobs(t, (asked) =>
-    asked.path.includes('/jobs') ? { body: [] } : respond(asked),
+  const { berth } = await startFakeJobs(t, (requested) =>
+    requested.path.includes('/jobs') ? { body: [] } : respond(requested),
   )
   const said = [await berth('jobs', 'nightly'), await berth('jobs', 'shop'), await berth('jobs', 'fresh')]
   assert.deepEqual(

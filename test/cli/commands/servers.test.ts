@@ -140,14 +140,14 @@ describe('the choice of a server', { concurrency: 4 }, () => {
   test('an unknown name, a damaged config and a token with a space are reported', async (t) => {
     const { env, write, path } = homeOf(t)
     const unknown = await runBerth(t, ['services', '--server', 'nowhere'], { env })
-    const odd = await runBerth(t, ['services'], { env: { BERTH_TOKEN: 'two\nwords' } })
+    const unusual = await runBerth(t, ['services'], { env: { BERTH_TOKEN: 'two\nwords' } })
     write({ servers: { one: {} } })
     const damaged = await runBerth(t, ['services'], { env })
 
     assert.equal(unknown.code, 2)
     assert.match(unknown.stderr, /no server is called 'nowhere'\n.*berth login URL --server NAME/)
-    assert.equal(odd.code, 2)
-    assert.ok(!odd.stderr.includes('words'), odd.stderr)
+    assert.equal(unusual.code, 2)
+    assert.ok(!unusual.stderr.includes('words'), unusual.stderr)
     assert.equal(damaged.code, 1)
     assert.ok(damaged.stderr.includes(path), damaged.stderr)
   })

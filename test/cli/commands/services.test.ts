@@ -72,13 +72,13 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const updated = await berth(t, 'update', name, '--start-command', 'serve', '--drain', '5')
     await berth(t, 'update', name, '--shared-network', 'on')
     const nothing = await berth(t, 'update', name)
-    const shown = await berth(t, 'show', name)
+    const view = await berth(t, 'show', name)
 
     assert.equal(updated.stderr, ` ✔ ${name}: start command, drain saved\n`)
     assert.equal(nothing.code, 2)
-    assert.match(shown.stdout, /^start command +serve$/m)
-    assert.match(shown.stdout, /^shared network +on: every service may connect$/m)
-    assert.doesNotMatch(shown.stdout, /disk|dockerfile/)
+    assert.match(view.stdout, /^start command +serve$/m)
+    assert.match(view.stdout, /^shared network +on: every service may connect$/m)
+    assert.doesNotMatch(view.stdout, /disk|dockerfile/)
   })
 
   test('a service that does not listen is shown without a port', async (t) => {

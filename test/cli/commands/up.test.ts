@@ -76,8 +76,8 @@ test('the second upload is the next version, and a rollback undoes it', async (t
 
 test('the name comes from berth.json, otherwise from the folder, made valid', async (t) => {
   const { folder, name } = await createApp(t)
-  const odd = join(folder, `2. Ünser Shop ${name}!`)
-  writeTree(odd, await pageApp('one'))
+  const unusual = join(folder, `2. Ünser Shop ${name}!`)
+  writeTree(unusual, await pageApp('one'))
   writeTree(folder, { 'berth.json': JSON.stringify({ service: name }) })
 
   const byFile = await runBerth(t, ['up', '--no-follow', '--json'], { ...suite, cwd: folder })

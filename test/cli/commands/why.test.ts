@@ -60,9 +60,9 @@ test('a job run is shown by its id with its reason, its last lines and the next 
     ...{ id: run, status: 'failed', phase: null, reason: 'exited with code 3', code: 'job_failed' },
     ...{ lines: ['no such table'], hint: 'run it again: berth run shop', commands: ['berth run shop'] },
   }
-  const asked: string[] = []
+  const requests: string[] = []
   const server = await startFakeServer(t, ({ path }) => {
-    asked.push(path)
+    requests.push(path)
     return { body: failed }
   })
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
@@ -73,5 +73,5 @@ test('a job run is shown by its id with its reason, its last lines and the next 
   for (const text of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
     assert.ok(stdout.includes(text), stdout)
   }
-  assert.ok(asked.includes(`/api/v1/jobs/${run}/why`), asked.join(' '))
+  assert.ok(requests.includes(`/api/v1/jobs/${run}/why`), requests.join(' '))
 })

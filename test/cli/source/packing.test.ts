@@ -12,8 +12,8 @@ function warn(
   site: Partial<Parameters<typeof warnOfMissingPackages>[2]>,
   paths: string[] = ['index.html'],
 ): string {
-  const said: string[] = []
-  const out = { say: (text: string) => said.push(text), tint: (_: string, words: string) => words }
+  const lines: string[] = []
+  const out = { say: (text: string) => lines.push(text), tint: (_: string, words: string) => words }
   const source = {
     entries: paths.map(entry),
     ignored: ignored.map((path) => ({ path, reason: 'by default' })),
@@ -22,7 +22,7 @@ function warn(
     type: 'static_site',
     ...site,
   })
-  return said.join('\n')
+  return lines.join('\n')
 }
 
 test('excluded packages inside the published folder cause a warning; those outside do not', () => {

@@ -20,14 +20,18 @@ export async function limitFault(look: LimitLook, entry: DatastoreEntry): Promis
   const { HostConfig } = await inspectContainer(look, entry)
   const memoryMb = wanted.memory_limit_mb ?? defaults.memoryMb
   const cpus = Math.min(NCPU, wanted.cpu_limit ?? defaults.cpus)
-  const asked = { memoryMb, cpus, maxmemory: kind === 'redis' ? String((memoryMb * 2 ** 20 * 3) / 4) : null }
-  const shown = {
+  const requested = {
+    memoryMb,
+    cpus,
+    maxmemory: kind === 'redis' ? String((memoryMb * 2 ** 20 * 3) / 4) : null,
+  }
+  const view = {
     memoryMb: HostConfig.Memory! / 2 ** 20,
     cpus: HostConfig.NanoCpus! / 1e9,
     maxmemory: kind === 'redis' ? await maxmemory(look.prepared, await networkUrl(look, entry)) : null,
   }
-  if (JSON.stringify(asked) === JSON.stringify(shown)) return null
-  return `${name}: ${JSON.stringify(asked)} should be, ${JSON.stringify(shown)} is`
+  if (JSON.stringify(requested) === JSON.stringify(view)) return null
+  return `${name}: ${JSON.stringify(requested)} should be, ${JSON.stringify(view)} is`
 }
 
 /** Limits saved while Docker or the container was unavailable must be applied later. */

@@ -69,9 +69,9 @@ export async function checkContainers(look: LimitLook, book: Book): Promise<void
   }
   for (const entry of living(book)) {
     const { State, HostConfig } = await inspectContainer(look, entry)
-    const shown = `${State.Status}, ${HostConfig.RestartPolicy?.Name}`
-    if (shown !== 'running, unless-stopped')
-      book.ledger.addViolation('containers match their settings', `${entry.name} is ${shown}`)
+    const label = `${State.Status}, ${HostConfig.RestartPolicy?.Name}`
+    if (label !== 'running, unless-stopped')
+      book.ledger.addViolation('containers match their settings', `${entry.name} is ${label}`)
     const fault = await limitFault(look, entry)
     if (fault !== null) book.ledger.addViolation('containers match their settings', fault)
   }

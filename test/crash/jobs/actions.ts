@@ -52,19 +52,19 @@ async function untilLive(book: Book, deployId: string): Promise<void> {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const { status, error } = await must(book, 200, { method: 'GET', path: `/deploys/${deployId}` })
     if (status === 'live') return
-    const isVain = !['queued', 'running'].includes(status) || Date.now() > deadline
-    if (isVain) throw new Error(`the first deploy is ${status}: ${error}`)
+    const hasFailed = !['queued', 'running'].includes(status) || Date.now() > deadline
+    if (hasFailed) throw new Error(`the first deploy is ${status}: ${error}`)
   }
 }
 
-export interface RunAsked {
+export interface RunRequest {
   task: Task
   /** Null for the service's own command. */
   command: string | null
 }
 
 /** Only the drill knows the task of a run. */
-export const runOf = (task: Task, { markPort }: Book): RunAsked => ({
+export const runOf = (task: Task, { markPort }: Book): RunRequest => ({
   task,
   command: scriptOf(task, markPort),
 })
@@ -72,12 +72,12 @@ export const runOf = (task: Task, { markPort }: Book): RunAsked => ({
 export async function startRun(
   book: Book,
   service: JobService,
-  { task, command }: RunAsked,
+  { task, command }: RunRequest,
 ): Promise<JobEntry> {
   const path = `/services/${service.id}/jobs`
-  const asked = { path, key: randomUUID(), body: command === null ? {} : { command } }
-  const { id } = await must(book, 202, { method: 'POST', ...asked })
-  const entry: JobEntry = { id, service, task, isOwn: command === null, ...asked, cancel: 'none' }
+  const requested = { path, key: randomUUID(), body: command === null ? {} : { command } }
+  const { id } = await must(book, 202, { method: 'POST', ...requested })
+  const entry: JobEntry = { id, service, task, isOwn: command === null, ...requested, cancel: 'none' }
   book.entries.set(id, entry)
   book.followers.follow(id)
   return entry

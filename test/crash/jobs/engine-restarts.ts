@@ -18,7 +18,7 @@ export interface EngineRestart {
   recoveryMs: number
 }
 
-export interface RestartsAsked {
+export interface RestartRequest {
   engine: NamespaceEngine
   book: Book
   tools: JobService
@@ -34,8 +34,8 @@ export interface RestartsAsked {
 const longestAwayMs = 6000
 const recoveryMs = 150_000
 
-export async function restartEngines(asked: RestartsAsked): Promise<EngineRestart[]> {
-  const { chance, count, kills, killsDone, log } = asked
+export async function restartEngines(requested: RestartRequest): Promise<EngineRestart[]> {
+  const { chance, count, kills, killsDone, log } = requested
   const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
   const restarts: EngineRestart[] = []
   while (restarts.length < count) {
@@ -43,7 +43,7 @@ export async function restartEngines(asked: RestartsAsked): Promise<EngineRestar
     const afterKills = Math.floor((kills * number) / (count + 1))
     while (killsDone() < afterKills) await sleep(50)
     await sleep(chance.between(0, 3000))
-    const restart = await restartEngine(asked, number, turns[number % turns.length]!)
+    const restart = await restartEngine(requested, number, turns[number % turns.length]!)
     restarts.push(restart)
     log(engineRestartLine(restart))
   }
@@ -51,7 +51,7 @@ export async function restartEngines(asked: RestartsAsked): Promise<EngineRestar
 }
 
 async function restartEngine(
-  { engine, book, tools, chance }: RestartsAsked,
+  { engine, book, tools, chance }: RestartRequest,
   number: number,
   how: EngineRestart['how'],
 ): Promise<EngineRestart> {

@@ -23,11 +23,11 @@ type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
 const statuses = { pending: 4, running: 5, succeeded: 3, failed: 4, canceled: 5, due: 2 }
 const minuteMs = 60_000
 /** Waiting for the full minute every time would make kills too rare. */
-const instantPatienceMs = 25_000
+const instantTimeoutMs = 25_000
 
 /** Waits for the moment, kills the daemon, and returns what was active. */
 export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
-  const isNear = untilInstantMs() < instantPatienceMs
+  const isNear = untilInstantMs() < instantTimeoutMs
   const how = chance.choose({ start: 14, status: 32, request: 20, instant: isNear ? 40 : 0, any: 20 })
   await moments[how](victim, book, chance)
   const { startedAt, upAt } = victim.lives.at(-1)!

@@ -15,7 +15,7 @@ export interface EndedRun {
   isEngineDisturbed: boolean
 }
 
-const engineWords = /engine|docker/i
+const engineMessages = /engine|docker/i
 
 /** Whether its command ran to completion. */
 export function hasEndedItself({ record, task }: Pick<EndedRun, 'record' | 'task'>): boolean {
@@ -29,10 +29,10 @@ export function endFaults(run: EndedRun): string[] {
     const status = task.exitCode === 0 ? 'succeeded' : 'failed'
     return record.status === status ? [] : [`exited with ${task.exitCode} and is ${record.status}`]
   }
-  const shown = `${record.status}, exit code ${record.exit_code}: ${record.error}`
-  if (!isEngineDisturbed) return [`${task.exitCode} was its exit code, its record says ${shown}`]
-  if (record.status === 'failed' && engineWords.test(record.error)) return []
-  return [`ended by a restart of Docker, its record says ${shown}`]
+  const label = `${record.status}, exit code ${record.exit_code}: ${record.error}`
+  if (!isEngineDisturbed) return [`${task.exitCode} was its exit code, its record says ${label}`]
+  if (record.status === 'failed' && engineMessages.test(record.error)) return []
+  return [`ended by a restart of Docker, its record says ${label}`]
 }
 
 /** Faults of its lines: they must be in order, complete, without duplicates, and end with the outcome. */

@@ -79,9 +79,9 @@ test('a scheduled time with two runs, or with neither a run nor a reported skip,
     { id: 'c', scheduled_for: at('03:00') },
   ]
   const skips = new Set([Date.parse(at('04:00'))])
-  const asked = { after: Date.parse(at('00:00')), upTo: Date.parse(at('05:00')), runs, skips }
+  const requests = { after: Date.parse(at('00:00')), upTo: Date.parse(at('05:00')), runs, skips }
   assert.deepEqual(repeatedInstants(runs), [`${at('03:00')} has b, c`])
-  assert.deepEqual(missedInstants(asked), [at('02:00'), at('05:00')])
+  assert.deepEqual(missedInstants(requests), [at('02:00'), at('05:00')])
 })
 
 test('a report about several scheduled times counts for each of them', () => {

@@ -9,7 +9,7 @@ import { type TaskKind, taskOf } from './tasks.ts'
 
 const openAtMost = 14
 const openOwnAtMost = 3
-const lookEveryMs = 400
+const pollIntervalMs = 400
 const kinds: Record<TaskKind, number> = { quick: 35, slow: 20, failing: 20, chatty: 15, stubborn: 10 }
 
 export async function startRuns(book: Book, tools: JobService, chance: Chance): Promise<void> {
@@ -46,7 +46,7 @@ async function cancelLater(book: Book, entry: JobEntry, chance: Chance): Promise
 export async function watchSchedules(book: Book): Promise<void> {
   while (!book.isOver()) {
     for (const service of cronServices(book)) await lookAtSchedule(book, service)
-    await sleep(lookEveryMs)
+    await sleep(pollIntervalMs)
   }
 }
 

@@ -31,7 +31,7 @@ async function openSite(t: TestContext, times: Partial<typeof hurried> = {}) {
 }
 
 const isClassic = (lines: string[]) => lines.some((line) => line.includes(' ---> Running in'))
-const isTold = (lines: string[]) =>
+const isReported = (lines: string[]) =>
   lines.some((line) => line.startsWith("system the Docker engine's BuildKit hangs"))
 
 test('builds that run while BuildKit hangs are completed by the classic builder', async (t) => {
@@ -52,7 +52,7 @@ test('builds that run while BuildKit hangs are completed by the classic builder'
   await Promise.all(building)
   assert.deepEqual(site.told, ['hangs'])
   for (const { lines, request } of builds) {
-    assert.ok(isTold(lines) && isClassic(lines), lines.join('\n'))
+    assert.ok(isReported(lines) && isClassic(lines), lines.join('\n'))
     assert.ok(await inspectImage(site.engine, request.tag))
   }
   assert.equal(site.door.held(), 1, 'one probe waits for the builder')
@@ -96,7 +96,7 @@ test('once BuildKit works again it is used again', async (t) => {
   assert.equal(site.watch.hangsSince(), null)
   const { request, lines } = prepareBuild(t, site.owner, files)
   await site.builder.build({ ...request, noCache: true })
-  assert.ok(!isTold(lines) && !isClassic(lines), lines.join('\n'))
+  assert.ok(!isReported(lines) && !isClassic(lines), lines.join('\n'))
   assert.deepEqual(site.told, ['hangs', 'works'])
 })
 

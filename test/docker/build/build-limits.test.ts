@@ -193,8 +193,8 @@ test('processes that a lost build left in the group are killed before the next b
 
   await builder.build(request('true').request)
 
-  const inVain = sleep(5000, ['still runs'], { ref: false })
-  assert.deepEqual(await Promise.race([ended, inVain]), [null, 'SIGKILL'])
+  const timedOut = sleep(5000, ['still runs'], { ref: false })
+  assert.deepEqual(await Promise.race([ended, timedOut]), [null, 'SIGKILL'])
   await closed()
 })
 

@@ -182,9 +182,9 @@ test('a removed instance can be stopped and removed again, but not started', asy
 test('a container without all of our labels is ignored by every operation', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const wanted = await spec()
-  const stranger = { ...owner, serverId: testOwner().serverId }
+  const foreign = { ...owner, serverId: testOwner().serverId }
   const options = containerSpec(owner, wanted, await engine.info())
-  const { id } = await engine.docker.createContainer({ ...options, Labels: ownerLabels(stranger) })
+  const { id } = await engine.docker.createContainer({ ...options, Labels: ownerLabels(foreign) })
   await engine.docker.getContainer(id).start()
 
   const { name } = wanted

@@ -208,12 +208,12 @@ test('a container left by a crash is replaced by the next one, or removed', asyn
 
 test('a foreign container with the same name is left alone', async (t) => {
   const { engine, run, toolSpec, name } = await openSite(t)
-  const stranger = await engine.docker.createContainer({ name, Image: toolSpec('').image, Cmd: ['true'] })
-  t.after(() => stranger.remove({ force: true }))
+  const foreign = await engine.docker.createContainer({ name, Image: toolSpec('').image, Cmd: ['true'] })
+  t.after(() => foreign.remove({ force: true }))
 
   await assert.rejects(run('true'), { code: 'docker_error' })
 
-  assert.equal((await stranger.inspect()).Id, stranger.id)
+  assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
 test('its secrets are in its environment, its input is closed, and it has no network', async (t) => {

@@ -29,8 +29,8 @@ test('a volume is created once with its labels, listed, and removed once', async
 test('a foreign volume is neither adopted nor removed', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-disk`
-  const stranger = { ...owner, serverId: testOwner().serverId }
-  await ensureVolume(engine, stranger, name)
+  const foreign = { ...owner, serverId: testOwner().serverId }
+  await ensureVolume(engine, foreign, name)
 
   await assert.rejects(ensureVolume(engine, owner, name), {
     code: 'docker_error',
@@ -41,7 +41,7 @@ test('a foreign volume is neither adopted nor removed', async (t) => {
     message: /does not belong to this server/,
   })
 
-  assert.equal((await listVolumes(engine, stranger)).length, 1)
+  assert.equal((await listVolumes(engine, foreign)).length, 1)
 })
 
 test('a volume in use is not removed', async (t) => {
@@ -86,11 +86,11 @@ test('an unclaimed volume, and a foreign volume with the same id, are not claime
 test('a volume is removed only for the id that it was created for', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-datastore-shop-db`
-  const stranger = { ...owner, serverId: testOwner().serverId }
+  const foreign = { ...owner, serverId: testOwner().serverId }
   await claimVolume(engine, owner, name, claimOf('dst-1'))
 
   await removeVolume(engine, owner, name, 'dst-2')
-  await removeVolume(engine, stranger, name, 'dst-1')
+  await removeVolume(engine, foreign, name, 'dst-1')
   assert.equal(await hasVolume(engine, name), true)
 
   await removeVolume(engine, owner, name, 'dst-1')
@@ -100,7 +100,7 @@ test('a volume is removed only for the id that it was created for', async (t) =>
 
 test('the existence of a volume is known for foreign ones too', async (t) => {
   const { engine, owner } = await openDockerSite(t)
-  const stranger = { ...owner, serverId: testOwner().serverId }
-  const { name } = await ensureVolume(engine, stranger, `${owner.prefix}-theirs`)
+  const foreign = { ...owner, serverId: testOwner().serverId }
+  const { name } = await ensureVolume(engine, foreign, `${owner.prefix}-theirs`)
   assert.deepEqual([await hasVolume(engine, name), await hasVolume(engine, `${name}-not`)], [true, false])
 })

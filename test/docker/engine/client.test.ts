@@ -18,9 +18,9 @@ test('a missing engine is unavailable, whatever kind of address it has', async (
 test('a refusal contains the message of the engine and nothing of the client', async (t) => {
   const { engine } = await openDockerSite(t)
 
-  const asked = engine.call('inspect', () => engine.docker.getContainer('berth-test-nobody').inspect())
+  const requested = engine.call('inspect', () => engine.docker.getContainer('berth-test-nobody').inspect())
 
-  await assert.rejects(asked, {
+  await assert.rejects(requested, {
     code: 'docker_error',
     message: 'No such container: berth-test-nobody',
   })
@@ -36,11 +36,11 @@ test('an engine that does not respond is named by its address', async (t) => {
 
 test('a refusal of limits ends with the cause, and names the container as users know it', () => {
   const id = '4f1c'.repeat(16)
-  const said =
+  const output =
     `(HTTP code 500) server error - Cannot update container ${id}: runc did not terminate: ` +
     'cannot set memory limit (current usage: 9, peak usage: 90836992) : '
 
-  const { code, message } = toFailure('limit', Object.assign(new Error(said), { statusCode: 500 }))
+  const { code, message } = toFailure('limit', Object.assign(new Error(output), { statusCode: 500 }))
 
   assert.equal(code, 'docker_error')
   assert.match(message, /^Cannot update container 4f1c4f1c4f1c: runc .* peak usage: 90836992\)$/)
@@ -65,11 +65,14 @@ test('a call without a response ends at its timeout and releases its connection'
   const engine = openEngine(host)
   t.after(() => engine.close())
 
-  const asked = engine.call('list', (abortSignal) => engine.docker.listContainers({ abortSignal }), {
+  const requests = engine.call('list', (abortSignal) => engine.docker.listContainers({ abortSignal }), {
     timeoutMs: 500,
   })
 
-  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not respond within 0.5s' })
+  await assert.rejects(requests, {
+    code: 'docker_unavailable',
+    message: 'Docker did not respond within 0.5s',
+  })
   await hungUp
 })
 
@@ -79,10 +82,10 @@ test('an aborted call throws the reason of the abort', async (t) => {
   t.after(() => engine.close())
   const abort = new AbortController()
 
-  const asked = engine.call('list', () => engine.docker.listContainers(), { signal: abort.signal })
+  const requests = engine.call('list', () => engine.docker.listContainers(), { signal: abort.signal })
   abort.abort(new Error('canceled by a test'))
 
-  await assert.rejects(asked, /canceled by a test/)
+  await assert.rejects(requests, /canceled by a test/)
 })
 
 test('an engine that closes the connection in the middle of a response is unavailable', async (t) => {
@@ -92,9 +95,9 @@ test('an engine that closes the connection in the middle of a response is unavai
   })
 
   const engine = openEngine(host)
-  const asked = engine.call('info', () => engine.docker.info(), { timeoutMs: 200 })
+  const requested = engine.call('info', () => engine.docker.info(), { timeoutMs: 200 })
 
-  await assert.rejects(asked, { code: 'docker_unavailable' })
+  await assert.rejects(requested, { code: 'docker_unavailable' })
 })
 
 test('the older API version is used, and negotiated again after an outage of the engine', async (t) => {

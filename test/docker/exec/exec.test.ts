@@ -26,9 +26,9 @@ test('a command ends with its exit code, and its outputs are separate', async (t
 
 test('arguments and variables arrive byte for byte, without a shell', async (t) => {
   const { run } = await start(t)
-  const odd = '$HOME "a" \'b\' `c` ; & | \\ é 🚀\n'
-  assert.equal((await run(['printf', '%s', odd])).stdout, odd)
-  assert.equal((await run(['sh', '-c', 'printf %s "$ODD"'], { ODD: odd })).stdout, odd)
+  const unusual = '$HOME "a" \'b\' `c` ; & | \\ é 🚀\n'
+  assert.equal((await run(['printf', '%s', unusual])).stdout, unusual)
+  assert.equal((await run(['sh', '-c', 'printf %s "$ODD"'], { ODD: unusual })).stdout, unusual)
 })
 
 test('64 KiB of each output are retained, and the command still runs to its end', async (t) => {
@@ -60,8 +60,8 @@ test('a missing or stopped container is an error', async (t) => {
 
 test('nothing runs in a foreign container', async (t) => {
   const { engine, owner, name } = await start(t)
-  const stranger = { ...owner, serverId: testOwner().serverId }
-  await assert.rejects(runInside({ engine, owner: stranger }, name, { argv: ['true'] }), {
+  const foreign = { ...owner, serverId: testOwner().serverId }
+  await assert.rejects(runInside({ engine, owner: foreign }, name, { argv: ['true'] }), {
     code: 'docker_error',
     message: `there is no container ${name}`,
   })
@@ -83,10 +83,10 @@ test('a hanging command is abandoned after its timeout, and after an abort', asy
 
 test('concurrent commands are kept apart', async (t) => {
   const { script } = await start(t)
-  const asked = Array.from({ length: 20 }, (_, index) => String(index))
-  const outcomes = await Promise.all(asked.map((index) => script(`echo ${index}; exit ${index}`)))
+  const requests = Array.from({ length: 20 }, (_, index) => String(index))
+  const outcomes = await Promise.all(requests.map((index) => script(`echo ${index}; exit ${index}`)))
   assert.deepEqual(
     outcomes.map(({ exitCode, stdout }) => [String(exitCode), stdout.trim()]),
-    asked.map((index) => [index, index]),
+    requests.map((index) => [index, index]),
   )
 })

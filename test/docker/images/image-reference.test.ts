@@ -141,7 +141,7 @@ test('a registry has one name for all of its aliases', () => {
   for (const [text, host] of Object.entries(hosts)) assert.equal(parseRegistryHost(text), host)
 
   const wrong = ['', ' ', 'ghcr', 'ghcr.io/ada', 'https://ghcr.io', 'a:hush@ghcr.io', 'ghcr.io ', 'ghcr.io:']
-  const odd = [
+  const unusual = [
     'ghcr.io:0',
     'ghcr.io:65536',
     '..',
@@ -152,7 +152,7 @@ test('a registry has one name for all of its aliases', () => {
     '[::1]:5000',
     'a.\n',
   ]
-  for (const text of [...wrong, ...odd, `${'a.'.repeat(130)}b`]) {
+  for (const text of [...wrong, ...unusual, `${'a.'.repeat(130)}b`]) {
     assert.throws(
       () => parseRegistryHost(text),
       { code: 'invalid_request', message: /^host must name/ },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describePullFailure } from '../../../src/docker/images/pull-failure.ts'
 
-const asked = { reference: 'ghcr.io/ada/web:v1', host: 'ghcr.io', credentials: null }
+const requested = { reference: 'ghcr.io/ada/web:v1', host: 'ghcr.io', credentials: null }
 
 test('failures of several engine versions are distinguished by their messages', () => {
   const texts: Record<string, string[]> = {
@@ -49,7 +49,7 @@ test('failures of several engine versions are distinguished by their messages', 
   }
 
   for (const [code, all] of Object.entries(texts)) {
-    for (const text of all) assert.equal(describePullFailure(text, asked).code, code, text)
+    for (const text of all) assert.equal(describePullFailure(text, requested).code, code, text)
   }
 })
 
@@ -69,10 +69,10 @@ test('text in the name of an image or a registry does not affect the reason', ()
 })
 
 test('the message names where credentials are stored, and other text of the engine', () => {
-  const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
+  const stored = { ...requested, credentials: { password: 'canary-pass-1' } }
 
   assert.equal(
-    describePullFailure('unauthorized: authentication required', asked).message,
+    describePullFailure('unauthorized: authentication required', requested).message,
     'cannot pull ghcr.io/ada/web:v1: ghcr.io has no such image, or requires credentials; ' +
       'berth registries add ghcr.io stores them',
   )
@@ -80,16 +80,16 @@ test('the message names where credentials are stored, and other text of the engi
     describePullFailure('unauthorized', stored).message,
     /rejected the stored credentials.*replaces them$/,
   )
-  assert.match(describePullFailure('toomanyrequests: no', asked).message, /credentials may raise it/)
+  assert.match(describePullFailure('toomanyrequests: no', requested).message, /credentials may raise it/)
   assert.match(describePullFailure('toomanyrequests: no', stored).message, /try again later$/)
   assert.equal(
-    describePullFailure('something\n  odd', asked).message,
+    describePullFailure('something\n  odd', requested).message,
     'cannot pull ghcr.io/ada/web:v1: something odd',
   )
 })
 
 test('an echoed password is not shown, and long text is truncated', () => {
-  const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
+  const stored = { ...requested, credentials: { password: 'canary-pass-1' } }
 
   const echoed = describePullFailure('bad header: ada:canary-pass-1', stored).message
   const long = describePullFailure(`x${'y'.repeat(5000)}`, stored).message

@@ -74,8 +74,8 @@ test('a private registry serves its images only with its credentials', async (t)
     const reason = credentials ? 'rejected the stored credentials' : 'has no such image, or requires'
     const expected = { code: 'registry_unauthorized', message: new RegExp(`${host} ${reason}`) }
     await assert.rejects(resolveDigest(engine, { reference, credentials, signal: forever }), expected)
-    const asked = { reference: name, credentials, onLine: () => {}, signal: forever }
-    await assert.rejects(pullImage(engine, asked), { code: 'registry_unauthorized' })
+    const requested = { reference: name, credentials, onLine: () => {}, signal: forever }
+    await assert.rejects(pullImage(engine, requested), { code: 'registry_unauthorized' })
   }
   assert.equal(await inspectImage(engine, name), null)
 
@@ -123,10 +123,10 @@ test('a silent registry is abandoned after a while, and immediately when aborted
 
   const before = open.size
   const abort = new AbortController()
-  const asked = pull(engine, reference, [], abort.signal)
+  const requested = pull(engine, reference, [], abort.signal)
   await until('the engine asks', () => open.size > before)
   abort.abort(new Error('canceled by a test'))
-  await assert.rejects(asked, /^Error: canceled by a test$/)
+  await assert.rejects(requested, /^Error: canceled by a test$/)
 })
 
 test('an abort ends the download in the engine too', async (t) => {
@@ -134,11 +134,11 @@ test('an abort ends the download in the engine too', async (t) => {
   const { name, waiting } = await startSlowRegistry(t)
   const abort = new AbortController()
 
-  const asked = pull(engine, name, [], abort.signal)
+  const requested = pull(engine, name, [], abort.signal)
   await until('the engine waits for the image', () => waiting.size > 0)
   abort.abort(new Error('canceled by a test'))
 
-  await assert.rejects(asked, /^Error: canceled by a test$/)
+  await assert.rejects(requested, /^Error: canceled by a test$/)
   await until('the engine has let go', () => waiting.size === 0)
 })
 

@@ -50,8 +50,8 @@ test('a subnet that overlaps a route of the host is skipped', async (t) => {
 
 test('a foreign network of the same name is an error and is left alone', async (t) => {
   const { engine, owner } = await openDockerSite(t)
-  const stranger = { ...owner, serverId: testOwner().serverId }
-  await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(stranger) })
+  const foreign = { ...owner, serverId: testOwner().serverId }
+  await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(foreign) })
 
   const made = ensureNetwork(engine, owner, testSubnet)
 

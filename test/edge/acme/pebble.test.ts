@@ -59,12 +59,12 @@ test('a pending order is resumed, not repeated', async () => {
     pending = order
   }
   const first = await issueCertificate(order('pending.example.com', { onPending }), timeout())
-  const shown = edge.shown.length
+  const view = edge.shown.length
 
   const again = await issueCertificate(order('pending.example.com', { pending }), timeout())
 
   assert.equal(again.pem, first.pem)
-  assert.equal(edge.shown.length, shown)
+  assert.equal(edge.shown.length, view)
 })
 
 test('a failed order, or one that the CA does not know, is placed again', async () => {
@@ -76,9 +76,9 @@ test('a failed order, or one that the CA does not know, is placed again', async 
     cut.abort(new Error('cut off before the CA heard of the key'))
   }
   await assert.rejects(issueCertificate(order('again.example.com', { onPending }), cut.signal), /cut off/)
-  const stranger = { url: pebble.directoryUrl.replace('/dir', '/my-order/nobody'), keyPem: '' }
+  const foreign = { url: pebble.directoryUrl.replace('/dir', '/my-order/nobody'), keyPem: '' }
 
-  for (const pending of [orders[0]!, stranger]) {
+  for (const pending of [orders[0]!, foreign]) {
     const { pem } = await issueCertificate(order('again.example.com', { pending }), timeout())
     assert.equal(leafOf(pem).subjectAltName, 'DNS:again.example.com')
   }

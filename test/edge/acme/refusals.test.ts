@@ -30,8 +30,8 @@ async function failureAt(
   )
 }
 
-const at = (path: string, response: FakeResponse) => (asked: ReceivedRequest) =>
-  asked.path === path ? response : null
+const at = (path: string, response: FakeResponse) => (requested: ReceivedRequest) =>
+  requested.path === path ? response : null
 
 const facts = ({ code, message, problem, hint }: AcmeFailure, host: string) => ({
   code,

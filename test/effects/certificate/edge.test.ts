@@ -13,7 +13,7 @@ import { installPackages } from '../../support/apt.ts'
 import { openCa, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, openLife } from '../../support/certificates.ts'
 import { isInside } from '../../support/namespace.ts'
-import { askAt } from '../../support/running-edge.ts'
+import { requestAt } from '../../support/running-edge.ts'
 import { servedCertificate } from '../../support/served-certificate.ts'
 import { until as untilTrue } from '../../support/service.ts'
 import { temporaryStorage } from '../../support/supervision.ts'
@@ -23,7 +23,7 @@ if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await ca.freePort()
-const ask = askAt(80)
+const ask = requestAt(80)
 
 /** HAProxy at ports 80 and 443, kept equal to the storage. */
 async function startEdge(storage: Storage) {

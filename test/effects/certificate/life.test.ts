@@ -16,9 +16,9 @@ test('a pause requested by the CA is respected by all requests', async (t) => {
   const limit = acmeProblem(429, 'rateLimited', 'too many certificates already issued', {
     'retry-after': '7200',
   })
-  const odd = await startFaultyCa(t, ({ path }) => (path === '/order' ? limit : null))
+  const unusual = await startFaultyCa(t, ({ path }) => (path === '/order' ? limit : null))
   const life = await openLife(t, ca, {
-    settings: { acmeEmail: 'ada@example.com', acmeDirectory: odd.directoryUrl, newPerWeek: null },
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: unusual.directoryUrl, newPerWeek: null },
   })
   const { route, until, retry } = boot(t, life, ca)
   const host = 'limited.example.com'
@@ -30,9 +30,9 @@ test('a pause requested by the CA is respected by all requests', async (t) => {
   match(error!, /^127\.0\.0\.1:\d+ requires a pause: too many certificates already issued$/)
   const pauseMs = Date.parse(next_attempt_at!) - Date.now()
   ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
-  const asked = odd.requests.length
+  const requested = unusual.requests.length
   equal(await retry(host), false)
-  equal(odd.requests.length, asked)
+  equal(unusual.requests.length, requested)
 })
 
 test('a certificate that cannot be stored is downloaded again, without a second order', async (t) => {
@@ -50,14 +50,14 @@ test('a certificate that cannot be stored is downloaded again, without a second 
   await route('svc-1', host)
   const { status, error } = await until(host, 'waiting', isWaiting)
   deepEqual([status, error], ['waiting', 'internal: no space left on device'])
-  const shown = ca.edge.shown.length
+  const view = ca.edge.shown.length
 
   isFull = false
   equal(await retry(host), true)
   await until(host, 'valid', isValid)
 
   // Answers our own check, but not the CA.
-  equal(ca.edge.shown.length, shown + 1)
+  equal(ca.edge.shown.length, view + 1)
   equal(certificates.order(host), null)
 })
 
@@ -72,13 +72,13 @@ test('a certificate not yet installed when the daemon died is installed after th
   await first.stop()
 
   const second = boot(t, life, ca)
-  const shown = ca.edge.shown.length
+  const view = ca.edge.shown.length
   await second.restore()
   await second.until(host, 'valid', isValid)
 
   deepEqual(second.installed, [[host]])
   equal(life.storage.certificates.find(host)?.fingerprint, fingerprint)
-  deepEqual([second.rowOf(host)?.id, ca.edge.shown.length], [id, shown])
+  deepEqual([second.rowOf(host)?.id, ca.edge.shown.length], [id, view])
 })
 
 test('an order not yet sent when the daemon died is started again', async (t) => {

@@ -201,7 +201,9 @@ test('a crash between starting a run and committing it results in no second run'
   await site.add()
   await site.quiet()
   await site.stop()
-  await site.start({ spawn: (...asked) => site.spawn(...asked).then(() => new Promise(() => undefined)) })
+  await site.start({
+    spawn: (...requested) => site.spawn(...requested).then(() => new Promise(() => undefined)),
+  })
   await site.quiet()
   site.time.move(10 * minuteMs)
   await soon('the run to be begun', () => site.runs().length === 1)

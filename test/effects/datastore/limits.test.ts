@@ -40,10 +40,10 @@ test('limits changed while others are being applied are applied after them', asy
     { memory_limit_mb: 128, limits: { ...settled(1), revision: 3 } },
   ]
   const { limit } = ports.datastores
-  ports.datastores.limit = async (...asked) => {
+  ports.datastores.limit = async (...requested) => {
     const change = changes.shift()
     if (change) await become(change)
-    return limit(...asked)
+    return limit(...requested)
   }
 
   await setContainerLimits(ports, id, signal)
@@ -63,12 +63,12 @@ test('two concurrent changes end with the newest, whichever is slower', async (t
   })
   const { limit } = ports.datastores
   let isFirst = true
-  ports.datastores.limit = async (...asked) => {
+  ports.datastores.limit = async (...requested) => {
     if (isFirst) {
       isFirst = false
       await held
     }
-    return limit(...asked)
+    return limit(...requested)
   }
 
   const slow = setContainerLimits(ports, id, signal)

@@ -100,11 +100,11 @@ test('a datastore that accepts connections but never responds is lost after thre
 test('one successful probe resets two failed ones', async (t) => {
   const site = await openDatastorePorts(t)
   await site.serve()
-  let asked = 0
-  site.world.run = () => (++asked % 3 === 0 ? well('redis') : { exitCode: 1, stderr: 'busy' })
+  let requested = 0
+  site.world.run = () => (++requested % 3 === 0 ? well('redis') : { exitCode: 1, stderr: 'busy' })
   const { kept } = keep(t, site)
 
-  await eventually('nine questions', () => asked >= 9)
+  await eventually('nine questions', () => requested >= 9)
 
   assert.equal(await Promise.race([kept, 'kept']), 'kept')
 })

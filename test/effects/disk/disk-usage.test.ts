@@ -38,9 +38,9 @@ const found = {
 }
 
 test('the first request gets null immediately, later ones the sizes by category', async (t) => {
-  let asked = 0
+  let requested = 0
   const { usage, write } = openUsage(t, async () => {
-    asked++
+    requested++
     return found
   })
   const sizes = { store: 1, logs: 2, 'runtime-logs/svc-1': 3, 'elsewhere/backups/shop': 4, archives: 5 }
@@ -56,20 +56,20 @@ test('the first request gets null immediately, later ones the sizes by category'
     ...{ storeBytes: 1, logsBytes: 5, backupsBytes: 4, uploadsBytes: 11, checkoutsBytes: 7 },
   })
   deepEqual(docker, { imagesBytes: 100, containersBytes: 3, volumesBytes: 10, buildCacheBytes: 7 })
-  equal(asked, 1, 'what is known is not counted again')
+  equal(requested, 1, 'what is known is not counted again')
 })
 
 test('a slow engine is queried once, and an unresponsive one omits only its own sizes', async (t) => {
   let refuse = (_: Error) => {}
-  let asked = 0
+  let requested = 0
   const { usage } = openUsage(t, () => {
-    asked++
+    requested++
     return new Promise((_, reject) => {
       refuse = reject
     })
   })
   for (let count = 0; count < 5; count++) equal(usage(), null)
-  equal(asked, 1)
+  equal(requested, 1)
 
   refuse(new Error('gone'))
 

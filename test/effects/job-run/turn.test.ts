@@ -11,8 +11,8 @@ async function resultOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 const live = { deployId: 'dep-1', image: 'berth/shop:dep-1', command: 'npm run report' }
-const withoutTime = async (asked: Promise<{ at: string }>) => {
-  const { at, ...turn } = await asked
+const withoutTime = async (requested: Promise<{ at: string }>) => {
+  const { at, ...turn } = await requested
   assert.ok(Number.isFinite(Date.parse(at)))
   return turn
 }
@@ -39,15 +39,15 @@ for (const overlap of ['skip', 'queue'] as const) {
       const queue = await openJobQueue(t)
       await queue.is('job-1', status)
       await queue.is('job-2', 'pending')
-      const asked = queue.ask('job-2', overlap)
-      assert.equal(await resultOf(asked), 'waits')
+      const requested = queue.ask('job-2', overlap)
+      assert.equal(await resultOf(requested), 'waits')
       await queue.untilSaid('job-2')
       await queue.is('job-1', status)
-      assert.equal(await resultOf(asked), 'waits')
+      assert.equal(await resultOf(requested), 'waits')
 
       await queue.is('job-1', status, { final: true })
 
-      assert.deepEqual(await withoutTime(asked), live)
+      assert.deepEqual(await withoutTime(requested), live)
       assert.deepEqual(await queue.saidBy('job-2'), ['waiting for job-1 of this service to end'])
       assert.deepEqual(queue.sent, [])
     })
@@ -63,10 +63,10 @@ test('a restart of the daemon that has to wait for the engine repeats no earlier
     'waiting for the Docker engine, which does not respond',
   ]
   for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
-  const asked = queue.ask('job-2', 'queue')
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('job-2', 'queue')
+  assert.equal(await resultOf(requested), 'waits')
   await queue.is('job-1', 'succeeded', { final: true })
-  await asked
+  await requested
   assert.deepEqual(await queue.saidBy('job-2'), lines)
 })
 
@@ -117,8 +117,8 @@ test('replace: earlier runs are canceled, and the new one waits until they are r
   await queue.is('job-3', 'canceled')
   await queue.is('job-4', 'pending')
   await queue.is('job-5', 'pending')
-  const asked = queue.ask('job-4', 'replace')
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('job-4', 'replace')
+  assert.equal(await resultOf(requested), 'waits')
   const by = 'job-4, which replaces it'
   await eventually('three cancels', () => queue.sent.length >= 3)
   assert.deepEqual(
@@ -126,10 +126,10 @@ test('replace: earlier runs are canceled, and the new one waits until they are r
     ['job-1', 'job-2', 'job-3'].map((id) => [id, 'cancel', by]),
   )
   for (const id of ['job-1', 'job-2', 'job-3']) {
-    assert.equal(await resultOf(asked), 'waits')
+    assert.equal(await resultOf(requested), 'waits')
     await queue.is(id, 'canceled', { final: true })
   }
-  assert.deepEqual(await withoutTime(asked), live)
+  assert.deepEqual(await withoutTime(requested), live)
 })
 
 test('a waiting run gives up when its service is suspended, deleted or removed', async (t) => {
@@ -137,10 +137,10 @@ test('a waiting run gives up when its service is suspended, deleted or removed',
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending')
   const message = 'canceled by the suspension of its service'
-  const asked = queue.ask('job-2')
-  await resultOf(asked)
+  const requested = queue.ask('job-2')
+  await resultOf(requested)
   await queue.change({ suspended: true })
-  await assert.rejects(asked, { code: 'withdrawn', message })
+  await assert.rejects(requested, { code: 'withdrawn', message })
   await assert.rejects(queue.ask('job-2'), { code: 'withdrawn', message })
 
   await queue.change({ suspended: false })
@@ -158,11 +158,11 @@ test('a run that is canceled while it waits keeps no slot', async (t) => {
   await queue.is('job-1', 'running')
   await queue.is('job-2', 'pending')
   const controller = new AbortController()
-  const asked = queue.ask('job-2', 'skip', { signal: controller.signal })
-  await resultOf(asked)
+  const requested = queue.ask('job-2', 'skip', { signal: controller.signal })
+  await resultOf(requested)
   const reason = new Error('canceled')
   controller.abort(reason)
-  await assert.rejects(asked, reason)
+  await assert.rejects(requested, reason)
   await queue.is('job-2', 'canceled', { final: true })
   await queue.is('job-1', 'succeeded', { final: true })
   await queue.is('job-3', 'pending')
@@ -173,25 +173,25 @@ test('a run without a free slot logs it, and gets its turn when one is released'
   const queue = await openJobQueue(t, { slots: 1 })
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
-  const asked = queue.ask('job-2', null)
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('job-2', null)
+  assert.equal(await resultOf(requested), 'waits')
   await queue.untilSaid('job-2')
   assert.deepEqual(await queue.saidBy('job-2'), [
     'waiting for a free slot: 1 job runs are running (--job-concurrency)',
   ])
   queue.jobSlots.release('job-1')
-  assert.deepEqual(await withoutTime(asked), live)
+  assert.deepEqual(await withoutTime(requested), live)
 })
 
 test('a deploy that goes live while a run waits for its slot is what it runs on', async (t) => {
   const queue = await openJobQueue(t, { slots: 1 })
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
-  const asked = queue.ask('job-2', null)
-  await resultOf(asked)
+  const requested = queue.ask('job-2', null)
+  await resultOf(requested)
   await queue.deploy('dep-2')
   queue.jobSlots.release('job-1')
-  assert.equal((await asked).deployId, 'dep-2')
+  assert.equal((await requested).deployId, 'dep-2')
 })
 
 test('a run without a live deploy fails instead of waiting', async (t) => {
@@ -208,8 +208,8 @@ test('no run gets its turn before the engine responds', async (t) => {
   })
   const queue = await openJobQueue(t, { engineReady })
   await queue.is('job-1', 'pending')
-  const asked = queue.ask('job-1')
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('job-1')
+  assert.equal(await resultOf(requested), 'waits')
   response()
-  assert.deepEqual(await withoutTime(asked), live)
+  assert.deepEqual(await withoutTime(requested), live)
 })

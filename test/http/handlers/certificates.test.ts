@@ -16,7 +16,7 @@ const validity = {
 }
 
 /** What a host comes to, as its name says. */
-function troubleOf(host: string) {
+function problemOf(host: string) {
   const problem = { message: `${host} is not ready`, hint: 'wait', retryAt: null }
   if (host.startsWith('elsewhere')) return { ...problem, code: 'host_elsewhere' }
   const retryAt = new Date(Date.now() + 7200_000).toISOString()
@@ -35,7 +35,7 @@ async function start(t: TestContext) {
       checkHost: async ({ host }: { host: string }) => ({
         at: now(),
         isRouted: true,
-        trouble: troubleOf(host),
+        trouble: problemOf(host),
       }),
       obtainCertificate: ({ host }: { host: string }, signal: AbortSignal) =>
         host.startsWith('slow') ? forever(signal) : Promise.resolve({ at: now(), validity, trouble: null }),

@@ -95,8 +95,8 @@ function holdCreation({ actors }: Storage, context: HttpContext): void {
     go = resolve
   })
   const create = actors.create.bind(actors)
-  actors.create = async (...given) => {
-    await create(...given)
+  actors.create = async (...input) => {
+    await create(...input)
     await held
   }
   const { spawn, send } = context.actors
@@ -147,7 +147,7 @@ test('a dry run lists references to missing datastores', async (t) => {
   const { id } = (await call('GET', path)).body
   await create({ name: 'web' })
   const all = ['connectionString', 'externalConnectionString', 'host', 'port', 'user', 'password', 'database']
-  const asked = [
+  const requests = [
     ...['shop-db', 'cache', 'never', 'leaving', 'web', 'nobody'].flatMap((name) =>
       all.map((property) => `datastore.${name}.${property}`),
     ),
@@ -158,11 +158,11 @@ test('a dry run lists references to missing datastores', async (t) => {
     'service.shop-db.host',
     'datastore.shop-db',
   ]
-  const vars = asked.map((inner, index) => ({ key: `V${index}`, value: reference(inner) }))
+  const vars = requests.map((inner, index) => ({ key: `V${index}`, value: reference(inner) }))
 
   const { body } = await call('PUT', '/services/web/env?dry_run=true', { vars })
 
-  const lost = (body.unresolved as string[]).map((key) => asked[Number(key.slice(1))])
+  const lost = (body.unresolved as string[]).map((key) => requests[Number(key.slice(1))])
   assert.deepEqual(
     lost.sort(),
     [
@@ -171,7 +171,7 @@ test('a dry run lists references to missing datastores', async (t) => {
       ),
       'datastore.cache.database',
       'datastore.never.externalConnectionString',
-      ...asked.slice(-6),
+      ...requests.slice(-6),
     ].sort(),
   )
   assert.deepEqual((await call('GET', '/services/web/env')).body, [])

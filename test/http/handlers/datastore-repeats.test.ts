@@ -7,15 +7,15 @@ import { filesWith } from '../../support/canary.ts'
 import { fails, startDatastores } from '../../support/datastore-api.ts'
 import { eventually } from '../../support/supervision.ts'
 
-const asked = { kind: 'postgres', name: 'shop-db' }
+const requested = { kind: 'postgres', name: 'shop-db' }
 const headers = { 'idempotency-key': 'make it once' }
 
 test('a repeated creation creates one datastore, and returns its current state', async (t) => {
   const { call } = await startDatastores(t)
-  const first = await call('POST', '/datastores', asked, { headers })
+  const first = await call('POST', '/datastores', requested, { headers })
   await call('PATCH', '/datastores/shop-db', { memory_limit_mb: 128 })
 
-  const again = await call('POST', '/datastores', asked, { headers })
+  const again = await call('POST', '/datastores', requested, { headers })
 
   assert.deepEqual([first.status, again.status, again.body.id], [201, 201, first.body.id])
   assert.deepEqual([first.body.memory_limit_mb, again.body.memory_limit_mb], [null, 128])
@@ -26,7 +26,9 @@ test('a repeated creation creates one datastore, and returns its current state',
 test('concurrent repetitions wait for the first request', async (t) => {
   const { call } = await startDatastores(t)
 
-  const responses = await Promise.all([1, 2, 3].map(() => call('POST', '/datastores', asked, { headers })))
+  const responses = await Promise.all(
+    [1, 2, 3].map(() => call('POST', '/datastores', requested, { headers })),
+  )
 
   assert.deepEqual(
     responses.map(({ status, body }) => [status, body.id, body.status]),
@@ -36,9 +38,9 @@ test('concurrent repetitions wait for the first request', async (t) => {
 
 test('a different creation with the same key is rejected', async (t) => {
   const { call } = await startDatastores(t)
-  await call('POST', '/datastores', asked, { headers })
+  await call('POST', '/datastores', requested, { headers })
 
-  const { status, body } = await call('POST', '/datastores', { ...asked, name: 'other' }, { headers })
+  const { status, body } = await call('POST', '/datastores', { ...requested, name: 'other' }, { headers })
 
   assert.deepEqual([status, body.code], [409, 'conflict'])
   assert.equal((await call('GET', '/datastores/other')).status, 404)
@@ -46,24 +48,24 @@ test('a different creation with the same key is rejected', async (t) => {
 
 test('a creation repeated after the deletion is 404, and creates nothing', async (t) => {
   const { call, storage } = await startDatastores(t)
-  await call('POST', '/datastores', asked, { headers })
+  await call('POST', '/datastores', requested, { headers })
   await call('DELETE', '/datastores/shop-db')
   await eventually('its name to be free', () => storage.datastores.isFree('shop-db'))
 
-  const { status, body } = await call('POST', '/datastores', asked, { headers })
+  const { status, body } = await call('POST', '/datastores', requested, { headers })
 
   assert.deepEqual([status, body.code], [404, 'not_found'])
   assert.deepEqual((await call('GET', '/datastores')).body, [])
-  const other = await call('POST', '/datastores', asked, { headers: { 'idempotency-key': 'a new one' } })
+  const other = await call('POST', '/datastores', requested, { headers: { 'idempotency-key': 'a new one' } })
   assert.equal(other.status, 201)
 })
 
 test('a rejected creation may be repeated with its key', async (t) => {
   const { call, create } = await startDatastores(t)
   const { id } = await create({ name: 'shop-db' })
-  assert.equal((await call('POST', '/datastores', asked, { headers })).body.code, 'name_taken')
+  assert.equal((await call('POST', '/datastores', requested, { headers })).body.code, 'name_taken')
   await call('PATCH', `/services/${id}`, { name: 'web' })
-  const other = { ...asked, name: 'other' }
+  const other = { ...requested, name: 'other' }
   assert.equal((await call('POST', '/datastores', other, { headers })).status, 201)
 })
 
@@ -97,7 +99,7 @@ test('a password appears in responses about its datastore, and nowhere else', as
     call('GET', '/datastores/shop-db/history'),
     call('PATCH', '/datastores/shop-db', { memory_limit_mb: 64 }),
     call('DELETE', '/datastores/shop-db'),
-    call('POST', '/datastores', asked),
+    call('POST', '/datastores', requested),
     call('GET', '/services/web/env'),
     call('PUT', '/services/web/env?dry_run=true', { vars: [] }),
     call('GET', '/services'),
@@ -111,14 +113,14 @@ test('a password appears in responses about its datastore, and nowhere else', as
   assert.ok(!events.join('\n').includes(password))
   assert.ok(!JSON.stringify([storage.actors.get(id), storage.actors.record(id)]).includes(password))
 
-  const shown = [
+  const views = [
     await call('GET', '/datastores'),
     await call('GET', `/datastores/${id}`),
     await call('POST', '/datastores/shop-db/restart'),
   ]
-  for (const { text } of shown) assert.ok(text.includes(password))
-  const stranger = await fetch(`${url}/api/v1/datastores/${id}`)
-  assert.equal(stranger.status, 401)
+  for (const { text } of views) assert.ok(text.includes(password))
+  const foreign = await fetch(`${url}/api/v1/datastores/${id}`)
+  assert.equal(foreign.status, 401)
   assert.deepEqual(filesWith(storage.directory, password), [])
 })
 

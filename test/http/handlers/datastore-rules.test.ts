@@ -160,16 +160,16 @@ test('of many concurrent creations of one name one succeeds', async (t) => {
 test('a creation is refused if a volume of that name exists, with the remedy', async (t) => {
   const { call, context, storage } = await startDatastores(t)
   const hint = 'docker volume rm berth-datastore-shop-db deletes it and its data; or choose another name'
-  const asked: string[] = []
+  const requests: string[] = []
   context.observe.assertVolumeFree = async (name) => {
-    asked.push(name)
+    requests.push(name)
     throw new Failure('conflict', 'the volume berth-datastore-shop-db exists already', hint)
   }
 
   const { status, body } = await call('POST', '/datastores', postgres)
 
   assert.deepEqual([status, body.code, body.hint], [409, 'conflict', hint])
-  assert.deepEqual(asked, ['shop-db'])
+  assert.deepEqual(requests, ['shop-db'])
   assert.ok(storage.datastores.isFree('shop-db'))
 })
 

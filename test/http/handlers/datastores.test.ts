@@ -85,17 +85,17 @@ test('a new Redis has neither a database nor a user', async (t) => {
 test('a datastore has the requested settings', async (t) => {
   const { make } = await startDatastores(t)
 
-  const asked = {
+  const requested = {
     version: '16.4',
     database: 'Orders',
     username: '_ada',
     memory_limit_mb: 256,
     cpu_limit: 0.5,
   }
-  const made = await make({ name: 'orders', ...asked })
+  const made = await make({ name: 'orders', ...requested })
 
   const { version, database, username, memory_limit_mb, cpu_limit } = made
-  assert.deepEqual({ version, database, username, memory_limit_mb, cpu_limit }, asked)
+  assert.deepEqual({ version, database, username, memory_limit_mb, cpu_limit }, requested)
 })
 
 test('an id and a name work on every route', async (t) => {
@@ -144,8 +144,8 @@ test('the list is ordered by name, with failed datastores and those being delete
   for (let phase: unknown; phase !== 'stopping'; ) phase = (await call('GET', '/datastores/b')).body.phase
 
   const { body } = await call('GET', '/datastores')
-  const shown = (body as unknown as Datastore[]).map(({ name, status }) => [name, status])
-  assert.deepEqual(shown, [
+  const label = (body as unknown as Datastore[]).map(({ name, status }) => [name, status])
+  assert.deepEqual(label, [
     ['a', 'available'],
     ['b', 'deleting'],
     ['c', 'failed'],

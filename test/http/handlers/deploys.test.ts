@@ -8,8 +8,8 @@ import { checkAnswer } from '../../support/openapi.ts'
 
 async function start(t: TestContext) {
   const api = await startApi(t)
-  const call = async (method: string, path: string, asked: RequestOptions = {}) => {
-    const response = await api.call(method, `/api/v1${path}`, asked)
+  const call = async (method: string, path: string, requested: RequestOptions = {}) => {
+    const response = await api.call(method, `/api/v1${path}`, requested)
     checkAnswer(method, `/api/v1${path}`, response.status, response.body)
     return response
   }
@@ -40,8 +40,8 @@ test('a deploy is requested with or without a body, and returns 202', async (t) 
 test('a deploy without a source, of a suspended service or of an invalid commit is refused', async (t) => {
   const { call } = await start(t)
   await call('POST', '/services', { body: { name: 'empty' } })
-  const codeOf = async (path: string, asked: RequestOptions = {}) =>
-    (await call('POST', path, asked)).body.code
+  const codeOf = async (path: string, requested: RequestOptions = {}) =>
+    (await call('POST', path, requested)).body.code
 
   assert.equal(await codeOf('/services/empty/deploys'), 'conflict')
   assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'main' } }), 'invalid_request')
@@ -137,17 +137,17 @@ test('a repeated key returns the first response and queues nothing', async (t) =
 
 test('a different request with a used key is rejected, valid or not', async (t) => {
   const { call } = await start(t)
-  const asked = { name: 'api', deploy: false }
+  const requested = { name: 'api', deploy: false }
   const create = (body: unknown, query = '') => call('POST', `/services${query}`, keyed('k', body))
 
-  const first = await create(asked)
-  const others = [await create({ ...asked, name: 'shop' }), await create({ nmae: 'api' })]
-  const again = await create(asked)
+  const first = await create(requested)
+  const others = [await create({ ...requested, name: 'shop' }), await create({ nmae: 'api' })]
+  const again = await create(requested)
 
   for (const { status, body } of others) assert.deepEqual([status, body.code], [409, 'conflict'])
   assert.match(String(others[0]!.body.hint), /new key/)
   assert.equal((await create('{')).status, 400)
-  assert.equal((await create(asked, '?x=1')).status, 400)
+  assert.equal((await create(requested, '?x=1')).status, 400)
   assert.deepEqual([again.status, again.body], [201, first.body])
   assert.equal((await call('GET', '/services/shop')).status, 404)
 })
@@ -191,10 +191,10 @@ test('a stored response without its request is returned to any request with the 
 
 test('a repeated creation of a service returns the same response, with the first deploy', async (t) => {
   const { call } = await start(t)
-  const asked = keyed('k', { name: 'api', repo_url: 'https://git.test/a/b' })
+  const requested = keyed('k', { name: 'api', repo_url: 'https://git.test/a/b' })
 
-  const first = await call('POST', '/services', asked)
-  const again = await call('POST', '/services', asked)
+  const first = await call('POST', '/services', requested)
+  const again = await call('POST', '/services', requested)
 
   assert.deepEqual([again.status, again.body], [201, first.body])
 })

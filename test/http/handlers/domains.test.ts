@@ -60,8 +60,8 @@ test('adding an existing domain returns it and changes nothing', async (t) => {
 test('a repeated request gets the first response, even after the domain was removed', async (t) => {
   const { create, call, get } = await start(t)
   await create({ name: 'shop' })
-  const asked = { headers: { 'idempotency-key': 'once' } }
-  const add = () => call('POST', '/services/shop/domains', { domain: 'shop.example.com' }, asked)
+  const requested = { headers: { 'idempotency-key': 'once' } }
+  const add = () => call('POST', '/services/shop/domains', { domain: 'shop.example.com' }, requested)
   const first = await add()
   await call('DELETE', '/services/shop/domains/shop.example.com')
 

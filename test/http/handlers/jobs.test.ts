@@ -98,15 +98,15 @@ test('a suspended, deleted, static or never deployed service runs nothing', asyn
   await call('DELETE', '/services/going')
   await live({ name: 'site', type: 'static_site', image: null, repo_url: 'https://git.test/a/b' })
 
-  const asked = async (name: string) => {
+  const requests = async (name: string) => {
     const { status, body } = await call('POST', `/services/${name}/jobs`, { command: 'rake' })
     return [status, body.code, body.hint]
   }
-  assert.deepEqual(await asked('empty'), [409, 'conflict', 'berth deploy empty first'])
-  assert.deepEqual(await asked('asleep'), [409, 'conflict', 'berth resume asleep first'])
-  assert.deepEqual(await asked('going'), [409, 'conflict', undefined])
-  assert.deepEqual(await asked('site'), [409, 'conflict', undefined])
-  assert.deepEqual(await asked('nobody'), [404, 'not_found', 'berth services lists them'])
+  assert.deepEqual(await requests('empty'), [409, 'conflict', 'berth deploy empty first'])
+  assert.deepEqual(await requests('asleep'), [409, 'conflict', 'berth resume asleep first'])
+  assert.deepEqual(await requests('going'), [409, 'conflict', undefined])
+  assert.deepEqual(await requests('site'), [409, 'conflict', undefined])
+  assert.deepEqual(await requests('nobody'), [404, 'not_found', 'berth services lists them'])
 })
 
 test('the list is newest first, and its limit is capped', async (t) => {

@@ -11,8 +11,8 @@ test('credentials are stored, shown without the password, replaced and deleted',
 
   const put = await call('PUT', '/registries/ghcr.io', ada)
   const { created_at, updated_at } = put.body as Registry
-  const shown = { host: 'ghcr.io', username: 'ada', created_at, updated_at: created_at }
-  assert.deepEqual([put.status, put.body], [200, shown])
+  const view = { host: 'ghcr.io', username: 'ada', created_at, updated_at: created_at }
+  assert.deepEqual([put.status, put.body], [200, view])
   assert.equal(updated_at, created_at)
   assert.equal(storage.registries.get('ghcr.io')?.password, ada.password)
 
@@ -101,8 +101,8 @@ test('rejected credentials are named by field and never repeated', async (t) => 
   assert.deepEqual(await put({ ...ada, password: 'x'.repeat(16_385) }), invalid('password', 'invalid'))
   assert.deepEqual((await put({ ...ada, email: 'ada@example.com' })).slice(0, 2), [400, 'invalid_request'])
 
-  const odd = await call('PUT', '/registries/ghcr.io', { ...ada, username: 'canary:name' })
-  assert.doesNotMatch(odd.text, /canary/)
+  const unusual = await call('PUT', '/registries/ghcr.io', { ...ada, username: 'canary:name' })
+  assert.doesNotMatch(unusual.text, /canary/)
   assert.deepEqual(storage.registries.list(), [])
 })
 

@@ -15,7 +15,7 @@ test('a restore from a backup runs, and names its source', async (t) => {
   const { id, created_at: _, ...rest } = body
   assert.equal(status, 202)
   assert.match(String(id), /^rst-/)
-  const shown = {
+  const view = {
     datastore_id: datastoreId,
     datastore: 'shop-db',
     kind: 'postgres',
@@ -29,7 +29,7 @@ test('a restore from a backup runs, and names its source', async (t) => {
     revision: 1,
     by: { kind: 'token', id: 'server', name: 'server token' },
   }
-  assert.deepEqual(rest, { ...shown, status: 'running', phase: 'checking', finished_at: null })
+  assert.deepEqual(rest, { ...view, status: 'running', phase: 'checking', finished_at: null })
   await finish(String(id))
   const { status: ended, phase, finished_at } = await restore(String(id))
   assert.deepEqual([ended, phase, finished_at === null], ['done', null, false])
@@ -128,8 +128,8 @@ test('the restores of a datastore are listed newest first, with their transition
   await begin(backupId, 'other-db')
   const { body: second } = await upload('shop-db', file)
 
-  const shown = (await list()).map(({ id, status, backup_id }) => [id, status, backup_id])
-  assert.deepEqual(shown, [
+  const views = (await list()).map(({ id, status, backup_id }) => [id, status, backup_id])
+  assert.deepEqual(views, [
     [second.id, 'running', null],
     [first, 'done', backupId],
   ])

@@ -35,7 +35,7 @@ const deny = ({ browser }: AccountApi, id: string) => browser.call('POST', `/aut
 const secretHash = hashSecret('secret')
 
 /** One that lives so long. */
-async function plant({ context, storage }: AccountApi, lifeMs: number): Promise<string> {
+async function insertLogin({ context, storage }: AccountApi, lifeMs: number): Promise<string> {
   const [id, now] = [storage.ids.newId('cli'), Date.now()]
   const times = { at: new Date(now).toISOString(), expiresAt: new Date(now + lifeMs).toISOString() }
   const who = { code: 'ACEF-HJKM', name: 'laptop', secretHash, address: '192.0.2.1' }
@@ -95,8 +95,8 @@ test('the page shows the requester, the code and the expiry, and no secret in an
   assert.equal(Date.parse(body.expires_at) - Date.parse(body.created_at), 600_000)
   assert.deepEqual((await approve(api, id)).body, { ...body, status: 'approved' })
   assert.deepEqual((await page(api, id)).body, { ...body, status: 'approved' })
-  const shown = JSON.stringify((await page(api, id)).body)
-  assert.ok(!shown.includes(secret) && !shown.includes(hashSecret(secret)) && !shown.includes('bth_'))
+  const label = JSON.stringify((await page(api, id)).body)
+  assert.ok(!label.includes(secret) && !label.includes(hashSecret(secret)) && !label.includes('bth_'))
 })
 
 test('a name is optional, trimmed, at most 100 characters, and passed to the token', async (t) => {
@@ -220,7 +220,7 @@ test('too frequent polls get slow_down, without a delay for later ones', async (
 
 test('an uncollected approved token ends with the request', async (t) => {
   const api = await startWithAccount(t)
-  const id = await plant(api, 5000)
+  const id = await insertLogin(api, 5000)
   await approve(api, id)
   const token = await until('the token', async () => api.context.terminalLogins.uncollected.get(id))
 

@@ -172,7 +172,7 @@ test('a repeated key creates another token, because the first value is not store
 test('no token can manage the account, not even the server token', async (t) => {
   const api = await startWithAccount(t)
   const { token } = await create(api, { name: 'ci' })
-  const asked: [string, string][] = [
+  const requests: [string, string][] = [
     ['GET', '/auth/tokens'],
     ['POST', '/auth/tokens'],
     ['DELETE', '/auth/tokens/tok-1'],
@@ -184,7 +184,7 @@ test('no token can manage the account, not even the server token', async (t) => 
     ['POST', '/auth/cli/cli-1/deny'],
   ]
 
-  for (const [method, path] of asked) {
+  for (const [method, path] of requests) {
     for (const shown of [token, serverToken]) {
       const response = await api.call(method, `/api/v1${path}`, { token: shown })
       assert.equal(outcomeOf(response), '403 session_required', `${method} ${path}`)

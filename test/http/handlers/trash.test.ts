@@ -48,8 +48,8 @@ test('a repeated restore gets the first response with its key, and 404 without',
   const { id } = await api.make({ name: 'shop-db' })
   await api.call('DELETE', '/datastores/shop-db')
   await trashed(api, id)
-  const asked = { headers: { 'idempotency-key': 'once' } }
-  const restore = () => api.call('POST', `/trash/${id}/restore`, { name: 'other' }, asked)
+  const requested = { headers: { 'idempotency-key': 'once' } }
+  const restore = () => api.call('POST', `/trash/${id}/restore`, { name: 'other' }, requested)
 
   const first = await restore()
   const second = await restore()

@@ -93,14 +93,14 @@ test('a token is shown once, works immediately, and stops when it is revoked', a
 
   const token = tokenIn(await act('create-token', { name: 'ci', expires_in_days: '' }))
   const works = await pages.call('GET', '/api/v1/services', { token })
-  const shown = await pages.get('/account', session)
-  const [, id] = /name="id" value="(tok-\w+)"/.exec(shown.html)!
+  const view = await pages.get('/account', session)
+  const [, id] = /name="id" value="(tok-\w+)"/.exec(view.html)!
   const revoked = await act('revoke-token', { id: id! })
   const twice = await act('revoke-token', { id: id! })
 
   assert.equal(works.status, 200)
-  assert.doesNotMatch(shown.html, /bth_/)
-  assert.match(shown.text, /never ends/)
+  assert.doesNotMatch(view.html, /bth_/)
+  assert.match(view.text, /never ends/)
   assert.deepEqual([revoked.status, revoked.location], [303, '/account'])
   assert.equal((await pages.call('GET', '/api/v1/services', { token })).status, 401)
   assert.equal(twice.status, 404)

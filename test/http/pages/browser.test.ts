@@ -139,8 +139,8 @@ async function signIn(page: Page): Promise<void> {
 }
 
 async function startTerminal(pages: Pages): Promise<{ code: string; path: string }> {
-  const asked = { body: { name: 'W'.repeat(100) }, token: null }
-  const { body } = await pages.call('POST', '/api/v1/auth/cli', asked)
+  const requested = { body: { name: 'W'.repeat(100) }, token: null }
+  const { body } = await pages.call('POST', '/api/v1/auth/cli', requested)
   return { code: String(body.code), path: `/cli-login?id=${body.id}` }
 }
 

@@ -78,12 +78,12 @@ test('a server with an account rejects another setup', async (t) => {
   const fields = await codeFields(pages)
   await pages.post('/setup', fields)
 
-  const shown = await pages.get(`/setup?code=${fields.code}&next=/cli-login?id=cli-1`)
+  const view = await pages.get(`/setup?code=${fields.code}&next=/cli-login?id=cli-1`)
   const sent = await pages.post('/setup', fields)
 
-  assert.deepEqual([shown.status, sent.status], [200, 409])
-  for (const { text } of [shown, sent]) assert.match(text, /It has its account already: sign in instead/)
-  assert.match(shown.html, /href="\/login\?next=%2Fcli-login%3Fid%3Dcli-1"/)
+  assert.deepEqual([view.status, sent.status], [200, 409])
+  for (const { text } of [view, sent]) assert.match(text, /It has its account already: sign in instead/)
+  assert.match(view.html, /href="\/login\?next=%2Fcli-login%3Fid%3Dcli-1"/)
   assert.match(sent.html, /href="\/login"/)
 })
 
@@ -91,12 +91,12 @@ test('signing in redirects, and a signed-in browser is redirected immediately', 
   const pages = await startPages(t)
   await pages.signUp()
 
-  const shown = await pages.get('/login?next=/cli-login?id=cli-1')
+  const view = await pages.get('/login?next=/cli-login?id=cli-1')
   const sent = await pages.post('/login?next=/cli-login?id=cli-1', { ...owner, email: ' ADA@example.com ' })
   const again = await pages.get('/login', cookieOf(sent))
 
-  assert.match(shown.text, /^Sign in to 127\.0\.0\.1:\d+/)
-  assert.match(shown.html, /name="password" type="password" autocomplete="current-password"/)
+  assert.match(view.text, /^Sign in to 127\.0\.0\.1:\d+/)
+  assert.match(view.html, /name="password" type="password" autocomplete="current-password"/)
   assert.deepEqual([sent.status, sent.location], [303, '/cli-login?id=cli-1'])
   assert.deepEqual([again.status, again.location], [303, '/account'])
 })

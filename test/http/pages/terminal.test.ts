@@ -43,11 +43,11 @@ test('an approved terminal gets its token, and the page refers back to it', asyn
   const { path, poll } = await startTerminal(pages)
 
   const approved = await pages.post(path, { answer: 'approve' }, session)
-  const asked = await pages.get(path, session)
+  const requested = await pages.get(path, session)
   const token = await until('the token', async () => (await poll()).token)
   const collected = await pages.get(path, session)
 
-  for (const page of [approved, asked]) {
+  for (const page of [approved, requested]) {
     assert.equal(page.status, 200)
     assert.match(page.text, /^Approved Go back to your terminal: berth on laptop is being connected\./)
   }
@@ -87,9 +87,9 @@ test('a form without a choice changes nothing', async (t) => {
   const session = await pages.signUp()
   const { path, poll } = await startTerminal(pages)
 
-  const asked = await pages.post(path, { answer: 'constructor' }, session)
+  const requested = await pages.post(path, { answer: 'constructor' }, session)
 
-  assert.match(asked.text, /^Connect a terminal\?/)
+  assert.match(requested.text, /^Connect a terminal\?/)
   assert.deepEqual(await poll(), { status: 'pending' })
 })
 

@@ -42,7 +42,7 @@ async function openOthers(t: TestContext, { url, browser }: AccountApi) {
   return feeds
 }
 
-async function goOn({ call }: AccountApi, feeds: Reader[]): Promise<void> {
+async function resume({ call }: AccountApi, feeds: Reader[]): Promise<void> {
   const { body } = await call('POST', '/api/v1/services', { body: { name: 'still-here' } })
   for (const feed of feeds) {
     for (let event = await feed.next(); ; event = await feed.next()) {
@@ -88,7 +88,7 @@ for (const [what, end] of Object.entries({ ...ends, ...unsaid })) {
     await end(api, other)
 
     await Promise.all(streams.map(ended))
-    await goOn(api, feeds)
+    await resume(api, feeds)
   })
 }
 
@@ -108,7 +108,7 @@ test('the streams of a token end when it is revoked, and those of other tokens d
   await api.browser.call('DELETE', `/auth/tokens/${revoked.api_token.id}`)
 
   await Promise.all(streams.map(ended))
-  await goOn(api, feeds)
+  await resume(api, feeds)
 })
 
 test('the streams of a token end when it expires', async (t) => {
@@ -122,7 +122,7 @@ test('the streams of a token end when it expires', async (t) => {
   await api.storage.commit((commit) => api.storage.tokens.insert(commit, token, expired))
 
   await Promise.all(streams.map(ended))
-  await goOn(api, feeds)
+  await resume(api, feeds)
 })
 
 /** A stream that only knows whether it is open. */

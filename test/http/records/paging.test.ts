@@ -30,10 +30,10 @@ async function startFilled(t: Parameters<typeof startApi>[0], count: number) {
 }
 
 /** The numbers of the records, page by page, along the links. */
-async function pagesOf({ call }: Started, path: string, asked: RequestOptions = {}): Promise<number[][]> {
+async function pagesOf({ call }: Started, path: string, requested: RequestOptions = {}): Promise<number[][]> {
   const pages: number[][] = []
   for (let next: string | null = `/api/v1${path}`; next; ) {
-    const { status, headers, body } = await call('GET', next, asked)
+    const { status, headers, body } = await call('GET', next, requested)
     assert.equal(status, 200, JSON.stringify(body))
     pages.push((body as unknown as { id: string }[]).map(({ id }) => Number(id.slice(4))))
     next = /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? null
@@ -64,12 +64,12 @@ test('the list over all services has one order, and filters leave no gap', async
 
 test('a page starts before a deleted id, and an invalid id is rejected', async (t) => {
   const api = await startFilled(t, 9)
-  const asked = (query: string) => api.call('GET', `/api/v1/deploys?${query}`)
+  const requested = (query: string) => api.call('GET', `/api/v1/deploys?${query}`)
 
   await api.storage.actors.removeAll('deploy', 'svc-2')
   assert.deepEqual((await pagesOf(api, `/deploys?before=${idOf('dep', 5)}`)).flat(), [4, 3, 1])
   for (const query of ['before=5', `before=${idOf('job', 5)}`, 'before=', 'status=done', 'limit=x']) {
-    const { status, body } = await asked(query)
+    const { status, body } = await requested(query)
     assert.deepEqual([status, body.code], [400, 'invalid_request'], query)
   }
 })
@@ -86,11 +86,11 @@ test('the link contains no token, and keeps the filters', async (t) => {
 
 test('the command line requests as many pages as it needs', async (t) => {
   const api = await startFilled(t, 9)
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const client = {
     async call<T>(_: string, path: string, { query }: { query: Record<string, unknown> }) {
       const { limit, before } = query
-      asked.push(limit)
+      requests.push(limit)
       const cursor = before ? `&before=${before}` : ''
       return (await api.call('GET', `/api/v1${path}?limit=${limit}${cursor}`)).body as T
     },
@@ -99,11 +99,11 @@ test('the command line requests as many pages as it needs', async (t) => {
     (await fetchNewest(client as never, '/deploys', limit, most)).map(({ id }) => Number(id.slice(4)))
 
   assert.deepEqual(await list(7, 3), [9, 8, 7, 6, 5, 4, 3])
-  assert.deepEqual(asked.splice(0), [3, 3, 1])
+  assert.deepEqual(requests.splice(0), [3, 3, 1])
   assert.deepEqual(await list(1000, 4), [9, 8, 7, 6, 5, 4, 3, 2, 1])
-  assert.deepEqual(asked.splice(0), [4, 4, 4])
+  assert.deepEqual(requests.splice(0), [4, 4, 4])
   assert.deepEqual(await list(1000), [9, 8, 7, 6, 5, 4, 3, 2, 1])
-  assert.deepEqual(asked, [500])
+  assert.deepEqual(requests, [500])
 })
 
 test('a token for one service sees nothing of others in the lists over all services', async (t) => {
@@ -112,13 +112,13 @@ test('a token for one service sees nothing of others in the lists over all servi
   const dates = { created_at: instant, expires_at: null, last_used_at: null }
   const row = { id: 'tok-1', name: 'reader', ...rights, ...dates }
   await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_reader', row))
-  const asked = { token: 'bth_reader' }
+  const requested = { token: 'bth_reader' }
 
-  assert.deepEqual(await pagesOf(api, '/deploys', asked), [[4, 1]])
-  assert.deepEqual(await pagesOf(api, '/jobs?limit=1', asked), [[4], [1]])
-  assert.deepEqual(await pagesOf(api, '/deploys?service=web-1', asked), [[4, 1]])
+  assert.deepEqual(await pagesOf(api, '/deploys', requested), [[4, 1]])
+  assert.deepEqual(await pagesOf(api, '/jobs?limit=1', requested), [[4], [1]])
+  assert.deepEqual(await pagesOf(api, '/deploys?service=web-1', requested), [[4, 1]])
   for (const name of ['web-2', 'nobody']) {
-    const { status, body } = await api.call('GET', `/api/v1/jobs?service=${name}`, asked)
+    const { status, body } = await api.call('GET', `/api/v1/jobs?service=${name}`, requested)
     assert.deepEqual([status, body.code], [404, 'not_found'], name)
   }
 })

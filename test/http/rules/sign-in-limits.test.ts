@@ -98,13 +98,13 @@ test('a device cookie is no credential, wherever it is sent', async (t) => {
   const api = await startWithAccount(t)
   const [name, value] = deviceOf(api.browser)
   const session = name.replace('device', 'session')
-  const shown = [
+  const views = [
     { cookie: `${name}=${value}` },
     { cookie: `${session}=${value}` },
     { authorization: `Bearer ${value}` },
   ]
 
-  for (const headers of shown) {
+  for (const headers of views) {
     const response = await api.signedOut().call('GET', '/services', undefined, headers)
     assert.equal(outcomeOf(response), '401 unauthorized')
   }

@@ -20,9 +20,9 @@ async function startCrowd(t: TestContext) {
 
 test('login 101 evicts the oldest instead of being refused', async (t) => {
   const { begin, statusOf, countOpen } = await startCrowd(t)
-  const asked = []
-  for (let index = 0; index < limit; index++) asked.push(await begin(`192.0.2.${index}`))
-  const [first, second] = asked as [BrowserAnswer, BrowserAnswer]
+  const requests = []
+  for (let index = 0; index < limit; index++) requests.push(await begin(`192.0.2.${index}`))
+  const [first, second] = requests as [BrowserAnswer, BrowserAnswer]
 
   const late = await begin('198.51.100.1')
 
@@ -90,16 +90,16 @@ test('behind a trusted proxy each address has its own limit of ten', async (t) =
 
 test('a request that arrives while others are created is counted once', async (t) => {
   const { signedOut } = await startWithAccount(t)
-  const asked = []
+  const requests = []
   for (let count = 0; count < 10; count++) {
-    asked.push(signedOut().call('POST', '/auth/cli', {}))
+    requests.push(signedOut().call('POST', '/auth/cli', {}))
     await new Promise((resolve) => setTimeout(resolve, count % 3))
   }
 
-  const came = await Promise.all(asked)
+  const came = await Promise.all(requests)
 
   assert.deepEqual(
     came.map(outcomeOf),
-    asked.map(() => '201'),
+    requests.map(() => '201'),
   )
 })

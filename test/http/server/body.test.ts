@@ -37,7 +37,7 @@ function keepingSink(gate: Promise<unknown> = Promise.resolve()) {
 }
 
 /** A sink whose first write blocks until it is released or rejected. */
-function heldSink() {
+function pausedSink() {
   const gate = new EventEmitter()
   const release = () => gate.emit('open')
   const fail = (error: Failure) => gate.emit('error', error)
@@ -96,7 +96,7 @@ test('a body arrives complete and in order, with a length or in chunks', async (
 })
 
 test('a slow sink throttles its client, and still gets the complete body', async (t) => {
-  const { sink, seen, release, body } = heldSink()
+  const { sink, seen, release, body } = pausedSink()
   const { port } = await start(t, sink, seen)
   const sent = randomBytes(60 * mebibyte)
   const socket = beginChunks(t, port)
@@ -127,7 +127,7 @@ test('a body sent byte by byte arrives complete', async (t) => {
 })
 
 test('a throttled client that is rejected gets its response, and the rest is discarded', async (t) => {
-  const { sink, seen, fail } = heldSink()
+  const { sink, seen, fail } = pausedSink()
   const { port } = await start(t, sink)
   const socket = beginChunks(t, port)
   const answered = once(socket, 'data')
@@ -143,7 +143,7 @@ test('a throttled client that is rejected gets its response, and the rest is dis
 })
 
 test('a throttled client that disconnects is noticed as soon as the sink resumes', async (t) => {
-  const { sink, seen, release } = heldSink()
+  const { sink, seen, release } = pausedSink()
   const { port } = await start(t, sink, seen)
   const socket = beginChunks(t, port)
   for (let times = 0; times < 60; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
@@ -158,7 +158,7 @@ test('a throttled client that disconnects is noticed as soon as the sink resumes
 })
 
 test('a client that disconnects midway ends the transfer, but not while the sink writes', async (t) => {
-  const { sink, seen, release } = heldSink()
+  const { sink, seen, release } = pausedSink()
   const { port } = await start(t, sink, seen)
   const socket = beginChunks(t, port)
   socket.write(chunk(Buffer.from('half')))
@@ -218,10 +218,10 @@ function postPiped(url: string, body: Buffer): Promise<number> {
     body.subarray(at * mebibyte, (at + 1) * mebibyte),
   )
   return new Promise((resolve, reject) => {
-    const asked = request(url, { method: 'POST', agent: false }, (response) => {
+    const requested = request(url, { method: 'POST', agent: false }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode!))
     })
-    Readable.from(parts).pipe(asked.on('error', reject))
+    Readable.from(parts).pipe(requested.on('error', reject))
   })
 }
 

@@ -58,8 +58,8 @@ test('records of every kind and state have an explanation', async (t) => {
     ...{ deploy: 'dep', 'job-run': 'job', backup: 'bak', restore: 'rst', certificate: 'crt' },
   }
   const idOf = (kind: string, state: string) => `${prefixes[kind]}-${state.replace(/[^a-z]+/g, '-')}`
-  const asked = [...restingActors(idOf), ...endedActors(idOf)].filter(({ kind }) => kind in collections)
-  for (const { id, kind, transition } of asked) {
+  const requests = [...restingActors(idOf), ...endedActors(idOf)].filter(({ kind }) => kind in collections)
+  for (const { id, kind, transition } of requests) {
     const record = { ...transition.record, service_id: serviceId }
     await storage.actors.create({ ...transition, record })
     const { status, body } = await call('GET', `/${collections[kind as 'deploy']}/${id}/why`)

@@ -10,11 +10,11 @@ const due: TestEffect = async () => ({ at: '2026-01-01T03:00:00.000Z', backupId:
 const plan = { type: 'backups.set', at: instant, by: 'Ada' }
 
 test('a schedule waits for its time, starts that backup, and waits for the next', async () => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const run = start({
     awaitBackupTime: once(due, waits),
     beginBackup: async ({ backupId }) => {
-      asked.push(backupId)
+      requests.push(backupId)
       return { at: instant }
     },
   })
@@ -22,7 +22,7 @@ test('a schedule waits for its time, starts that backup, and waits for the next'
   run.actor.send({ ...plan, schedule: '0 3 * * *' })
   while (run.started.filter((name) => name === 'awaitBackupTime').length < 2) await turn()
 
-  assert.deepEqual(asked, ['bak-1'])
+  assert.deepEqual(requests, ['bak-1'])
   const { backup_schedule, backup_keep, backups_since } = recordOf(run)
   assert.deepEqual(
     [backup_schedule, backup_keep, backups_since],
@@ -36,15 +36,15 @@ test('an actor restarted while it starts a backup starts the same backup', async
   first.actor.send({ ...plan, schedule: '@daily' })
   while (!first.started.includes('beginBackup')) await turn()
   first.actor.stop()
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const beginBackup: TestEffect = async ({ backupId }) => {
-    asked.push(backupId)
+    requests.push(backupId)
     return { at: instant }
   }
   const effects = { ...working, awaitBackupTime: waits, beginBackup }
   const run = runMachine(machine, effects, { snapshot: first.snapshots.at(-1)! })
-  while (asked.length === 0) await turn()
-  assert.deepEqual(asked, ['bak-1'])
+  while (requests.length === 0) await turn()
+  assert.deepEqual(requests, ['bak-1'])
   run.actor.stop()
 })
 

@@ -92,9 +92,9 @@ for (const [where, slot] of Object.entries({
   trashed: '',
 })) {
   test(`while ${where} a second deletion changes nothing, unless it discards the data`, async () => {
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const removeDatastore: TestEffect = async (input) => {
-      asked.push(input)
+      requests.push(input)
       return { at: instant }
     }
     const run = await deleted({ ...(slot ? { [slot]: waits } : {}), removeDatastore })
@@ -105,7 +105,7 @@ for (const [where, slot] of Object.entries({
     run.actor.send(discard)
     assert.equal(recordOf(run).trash, null)
     await run.reached('deleted')
-    assert.deepEqual(asked, [{ id: 'dst-1', backupId: 'bak-1' }])
+    assert.deepEqual(requests, [{ id: 'dst-1', backupId: 'bak-1' }])
   })
 }
 

@@ -83,10 +83,10 @@ test('the first failure is retried immediately, later ones after increasing paus
 })
 
 test('only a datastore that was never available is recreated after a failure', async () => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const startDatastore: TestEffect = async ({ isAfresh }) => {
-    asked.push(isAfresh)
-    return asked.length === 1
+    requests.push(isAfresh)
+    return requests.length === 1
       ? fails({}, new AbortController().signal)
       : starts({}, new AbortController().signal)
   }
@@ -95,22 +95,22 @@ test('only a datastore that was never available is recreated after a failure', a
     awaitRetry: succeeds,
     keepDatastore: once(losing(10), once(losing(90_000), waits)),
   })
-  while (asked.length < 4) await turn()
-  assert.deepEqual(asked, [false, true, false, false])
+  while (requests.length < 4) await turn()
+  assert.deepEqual(requests, [false, true, false, false])
   run.actor.stop()
 })
 
 test('a restart also recreates a datastore that was never available', async () => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const startDatastore: TestEffect = async ({ isAfresh }, signal) => {
-    asked.push(isAfresh)
-    return asked.length === 1 ? starts({}, signal) : forever(signal)
+    requests.push(isAfresh)
+    return requests.length === 1 ? starts({}, signal) : forever(signal)
   }
   const run = start({ startDatastore, awaitAnswer: fails })
   await run.reached(path('failed'))
   run.actor.send({ type: 'restart', at: instant, by: 'the API' })
-  while (asked.length < 2) await turn()
-  assert.deepEqual(asked, [false, true])
+  while (requests.length < 2) await turn()
+  assert.deepEqual(requests, [false, true])
   run.actor.stop()
 })
 

@@ -11,25 +11,25 @@ const waits: TestEffect = (_, signal) => forever(signal)
 
 /** Every state with its record. */
 function recordStates(run: Run) {
-  const shown: Record<string, unknown[]> = {}
+  const views: Record<string, unknown[]> = {}
   run.actor.subscribe((snapshot) => {
     const { status, phase, error, error_code } = toRecord(snapshot as DeploySnapshot)
     const known = error_code === null ? [error] : [error, error_code]
-    shown[pathOf((snapshot as DeploySnapshot).value)] = [status, phase, ...known]
+    views[pathOf((snapshot as DeploySnapshot).value)] = [status, phase, ...known]
   })
-  return shown
+  return views
 }
 
 test('a successful deploy shows its phases while it runs, and none before and after', async () => {
   const run = runMachine(machine, happyEffects(), { input: deployInput() })
   const queued = toRecord(run.actor.getSnapshot() as DeploySnapshot)
-  const shown = recordStates(run)
+  const views = recordStates(run)
   await run.reached('deactivated')
   assert.deepEqual(
     [queued.status, queued.phase, queued.started_at, queued.finished_at],
     ['queued', null, null, null],
   )
-  assert.deepEqual(shown, {
+  assert.deepEqual(views, {
     'running.fetching': ['running', 'fetching', null],
     'running.building': ['running', 'building', null],
     'running.starting': ['running', 'starting', null],
@@ -45,7 +45,7 @@ test('a failed or canceled deploy shows that immediately, also during its cleanu
   const failing = runMachine(machine, happyEffects({ buildImage: () => Promise.reject(failure) }), {
     input: deployInput(),
   })
-  const shown = recordStates(failing)
+  const views = recordStates(failing)
   await failing.reached('failed')
   const canceling = runMachine(machine, happyEffects({ buildImage: waits }), { input: deployInput() })
   const shownToo = recordStates(canceling)
@@ -54,7 +54,7 @@ test('a failed or canceled deploy shows that immediately, also during its cleanu
   await canceling.reached('canceled')
 
   const failed = ['failed', 'building', failure.message, failure.code]
-  assert.deepEqual([shown.failing, shown.failed], [failed, failed])
+  assert.deepEqual([views.failing, views.failed], [failed, failed])
   const canceled = ['canceled', 'building', 'canceled by Ada', 'canceled']
   assert.deepEqual([shownToo.canceling, shownToo.canceled], [canceled, canceled])
 })

@@ -64,8 +64,8 @@ test('a problem of the public ports is shown while it serves, and cleared by a n
   await run.reached('serving')
   const problem = { code: 'port_shared', message: 'another program answers port 80' }
   run.actor.send({ type: 'ports.checked', at: later, problem })
-  const shown = recordOf(run)
-  assert.deepEqual([shown.status, shown.error, shown.error_code], ['serving', problem.message, problem.code])
+  const view = recordOf(run)
+  assert.deepEqual([view.status, view.error, view.error_code], ['serving', problem.message, problem.code])
   run.actor.send({ type: 'ports.checked', at: later, problem: null })
   assert.deepEqual([recordOf(run).error, recordOf(run).error_code], [null, null])
   run.actor.send({ type: 'ports.checked', at: later, problem })

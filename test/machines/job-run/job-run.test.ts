@@ -57,7 +57,7 @@ test('a run gets its turn, starts, is followed to its end, and succeeds on the l
 })
 
 /** The record of a run in that state. */
-const shown: Record<string, JobRunRecord> = {
+const view: Record<string, JobRunRecord> = {
   pending: asAsked,
   'running.starting': starting,
   'running.following': following,
@@ -69,7 +69,7 @@ const shown: Record<string, JobRunRecord> = {
   failing: failed,
 }
 
-for (const [state, record] of Object.entries(shown)) {
+for (const [state, record] of Object.entries(view)) {
   test(`a run that is ${state} shows just that`, async () => {
     const run = await standIn(state)
     assert.deepEqual(recordOf(run), record)
@@ -78,14 +78,14 @@ for (const [state, record] of Object.entries(shown)) {
 }
 
 /** The paths of all leaf states. */
-function leavesOf(node: AnyStateNode): string[] {
+function leafStatesOf(node: AnyStateNode): string[] {
   const inner = Object.values(node.states)
-  return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leavesOf)
+  return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leafStatesOf)
 }
 
 test('every state of a run is covered once', () => {
-  assert.deepEqual([...Object.keys(standing), ...final].sort(), leavesOf(machine.root).sort())
-  assert.deepEqual(Object.keys(shown), Object.keys(standing))
+  assert.deepEqual([...Object.keys(standing), ...final].sort(), leafStatesOf(machine.root).sort())
+  assert.deepEqual(Object.keys(view), Object.keys(standing))
 })
 
 for (const state of Object.keys(standing)) {

@@ -59,8 +59,8 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
 }
 
 /** Accepts a path with or without the common prefix. */
-function pathOf(given: string): string {
-  return `/${given.replace(/^\/?(api\/v1)?\/?/, '')}`
+function pathOf(path: string): string {
+  return `/${path.replace(/^\/?(api\/v1)?\/?/, '')}`
 }
 
 function parseFields({ field = [], typedField = [] }: ApiOptions): Record<string, unknown> {

@@ -168,8 +168,8 @@ async function verify({ signal }: Cli, url: string, token: string): Promise<Info
   })
 }
 
-async function logOut(cli: Cli, given: string | undefined): Promise<void> {
-  const wanted = given ?? cli.flags.server ?? (cli.env.BERTH_SERVER || readConfig(cli.env).default)
+async function logOut(cli: Cli, server: string | undefined): Promise<void> {
+  const wanted = server ?? cli.flags.server ?? (cli.env.BERTH_SERVER || readConfig(cli.env).default)
   if (wanted !== undefined) return forgetServer(cli, wanted)
   throw new CliFailure('there is no default server', { hint: 'berth servers lists yours' })
 }

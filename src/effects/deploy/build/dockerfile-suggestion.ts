@@ -2,10 +2,10 @@
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 
 /** Lines for the deploy's log. `shown` is the path that Berth looked for. */
-export async function suggestionLines(directory: string, shown: string): Promise<string[]> {
+export async function suggestionLines(directory: string, path: string): Promise<string[]> {
   const { kind, dockerfile, notes } = await suggestDockerfile(directory)
   return [
-    `looked for ${shown} and found none; this looks like ${kind}`,
+    `looked for ${path} and found none; this looks like ${kind}`,
     'a Dockerfile to start from:',
     ...dockerfile.map((line) => `    ${line}`),
     ...notes,

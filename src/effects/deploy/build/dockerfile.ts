@@ -21,12 +21,12 @@ export async function findDockerfile(ports: DeployPorts, deployId: string, log: 
   const checkout = checkoutDirectory(ports, deployId)
   const contextDir = await resolveRoot(ports, deployId, settings)
   const wanted = settings.dockerfile_path ?? 'Dockerfile'
-  const shown = normalize(join(settings.root_dir ?? '.', wanted))
+  const displayPath = normalize(join(settings.root_dir ?? '.', wanted))
   if (!(await pathExists(join(contextDir, wanted)))) {
-    for (const line of await suggestionLines(contextDir, shown)) log.info(line)
-    throw new Failure('dockerfile_not_found', `there is no ${shown} in the source`)
+    for (const line of await suggestionLines(contextDir, displayPath)) log.info(line)
+    throw new Failure('dockerfile_not_found', `there is no ${displayPath} in the source`)
   }
-  const dockerfile = await resolveInside(checkout, shown, 'dockerfile_path')
+  const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')
   return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: checkout }
 }
 

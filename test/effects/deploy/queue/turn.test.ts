@@ -52,15 +52,15 @@ for (const status of ['running', 'failed', 'canceled']) {
     const queue = await openDeployQueue(t)
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
-    const asked = queue.ask('dep-2')
-    assert.equal(await resultOf(asked), 'waits')
+    const requested = queue.ask('dep-2')
+    assert.equal(await resultOf(requested), 'waits')
     await queue.untilSaid('dep-2')
     await queue.is('dep-1', status)
-    assert.equal(await resultOf(asked), 'waits')
+    assert.equal(await resultOf(requested), 'waits')
 
     await queue.is('dep-1', status, { final: true })
 
-    assert.equal((await asked).supersededBy, null)
+    assert.equal((await requested).supersededBy, null)
     assert.deepEqual(await queue.saidBy('dep-2'), ['waiting for dep-1 of this service to finish'])
   })
 }
@@ -78,12 +78,12 @@ test('the turn comes when the previous deploy goes live', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
-  const asked = queue.ask('dep-2')
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('dep-2')
+  assert.equal(await resultOf(requested), 'waits')
 
   await queue.is('dep-1', 'live')
 
-  assert.equal((await asked).supersededBy, null)
+  assert.equal((await requested).supersededBy, null)
 })
 
 test('a newer queued deploy replaces the older queued one, and waits until that has ended', async (t) => {
@@ -130,12 +130,12 @@ test('a waiting deploy ends when its service is removed', async (t) => {
   const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
-  const asked = queue.ask('dep-2')
-  assert.equal(await resultOf(asked), 'waits')
+  const requested = queue.ask('dep-2')
+  assert.equal(await resultOf(requested), 'waits')
 
   await queue.storage.services.update('svc-1', (row) => ({ ...row, deleting: true }))
 
-  await assert.rejects(asked, { code: 'not_found' })
+  await assert.rejects(requested, { code: 'not_found' })
 })
 
 test('a waiting deploy ends when it is aborted', async (t) => {
@@ -143,10 +143,10 @@ test('a waiting deploy ends when it is aborted', async (t) => {
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const controller = new AbortController()
-  const asked = queue.ask('dep-2', controller.signal)
+  const requested = queue.ask('dep-2', controller.signal)
   const reason = new Error('canceled')
   controller.abort(reason)
-  await assert.rejects(asked, reason)
+  await assert.rejects(requested, reason)
 })
 
 test('settings and env are frozen at the turn; a repeated turn freezes the current ones', async (t) => {

@@ -139,8 +139,8 @@ test('a single top folder is kept if a path setting starts with it, else logged'
   await keep(storage, 'dep-2', await packArchive({ 'app/public/index.html': 'x', 'app/Dockerfile': 'y' }))
   const looks = async (id: string, settings: Partial<ServiceSettings>) => {
     const { found, said } = await fetch(storage, 'dep-9', source(id), settings)
-    const isTold = said.includes("left out the single folder 'app' at the top of the archive")
-    assert.equal(isTold, !found.includes('app'), JSON.stringify(settings))
+    const isReported = said.includes("left out the single folder 'app' at the top of the archive")
+    assert.equal(isReported, !found.includes('app'), JSON.stringify(settings))
     return found.includes('app') ? 'kept' : 'left out'
   }
 
