@@ -47,7 +47,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: acmeProblem(400, 'rejectedIdentifier', 'policy forbids\n  this name'),
     expected: {
       code: 'acme_rejected',
-      message: 'CA refuses: policy forbids this name',
+      message: 'CA rejected the request: policy forbids this name',
       problem: 'rejectedIdentifier',
       hint: undefined,
     },
@@ -57,7 +57,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: acmeProblem(400, 'invalidContact', 'no such domain'),
     expected: {
       code: 'acme_rejected',
-      message: 'CA refuses: no such domain',
+      message: 'CA rejected the request: no such domain',
       problem: 'invalidContact',
       hint: undefined,
     },
