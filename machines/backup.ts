@@ -18,7 +18,7 @@ export interface BackupInput {
   /** Stored here, because backups outlive their datastore. */
   datastoreName: string
   kind: DatastoreKind
-  /** Of the server. */
+  /** The version of the server. */
   version: string
   /** `final` before its datastore was deleted. */
   trigger: 'manual' | 'schedule' | 'final'

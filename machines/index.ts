@@ -35,7 +35,7 @@ export interface Kind {
   version: number
   /** Converts a snapshot of an earlier version. Without it, an actor of such a version is parked. */
   migrate?: (snapshot: unknown, from: number) => unknown
-  /** Slots that run once more when an aborted effect before them ended after the fence's time limit. */
+  /** Slots that run again if an aborted effect before them ended after the fence's time limit. */
   cleanups?: readonly string[]
   /** Derives the API record from the snapshot. */
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }

@@ -10,7 +10,7 @@ for (const subnet of [...subnets, ...metadata]) {
   list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** Of the host itself or of the services of its cloud; also of an IPv4 address inside an IPv6 one. */
+/** Addresses of the host itself or of its cloud's services; also an IPv4 address inside an IPv6 one. */
 export function isHostOnly(address: string): boolean {
   const inner = innerAddress(address)
   if (inner !== null && isHostOnly(inner)) return true
@@ -43,7 +43,9 @@ function innerAddress(address: string): string | null {
     .join('.')
 }
 
-/** What an address of the well-known NAT64 prefix stands for: hosts without IPv4 reach all of it by them. */
+/**
+ * The IPv4 address inside an address of the well-known NAT64 prefix, by which hosts without IPv4 reach IPv4.
+ */
 export function withoutNat64(address: string): string {
   return /^64:ff9b::/i.test(address) ? (innerAddress(address) ?? address) : address
 }
@@ -61,7 +63,7 @@ function wordsOf(address: string): number[] | null {
   }
 }
 
-/** Link-local or cloud metadata addresses. No external name may lead to them. */
+/** Link-local or cloud metadata addresses. No external name may resolve to them. */
 export function isInternal(address: string): boolean {
   return isHostOnly(address) && !isLoopback(address)
 }

@@ -6,7 +6,7 @@ import { createLogger } from './logger.ts'
 import { version } from './version.ts'
 import { startWatchdog } from './watchdog.ts'
 
-/** As those of the command line; anything else is a 1. */
+/** The exit codes of the command line; all other failures exit with 1. */
 const exitCodes: Record<string, number> = { invalid_option: 2, interrupted: 130 }
 /** Longer than anything takes that blocks the event loop, also on a host that swaps. */
 const hangLimitSeconds = 60

@@ -5,7 +5,7 @@ export class Failure extends Error {
   readonly code: string
   readonly hint: string | undefined
   readonly details: FailureDetail[] | undefined
-  /** What a program may need to know besides the code. */
+  /** Additional facts for programs, besides the code. */
   facts: FailureFacts | undefined
 
   constructor(code: string, message: string, hint?: string, details?: FailureDetail[]) {

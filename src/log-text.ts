@@ -36,7 +36,7 @@ function valueText(value: unknown): string {
   return escapeControls(isPlain ? value : JSON.stringify(value))
 }
 
-/** Control characters, and letters that reorder what is around them, are spelled out. */
+/** Escapes control characters, and characters that reorder the text around them. */
 function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, (letter) => {
     return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`

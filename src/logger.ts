@@ -45,7 +45,7 @@ export function createLogger(options: {
 const maxBufferedBytes = 1024 * 1024
 
 function openDestination(fd: number) {
-  // Written at once: the last line before a crash is the one that matters.
+  // Written synchronously: the last line before a crash is the one that matters.
   const stream = destination({ fd, sync: true, maxLength: maxBufferedBytes })
   // A log on a full disk must not end the daemon; unheard this event would.
   stream.on('error', () => {})

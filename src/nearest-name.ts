@@ -1,4 +1,4 @@
-// The name that was probably meant by one that is not there.
+// Finds the existing name that a misspelled one most likely meant.
 
 /** So many letters may be wrong, of a short name fewer. */
 const maxMistakes = 2

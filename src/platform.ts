@@ -16,7 +16,7 @@ export interface Platform {
   node: string
   /** `linux x64` */
   system: string
-  /** Of the host; undefined where its C library is another one. */
+  /** The glibc version of the host; undefined with another C library. */
   glibc(): string | undefined
   load(name: string): Promise<unknown>
 }
@@ -29,18 +29,18 @@ export const berthd: Program = {
   exitCode: 2,
 }
 
-/** The oldest of each line; package.json says the same in `engines`. */
+/** The oldest supported release of each major version; `engines` in package.json has the same list. */
 const minimumVersions = ['20.19', '22.12', '24.0']
 const supportedVersions = 'Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
 /** The HTTP server's binaries for Node 22 and 24 are built against it. */
 const newestGlibc = '2.38'
-/** Where one finds that glibc. */
+/** Distributions with that glibc. */
 const distributionsByGlibc: Record<string, string> = {
   '2.34': ' (Debian 12, Ubuntu 22.04)',
   '2.38': ' (Debian 13, Ubuntu 24.04)',
 }
 
-/** Loads the program on a supported platform. Otherwise prints one line that says what to install. */
+/** Loads the program on a supported platform. Otherwise prints one line with the version to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
   platformProblem(program, thisPlatform)
     .then((problem) => {
@@ -54,7 +54,7 @@ export function start(program: Program, load: () => Promise<unknown>): void {
     })
 }
 
-/** Why the program cannot run here, and what to do; null when it can. */
+/** The reason why the program cannot run here, with the remedy; null if it can. */
 export async function platformProblem(program: Program, platform: Platform): Promise<string | null> {
   if (!runsOn(program, platform.node)) return nodeProblem(program, platform)
   for (const name of program.natives) {

@@ -7,7 +7,7 @@ const exactUnits = [
 ]
 const sizeUnits = ['KiB', 'MiB', 'GiB', 'TiB']
 
-/** `8.4s`, `3m 04s`, `1h 02m`; what is exact, as limits are, without zeros: `10s`, `5m`, `1h`. */
+/** `8.4s`, `3m 04s`, `1h 02m`; exact values, such as limits, have no zeros: `10s`, `5m`, `1h`. */
 export function duration(durationMs: number): string {
   const exact = exactUnits.find(({ ms }) => durationMs > 0 && durationMs % ms === 0)
   if (exact && durationMs < exact.belowMs) return `${durationMs / exact.ms}${exact.unit}`

@@ -11,7 +11,7 @@ import { Failure } from './errors.ts'
 
 const revokeFlag = '--revoke-tokens'
 
-/** Resolves with what was done, for people. Throws `invalid_request`, `not_found`, `interrupted`. */
+/** Resolves with a message about what was done. Throws `invalid_request`, `not_found`, `interrupted`. */
 export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
   const revokesTokens = args.includes(revokeFlag)
   const { 'data-dir': directory } = readConfig(
@@ -48,7 +48,7 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
   }
 }
 
-/** Nothing of what is typed is shown. */
+/** Typed characters are not shown. */
 async function askTwice(input: NodeJS.ReadStream): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })

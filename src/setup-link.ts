@@ -1,9 +1,9 @@
-// What a server without an account says on its console: where to make one.
-// Not in the log, which is collected and kept. As a service it is in the journal, which root can read.
+// The console output of a server without an account: the link that creates one. It is not logged, because
+// logs are collected and stored. As a service it is in the journal, which root can read.
 import { hostname, userInfo } from 'node:os'
 
 export interface Invitation {
-  /** Where the API answers. */
+  /** The address of the API. */
   url: string
   code: string
   /** The environment of the daemon, which shows whether the user came by ssh, and to which address. */

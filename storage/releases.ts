@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts'
 
 export interface Release {
   settings: ServiceSettings
-  /** As the user wrote it, with unresolved references. */
+  /** The variables as the user wrote them, with unresolved references. */
   env: EnvVar[]
   /** References resolved, Berth's own variables added; null until the first instance starts. */
   resolved: EnvVar[] | null

@@ -43,7 +43,7 @@ export type DatastoreEvent =
 /** What a deletion keeps in the trash; null for nothing. */
 export interface TrashPlan {
   expiresAt: string
-  /** Of the final backup. */
+  /** The id of the final backup. */
   backupId: string
 }
 
@@ -51,9 +51,9 @@ export interface TrashPlan {
 export interface Trash {
   deletedAt: string
   expiresAt: string
-  /** Of the final backup; null without one. */
+  /** The id of the final backup; null without one. */
   backupId: string | null
-  /** Of the volume; null if unknown. */
+  /** The size of the volume; null if unknown. */
   sizeBytes: number | null
   /** The name after the restore. */
   wantedName: string | null

@@ -25,7 +25,7 @@ export function migrate(snapshot: unknown, _from: number): unknown {
   return { ...old, context: { preDeploy: false, settleMs: 0, onSchedule: false, ...old.context } }
 }
 
-/** Slots that run once more when an aborted effect before them ended late. */
+/** Slots that run again if an aborted effect before them ended late. */
 export const cleanups = ['removeTraces', 'drainInstances'] as const
 
 const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })

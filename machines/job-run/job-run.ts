@@ -48,7 +48,7 @@ export interface RunStart extends RunSlot {
 }
 
 export interface StartedRun extends SlotOutput {
-  /** As Docker reports it. */
+  /** The time that Docker reports. */
   startedAt: string
 }
 
@@ -61,9 +61,9 @@ export interface RunFollow extends RunSlot {
 
 export interface EndedRun extends SlotOutput {
   exitCode: number | null
-  /** As Docker reports it. Null if the container never ran, or if the time is already known. */
+  /** The time that Docker reports. Null if the container never ran, or if the time is already known. */
   startedAt: string | null
-  /** As Docker reports it. Null if the container never ran. */
+  /** The time that Docker reports. Null if the container never ran. */
   finishedAt: string | null
 }
 
@@ -106,7 +106,7 @@ const jobRun = setup({
       error: { code: 'canceled', message: `canceled by ${by}` },
       finishedAt: at,
     })),
-    /** A run that is canceled during its start may have begun shortly after its cancellation. */
+    /** A run that is canceled during its start may have started shortly after its cancellation. */
     recordStop: assign(({ context }, { exitCode, startedAt }: EndedRun) => ({
       exitCode,
       startedAt: context.startedAt ?? (startedAt && [startedAt, context.finishedAt!].sort()[0]!),

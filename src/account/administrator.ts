@@ -20,13 +20,13 @@ export interface Credentials {
 export interface SignedIn {
   account: AccountRow
   session: SessionRow
-  /** Goes into the cookie, and is kept nowhere else. */
+  /** Goes into the cookie, and is stored nowhere else. */
   secret: string
   /** Goes into the device cookie. */
   device: string
 }
 
-/** Where a sign-in comes from, as far as that decides which limit it has. */
+/** The origin of a sign-in, which determines its rate limit. */
 export interface SignInSource {
   /** The device cookies of the request. */
   devices: readonly string[]
@@ -91,7 +91,7 @@ export class Administrator {
     return this.#setupLimit(() => this.#createAccount(credentials, userAgent))
   }
 
-  /** Throws `conflict` while there is no account. */
+  /** Throws `conflict` before setup. */
   requireAccount(): AccountRow {
     const account = this.get()
     if (account) return account
@@ -100,9 +100,8 @@ export class Administrator {
   }
 
   /**
-   * An unknown client shares its limit with all others; a browser that has signed in before and the host
-   * itself have limits of their own. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while
-   * there is no account.
+   * Unknown clients share one limit; each browser that has signed in before has its own, and so does the host
+   * itself. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` before setup.
    */
   async signIn(
     { email, password }: Credentials,
@@ -131,8 +130,8 @@ export class Administrator {
   }
 
   /**
-   * Ends all sessions but this one, and revokes all tokens where that is asked for. Resolves with a new
-   * device cookie: those for the former password are invalid. Throws `too_many_attempts`,
+   * Ends all other sessions, and revokes all tokens on request. Resolves with a new device cookie,
+   * because those for the former password are invalid. Throws `too_many_attempts`,
    * `invalid_credentials`, `unauthorized`.
    */
   async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
@@ -189,7 +188,7 @@ export class Administrator {
     throw new Failure('already_set_up', 'this server has its account already', 'sign in instead')
   }
 
-  /** A password that was replaced while it was looked at opens nothing any more. Only inside a commit. */
+  /** Rejects a password that was replaced while it was being verified. Only inside a commit. */
   #assertPasswordUnchanged({ password_hash }: AccountRow): void {
     if (this.get()?.password_hash === password_hash) return
     throw new Failure('invalid_credentials', 'the password was changed in the meantime')

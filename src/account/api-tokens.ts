@@ -13,7 +13,7 @@ export interface NewToken {
   terminal?: true
 }
 
-/** What the administrator grants a token, when making it or when approving a terminal. */
+/** The rights that the administrator grants a token, when creating it or when approving a terminal. */
 export interface Grant {
   role: TokenRole
   /** Ids of services; null for all of them. */

@@ -18,7 +18,7 @@ export interface Attempts {
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
   /** Attempts that are not checked yet. Some of them are on disk already. */
   const pending = new Set<AttemptRow>()
-  // A clock that was set back far must not lock anybody out for that long.
+  // A clock that was set back far must not block sign-ins for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs
 
   function check(guessed: GuessTarget): void {
@@ -77,7 +77,7 @@ function tooManyFailed(guessed: GuessTarget, waitMs: number): RetryLater {
   return new RetryLater('too_many_attempts', message, seconds, hints[kindOf(guessed)])
 }
 
-/** What is under way may turn out to be right, and then counts no more. */
+/** Running attempts may turn out to be correct, and then no longer count. */
 function tooManyAtOnce(guessed: GuessTarget): RetryLater {
   return new RetryLater(
     'too_many_attempts',

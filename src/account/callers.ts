@@ -31,7 +31,7 @@ export interface Callers {
 
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
 const useRecordIntervalMs = 60_000
-/** Of the server token, which is a file and no row. */
+/** The caller with the server token, which is a file instead of a row. */
 export const serverCaller: Caller = { kind: 'token', id: 'server', role: 'admin', services: null }
 
 export function createCallers(

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** `known` is what was kept; null never fits. One hash either way. */
+  /** `known` is the stored hash; null never matches. Computes one hash in either case. */
   matches(known: string | null, password: string): Promise<boolean>
 }
 

@@ -2,7 +2,7 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 
-/** 256 random bits behind a prefix that says what they are: `bths_…`. */
+/** 256 random bits with a prefix for their kind: `bths_…`. */
 export function newSecret(prefix = ''): string {
   return prefix + randomBytes(32).toString('base64url')
 }
@@ -14,7 +14,7 @@ export function newPassword(): string {
   return Array.from({ length: 32 }, () => passwordCharacters[randomInt(passwordCharacters.length)]).join('')
 }
 
-/** What may be kept of one. */
+/** The hash that is stored in place of a secret. */
 export const hashOf = hashSecret
 
 /** Whether it is the secret that has this hash, in a time that does not tell how much of it fits. */

@@ -9,7 +9,7 @@ const BuildInfo = z
     cpu_limit: z.number().nullable(),
     pids_limit: z.int().nullable(),
     limits_in_force: z.boolean(),
-    /** Why the limits are not enforced; null if they are. */
+    /** The reason why the limits are not enforced; null if they are. */
     limits_reason: z.string().nullable(),
     /** The size to which the engine's build cache is pruned; null for never. */
     cache_size_mb: z.int().nullable(),

@@ -9,7 +9,7 @@ import { type PaxFields, parsePax } from './pax.ts'
 import { blockBytes, decodeText, invalid, isZeroBlock, parseHeader, type TarHeader } from './tar-header.ts'
 
 export interface Entry {
-  /** As tar writes it: `0` a file, `5` a directory, … */
+  /** The type flag of tar: `0` a file, `5` a directory, … */
   type: string
   name: string
   linkName: string

@@ -8,7 +8,7 @@ export interface PaxFields {
   sizeBytes?: number
 }
 
-/** Throws `archive_invalid` for broken records, and for sparse files, whose content is no content. */
+/** Throws `archive_invalid` for broken records, and for sparse files, which have no plain content. */
 export function parsePax(data: Buffer): PaxFields {
   const fields: PaxFields = {}
   // A character for each byte: a third of the time that looking through the bytes takes.

@@ -6,7 +6,7 @@ import { codeOf } from '../errors.ts'
 
 const filesAtOnce = 32
 
-/** Follows no links. Does nothing when there is no such folder. */
+/** Does not follow links. Does nothing if the folder does not exist. */
 export async function removeTree(path: string): Promise<void> {
   const directory = await opendir(path).catch(nullIfGone)
   if (!directory) return

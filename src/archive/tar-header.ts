@@ -17,7 +17,7 @@ export interface TarHeader {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const slash = Buffer.from('/')
 
-/** Throws `archive_invalid` for a block that is no header. */
+/** Throws `archive_invalid` for an invalid header block. */
 export function parseHeader(block: Buffer): TarHeader {
   if (Number.parseInt(block.toString('latin1', 148, 156), 8) !== checksum(block))
     throw invalid('holds an invalid tar header')

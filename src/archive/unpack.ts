@@ -15,7 +15,7 @@ import { Tree } from './tree.ts'
 
 export interface UnpackLimits {
   entries: number
-  /** Of all files together, as their headers tell. */
+  /** The total size of all files, according to their headers. */
   unpackedBytes: number
   /** Extended headers between two entries, and what follows the end. */
   metadataBytes: number
@@ -24,12 +24,12 @@ export interface UnpackLimits {
 export interface UnpackRequest {
   /** The .tar.gz. */
   file: string
-  /** Made new; what was there is removed. A single folder at the top of the archive becomes this one. */
+  /** Replaced if it exists. A single folder at the top of the archive becomes this directory. */
   directory: string
   /** Asked when all is unpacked into `tree`: whether that folder stays one. It never does when left out. */
   keepsFolder?: (tree: string, folder: string) => boolean
   signal: AbortSignal
-  /** What the disk can spare; no bound when left out. */
+  /** The space that unpacking may use; unlimited by default. */
   roomBytes?: number
   limits?: UnpackLimits
 }
@@ -42,7 +42,7 @@ const chunkBytes = 256 * 1024
 
 export interface Unpacked {
   entries: number
-  /** Of the files. */
+  /** The total size of the files. */
   bytes: number
   /** The single top folder whose content was used, escaped for a log line. */
   leftOut: string | null

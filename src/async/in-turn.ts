@@ -2,7 +2,7 @@ import type { LimitFunction } from 'p-limit'
 
 /**
  * Runs the work when a turn is free, in the order of the calls. Rejects when aborted while waiting; work that
- * has begun keeps its turn until it ends. `onWait` is called with the number of turns when none is free.
+ * has started keeps its turn until it ends. `onWait` is called with the number of turns if none is free.
  */
 export function inTurn<T>(
   turns: LimitFunction,

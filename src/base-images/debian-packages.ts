@@ -26,7 +26,7 @@ const packageDirectory = join(cacheDirectory, 'packages')
 const lists = openOwnLists(join(cacheDirectory, 'apt'))
 const unfetchedChoiceMs = 60 * 60_000
 const fetchedChoiceMs = 24 * 60 * 60_000
-/** How long the former choice is valid after a failed refresh. */
+/** How long the previous selection stays valid after a failed refresh. */
 const againMs = 60 * 60_000
 /** A refresh that takes longer is aborted, and the former choice is used. */
 const refreshMs = 45_000
@@ -96,7 +96,7 @@ async function downloadFresh(files: string[], signal: AbortSignal | undefined): 
   }
 }
 
-/** What a package would put on the disk, as a tar archive. */
+/** The files of a package, as a tar archive. */
 export function readPackage(file: string, signal?: AbortSignal): Promise<Buffer> {
   return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)], { signal })
 }
@@ -148,7 +148,7 @@ async function readChoice(path: string): Promise<string[] | null> {
   }
 }
 
-// An empty status file makes apt plan for an empty machine, whatever is installed on this one.
+// With an empty status file apt plans for an empty machine, whatever is installed on this one.
 async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Promise<string[]> {
   const state = join(packageDirectory, 'empty')
   await mkdir(join(state, 'partial'), { recursive: true })

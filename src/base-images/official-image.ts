@@ -9,7 +9,7 @@ import { pullImage, resolveDigest } from '../docker/images/pull.ts'
 import { codeOf } from '../errors.ts'
 import { cacheDirectory } from './debian-packages.ts'
 
-/** A name that looks like one of a public registry costs seconds where there is no network. */
+/** Without a network, resolving the name of a public registry takes seconds. */
 const answerMs = 10_000
 const pullMs = 5 * 60_000
 const silenceMs = 6 * 60 * 60_000

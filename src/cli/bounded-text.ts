@@ -1,4 +1,5 @@
-// The text of an answer, and no more of it than anybody means: a server may send gigabytes, by few bytes.
+// Reads the text of a response up to a limit: a malicious server may send gigabytes in a few
+// compressed bytes.
 import type { ReadableStream } from 'node:stream/web'
 import { CliFailure } from './failure.ts'
 

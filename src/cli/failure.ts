@@ -16,7 +16,7 @@ export interface FailureOptions {
   exitCode?: number
   /** The next step. */
   hint?: string | undefined
-  /** What the server's log has it under. */
+  /** The id of the request in the server's log. */
   requestId?: string | undefined
   /** The error code, if the API returned an error. */
   code?: string | undefined
@@ -26,7 +26,7 @@ export interface FailureOptions {
   paths?: string[] | undefined
 }
 
-/** What a command ends with: printed as what, why, next. */
+/** The failure of a command, printed as what, why, next. */
 export class CliFailure extends Error {
   readonly exitCode: number
   readonly hint: string | undefined

@@ -1,7 +1,7 @@
 // The newest records of a list that the server gives in pages.
 import type { Client } from './client/client.ts'
 
-/** What the server gives at most in one answer. */
+/** The server's limit for one page. */
 const maxPageSize = 500
 
 export async function fetchNewest<One extends { id: string }>(

@@ -39,7 +39,7 @@ export function sharedOption(message: string): string | undefined {
   return meant === null ? undefined : `did you mean ${meant}?`
 }
 
-/** The program has in the end what the command got; of two the one that is nearer to the end of the line. */
+/** Copies the global options of a command to the program. If an option occurs twice, the last one wins. */
 function copyToProgram(program: Command, command: Command): void {
   for (let place = command; place !== program && place.parent; place = place.parent) {
     for (const name of [...options, tokenOption].map((option) => option.attributeName())) {

@@ -6,14 +6,14 @@ export interface LogLine {
   ts: string
   stream: string
   line: string
-  /** Which of the instances wrote it; a deploy's log has none. */
+  /** The instance that wrote the line; lines of a deploy's log have none. */
   instance?: string
   deploy_id?: string
   /** Only in access logs: the request. */
   access?: AccessRecord
-  /** Of a `system` line about an instance: what happened to it. */
+  /** The event that a `system` line reports about an instance. */
   event?: Record<string, unknown>
-  /** Of the log of a deploy: the step of its build. */
+  /** The build step of a line in a deploy's log. */
   step?: { number: number; state?: string; name?: string }
   /** A shorter form of the line, shown after the name of the phase. */
   brief?: string

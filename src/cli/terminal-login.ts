@@ -8,7 +8,7 @@ import type { Cli } from './client/session.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
 
 export interface StartedLogin extends StartedTerminalLogin {
-  /** Where it is approved. */
+  /** The page where the login is approved. */
   page: string
 }
 

@@ -1,4 +1,4 @@
-// What builds may use of this host unless the options say otherwise.
+// The default limits of builds on this host.
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 

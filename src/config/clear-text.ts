@@ -4,7 +4,7 @@ import { type Config, parseListen } from './config.ts'
 
 export interface ClearTextListener {
   listener: string
-  /** What can be read or changed on the way, and what to do. */
+  /** The traffic that can be read or changed on its way, and the remedy. */
   warning: string
 }
 

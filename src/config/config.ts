@@ -20,7 +20,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
       { from: variable, value: env[variable] },
       { from: standard?.from ?? variable, value: standard?.value || fallback },
     ]
-    // An empty variable is one that is not set; an empty flag is a mistake.
+    // An empty variable counts as unset; an empty flag is an error.
     const isGiven = ({ from, value }: { from: string; value: string | undefined }) =>
       value !== undefined && (value !== '' || from.startsWith('--'))
     const { from, value } = given.find(isGiven) ?? given.at(-1)!
@@ -33,13 +33,13 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
   return Object.fromEntries(entries) as Config
 }
 
-/** Of `--listen`: the name as it stands in a URL, an IPv6 address in brackets. */
+/** The host and port of `--listen`, with the host as in a URL: an IPv6 address has brackets. */
 export function parseListen(listen: string): { name: string; port: number } {
   const split = listen.lastIndexOf(':')
   return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
 }
 
-/** Where the help of an option begins; a longer name moves its own. */
+/** The column of the help texts; a longer option name shifts its own. */
 const helpColumn = 24
 
 /** The help text: every option with its variable and default. */
@@ -83,7 +83,7 @@ function variableOf(name: string): string {
   return `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** What other programs' variables say, where nothing of Berth's own does. */
+/** Defaults from variables of other programs, such as DOCKER_HOST. */
 function systemDefaults(env: NodeJS.ProcessEnv): Record<string, { from: string; value: string | undefined }> {
   const data = env.XDG_DATA_HOME ? join(env.XDG_DATA_HOME, 'berth') : undefined
   const state = { from: 'STATE_DIRECTORY', value: env.STATE_DIRECTORY }

@@ -85,7 +85,7 @@ export const portRange = (value: string) => {
   return range
 }
 
-/** What `--acme-dns` says. */
+/** The parsed value of `--acme-dns`. */
 type DnsSettings =
   | { kind: 'hook'; path: string }
   | { kind: 'rfc2136'; host: string; port: number }

@@ -1,4 +1,4 @@
-// The options of `berthd`, in the order of its help: what each is for, what holds without it, what it takes.
+// The options of `berthd`, in the order of its help: the purpose, the default and the accepted values.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { buildCacheMb, buildCpus, buildMemoryMb } from './build-defaults.ts'

@@ -47,10 +47,10 @@ export interface DaemonOptions {
 }
 
 export interface Daemon {
-  /** Where the API answers. */
+  /** The address of the API. */
   url: string
   /**
-   * Takes no new work, lets requests and commits finish, stops. What was under way goes on at the next start.
+   * Accepts no new work, waits for requests and commits, and stops. Pending work resumes at the next start.
    */
   stop(): Promise<void>
 }
@@ -119,7 +119,7 @@ function openSupervisor(storage: Storage, logger: Logger, release: (id: string) 
   return new Supervisor({ storage, catalogue, logger, onParked, assertCanResume })
 }
 
-/** Of the kinds that need no more than the host. */
+/** Effects of the kinds that need only the host. */
 function effectsOf(ports: Ports) {
   return {
     backup: backupEffects(ports),
@@ -148,7 +148,7 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
   }
 }
 
-/** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
+/** Waits at most for the grace period: then the daemon logs it and serves without the engine. */
 async function awaitEngine({
   engine,
   engineReady,
@@ -164,13 +164,13 @@ async function awaitEngine({
   }
 }
 
-/** Its actor is there from the first start with an edge on, and goes on where it was parked. */
+/** The edge actor exists from the first start with an edge on, and resumes if it was parked. */
 async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
   const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
   const at = new Date().toISOString()
   const isKnown = storage.actors.record(edgeId) !== null
   if (!isKnown && config.edge === 'off') return
-  // One that was parked or discarded is wanted as long as the option says so.
+  // A parked or discarded edge stays enabled as long as the option is on.
   const isWanted = config.edge !== 'off' || storage.actors.parkedOf(edgeId) !== null
   if (isWanted) await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
   if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })

@@ -25,7 +25,7 @@ export function dnsProviderOf(config: DnsConfig): DnsProvider | null {
   return createDynamicUpdate(settings, readKey)
 }
 
-/** What the file holds is in no message. */
+/** The content of the file appears in no message. */
 function readSecret(file: string): string {
   if (file === '') {
     throw new Failure('invalid_option', 'this --acme-dns needs a secret: set --acme-dns-secret-file')

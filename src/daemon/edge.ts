@@ -23,13 +23,16 @@ export interface OpenedEdge {
   parts: EdgeParts | null
   /** The API is open there: the edge may start. */
   open(apiPort: number): void
-  /** What the edge shows of itself, so that what it says of a client is believed; null without one. */
+  /**
+   * The secret by which the edge proves itself, so that its forwarding headers are trusted; null without
+   * an edge.
+   */
   secret: string | null
 }
 
 const minPools = 128
 
-/** Where something that listens everywhere is reached from here. */
+/** The address at which a wildcard listener is reached from this host. */
 function reachableName(name: string): string {
   const everywhere: Record<string, string> = {
     '0.0.0.0': '127.0.0.1',

@@ -48,7 +48,7 @@ export function createObserver(ports: Parts) {
     },
     async assertVolumeFree(datastore: string) {
       const name = datastoreName(ports.owner, datastore)
-      // An engine that is away cannot say: the start of the datastore looks again.
+      // While the engine is unavailable this is unknown: the start of the datastore checks again.
       const isThere = await hasVolume(ports.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },

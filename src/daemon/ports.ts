@@ -114,7 +114,7 @@ interface WatchParts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedP
   instances: Instances
 }
 
-/** What is seen of instances and of their requests. */
+/** Observes instances and their requests. */
 function openWatch(config: Config, parts: WatchParts) {
   const isolation = isolationOf(config, parts)
   const { storage, engine, owner } = parts

@@ -80,7 +80,7 @@ async function removeRows(
   }
 }
 
-/** What cannot be removed stays and is said: it must not keep every deploy from the engine. */
+/** Logs what could not be removed: it must not block all deploys. */
 async function removeOrLog(ports: Parts, what: string, remove: () => Promise<void>): Promise<void> {
   try {
     await remove()

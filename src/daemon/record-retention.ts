@@ -1,5 +1,4 @@
-// Deletes old records of what is over, every hour: ids of requests, sessions, tokens, logins,
-// old deploys.
+// Deletes old records every hour: request ids, sessions, tokens, logins and old deploys.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import { removeExpiredCredentials } from '../account/ports.ts'
@@ -8,7 +7,7 @@ import { forgetOldDeploys } from '../effects/deploy/end/forgetting.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
-/** How long one may ask how a restore ended. */
+/** How long the outcome of a restore can be queried. */
 const restoreLifetimeMs = 30 * 24 * hourMs
 
 export function startRecordRetention(storage: Storage, owner: Owner, logger: Logger): { stop(): void } {
@@ -16,7 +15,7 @@ export function startRecordRetention(storage: Storage, owner: Owner, logger: Log
   const removeOldRecords = async () => {
     const expired = Date.now() - eventLifetimeMs
     await storage.events.forgetBefore(new Date(expired).toISOString())
-    // None of an earlier life of the daemon can be answered any more.
+    // Logins from before a restart can no longer be answered.
     await storage.actors.removeFinal('terminal-login', Math.max(startedAt, expired))
     // Of hosts of the server itself: those of a service go with it.
     await storage.actors.removeFinal('certificate', expired)

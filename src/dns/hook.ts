@@ -5,7 +5,7 @@ import { Failure, messageOf } from '../errors.ts'
 import type { DnsProvider, TxtRecord } from './provider.ts'
 
 const longestMs = 120_000
-/** Of the end of its output: the reason is usually in the last lines. */
+/** The limit for the end of its output, because the last lines usually contain the reason. */
 const maxOutputBytes = 2_000
 
 export function createHook(path: string, timeoutMs = longestMs): DnsProvider {

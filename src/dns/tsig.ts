@@ -13,7 +13,9 @@ const classAny = 255
 const fudgeSeconds = 300
 const errors: Record<number, string> = { 16: 'BADSIG', 17: 'BADKEY', 18: 'BADTIME', 22: 'BADTRUNC' }
 
-/** As `tsig-keygen` writes it, or `hmac-sha256:name:secret` on one line. Its content is in no message. */
+/**
+ * Accepts the format of `tsig-keygen`, or `hmac-sha256:name:secret` on one line. No message contains the key.
+ */
 export function parseTsigKey(text: string): TsigKey {
   const [, shortAlgorithm, shortName, shortSecret] =
     /^(hmac-sha\d+):([\w.-]+):([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []

@@ -11,7 +11,7 @@ export interface HostedService {
   custom_domains: readonly string[]
 }
 
-/** Where the edge listens; `off` is for operators with their own reverse proxy. */
+/** The ports of the edge; `off` is for operators with their own reverse proxy. */
 export interface EdgeSettings {
   mode: 'container' | 'host' | 'off'
   httpPort: number
@@ -113,7 +113,7 @@ export function isPublicHost(host: string): boolean {
   return !localDomains.some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
 
-/** The wildcard that covers the host. A wildcard stands for one label. */
+/** The wildcard that covers the host. A wildcard replaces one label. */
 export function wildcardOf(host: string): string {
   return `*.${host.slice(host.indexOf('.') + 1)}`
 }

@@ -25,7 +25,7 @@ export interface Flag {
   /** `--repo <url>` */
   flags: string
   help: string
-  /** How the text is parsed; undefined takes it as it is. */
+  /** The type of the text; undefined means plain text. */
   value?: 'whole number' | 'number' | 'on or off' | 'list' | 'pairs'
 }
 

@@ -5,7 +5,7 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Suggestion {
-  /** As in "this looks like a Node.js project". */
+  /** The kind in "this looks like a Node.js project". */
   kind: string
   dockerfile: string[]
   /** Further hints about the project. */

@@ -28,7 +28,7 @@ export interface AccessEvent {
   in: number
   out: number
   ms: number
-  /** Of `ms`, what the body of the answer took; -1 without one. */
+  /** The part of `ms` for the body of the response; -1 without a body. */
   data: number
   agent: string
 }

@@ -1,7 +1,6 @@
-// The configuration of HAProxy, with the addresses of now: a reload, a crash or a boot without the daemon
-// then serves what was served before.
-// What differs between two services is in pools and maps, which change at run time; all else is the
-// frame, and only a change of that needs a reload.
+// The configuration of HAProxy with its current routes, so that a reload, a crash or a boot without the
+// daemon serves the same ones. Services differ only in pools and maps, which change at run time. Everything
+// else is the frame, and only a change of the frame requires a reload.
 import { createHash } from 'node:crypto'
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
@@ -20,7 +19,7 @@ const ownConnections = 100
 /** A head must fit, including cookies that other sites of the domain have set. */
 const bufferBytes = 32 * 1024
 
-/** What is the same for every service; two with one fingerprint need no reload between them. */
+/** The part that all services share; equal fingerprints need no reload. */
 export function fingerprintOf(files: EdgeFiles, frame: Frame): string {
   return createHash('sha256')
     .update(JSON.stringify([frameText(files, frame), frame.pools, [...frame.slots].sort(), pagesText()]))

@@ -7,7 +7,7 @@ import { fingerprintOfPem, type RuntimeState, type ServerState } from './runtime
 
 export interface Command {
   text: string
-  /** What else than silence is a success. */
+  /** The output that counts as success besides silence. */
   expected?: RegExp
 }
 
@@ -65,8 +65,8 @@ function surplus({ servers }: RuntimeState, { pools }: Routes): Command[] {
 }
 
 /**
- * The commands that install, renew or remove certificates, by host. They are separate, because HAProxy has
- * one transaction for all certificates, and one that was left open must not delay a deploy.
+ * The commands that install, renew or remove certificates, by host. They are separate, because HAProxy has a
+ * single transaction for certificates, and an abandoned one must not delay a deploy.
  */
 export function certificateChanges(
   found: RuntimeState,

@@ -69,7 +69,7 @@ export function openEdgeFiles(dataDir: string): EdgeFiles {
   return files
 }
 
-/** By which the certificate of a host is known to HAProxy: at most 255 bytes, and no `*`. */
+/** HAProxy's name of a host's certificate: at most 255 bytes, without `*`. */
 export function fileNameOf(host: string): string {
   const name = host.replace(/^\*\./, '_wildcard.')
   return name.length <= longestName ? name : createHash('sha256').update(host).digest('hex')

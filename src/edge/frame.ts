@@ -7,7 +7,7 @@ export interface Frame {
   httpsPort: number
   /** Whether the host has IPv6 at all: a bind to it would fail. */
   hasIpv6: boolean
-  /** Who owns the sockets where the edge runs as root and the daemon does not. */
+  /** The owner of the sockets if the edge runs as root and the daemon does not. */
   socketOwner: { uid: number; gid: number } | null
   /** The user of the worker, which has an empty root directory; null for the user that starts HAProxy. */
   worker: { uid: number; gid: number } | null
@@ -16,9 +16,9 @@ export interface Frame {
   /** The address and host name of the API, and the secret that proves requests of the edge. */
   dashboard: { address: string; host: string; secret: string } | null
   limits: Limits
-  /** By which the daemon recognizes this edge on its public ports. */
+  /** The proof by which the daemon recognizes this edge on its public ports. */
   proof: Proof
-  /** How many pools there are. */
+  /** The number of pools. */
   pools: number
   /** The number of slots of pools that have more than the minimum, by pool number. */
   slots: ReadonlyMap<number, number>

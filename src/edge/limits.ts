@@ -5,9 +5,9 @@
 export interface Limits {
   /** Connections of each of the two frontends. */
   connections: number
-  /** Of one source address, of IPv6 a /64; 0 for no limit. */
+  /** The limit per source address, for IPv6 per /64; 0 for none. */
   connectionsPerAddress: number
-  /** Of one source address per second, over `rateSeconds`; 0 for no limit. */
+  /** The limit per source address and second, averaged over `rateSeconds`; 0 for none. */
   requestsPerAddress: number
 }
 

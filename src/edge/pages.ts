@@ -7,7 +7,7 @@ interface Answer {
   words: string
 }
 
-/** By the name that the configuration uses. */
+/** Pages by their name in the configuration. */
 export const errorPages = {
   unknown: {
     code: 'unknown_host',
@@ -70,7 +70,7 @@ export function jsonOf(name: ErrorPageName, status: number): string {
   return JSON.stringify(problem)
 }
 
-/** What HAProxy finds no answer to; other answers are given by rules. */
+/** Errors that HAProxy itself responds with; rules produce all other responses. */
 const errors: [name: ErrorPageName, status: number][] = [
   ['broken', 502],
   ['unready', 503],

@@ -5,7 +5,7 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { codeOf } from '../errors.ts'
 
-/** How an edge proves that it is the one of this server. */
+/** The proof that an edge belongs to this server. */
 export interface Proof {
   /** The host name that the edge answers itself. It is random, so no client can request it. */
   host: string
@@ -24,7 +24,7 @@ export type PortOwner = 'this edge' | 'another program' | 'none'
 
 const answerMs = 3_000
 const longestAnswer = 64
-/** Of Node: what the other side sent is not HTTP, or not TLS. */
+/** Error codes of Node for a peer that speaks neither HTTP nor TLS. */
 const foreignProtocol = /^(HPE_|EPROTO$|ERR_SSL_)/
 
 /** The same for all generations of an edge. */

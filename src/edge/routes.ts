@@ -4,7 +4,7 @@
 /** The upstreams of one service. Its name (`p7`) does not change during the life of the service. */
 export interface Pool {
   name: string
-  /** By slot: `s1` is the first. */
+  /** Upstreams by slot: `s1` is the first. */
   upstreams: (Upstream | null)[]
 }
 
@@ -36,7 +36,7 @@ export interface Routes {
   certificates: Certificate[]
 }
 
-/** How many slots a pool has at least: four instances, and four of the version that replaces them. */
+/** The minimum size of a pool: four instances, and four of the version that replaces them. */
 export const minSlots = 8
 
 export function poolName(number: number): string {

@@ -1,5 +1,5 @@
-// The rules of the frontends: how a request is normalized before it is routed, what the edge answers itself,
-// and what is logged. The order matters: claims of a client are dropped before trusted values are set.
+// The rules of the frontends: they normalize a request before it is routed, produce the edge's own responses,
+// and log. The order matters: a client's claims are dropped before trusted values are set.
 
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
@@ -59,7 +59,7 @@ ${proofBackend(proof)}`
 }
 
 const challengePath = '/.well-known/acme-challenge/'
-/** By the token, which is the end of the path. */
+/** Looks up the token, which is the end of the path. */
 const challengeAnswer = (files: EdgeFiles) => `path,field(4,/),map_str(${files.map('challenges')})`
 
 export function hstsRules(files: EdgeFiles): string {
@@ -67,7 +67,7 @@ export function hstsRules(files: EdgeFiles): string {
   return ` http-after-response set-header strict-transport-security %[${value}] if { ${value} -m found }`
 }
 
-/** What holds for each request before it is known whose it is. Each rule costs every request. */
+/** Rules for each request before its service is known. Each rule costs every request. */
 export function frontendRules(
   files: EdgeFiles,
   { trustedProxies, limits, dashboard }: Pick<Frame, 'trustedProxies' | 'limits' | 'dashboard'>,
@@ -117,7 +117,7 @@ const ofTheWay = [
   'x-rewrite-url',
 ].join('|')
 
-/** By one expression where that does: it costs less than a rule for each. */
+/** Uses one expression if possible, which is cheaper than a rule per header. */
 function dropping(areProxiesTrusted: boolean): string[] {
   const drop = (names: string) => `del-header ^(${names})$ -m reg`
   if (!areProxiesTrusted) return [drop(`${reserved}|${ofTheWay}`)]
@@ -139,7 +139,7 @@ const unshared = `.if !version_atleast(3.1.0)
  http-request set-header connection close if ${mayHaveTrailers}
 .endif`
 
-/** Where the request came from, and to what. */
+/** The origin and the target of the request. */
 function wayOf(scheme: 'http' | 'https'): string[] {
   return [
     'set-header x-forwarded-for %[src]',

@@ -12,7 +12,7 @@ export interface ServerState {
 }
 
 export interface RuntimeState {
-  /** By `p1/s2`. */
+  /** Servers by name, such as `p1/s2`. */
   servers: Map<string, ServerState>
   maps: Record<MapName, Map<string, string>>
   /** Fingerprints of installed certificates, by file name without extension. */

@@ -4,7 +4,7 @@ import type { Runtime } from './runtime.ts'
 
 export interface Workers {
   current: number | null
-  /** Of before a reload, with connections that are still open. */
+  /** Workers from before a reload that still have open connections. */
   old: number[]
 }
 

@@ -20,9 +20,7 @@ export function terminalLoginEffects(ports: TerminalLoginPorts): Effects<typeof 
   const { storage } = ports
   const { bootId: currentBootId, uncollected } = ports.terminalLogins
   return {
-    /**
-     * A login from before a restart of the daemon has expired: no terminal can collect its token any more.
-     */
+    /** A login from before a restart of the daemon has expired: no terminal can collect its token. */
     async awaitExpiry({ bootId, expiresAt }, signal) {
       const remainingMs = Date.parse(expiresAt) - Date.now()
       if (bootId === currentBootId && remainingMs > 0) await sleep(remainingMs, signal)

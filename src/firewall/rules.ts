@@ -1,7 +1,7 @@
 // The packet filter of the private network as one nft transaction, which defines who may connect to whom.
 // Pure. Replies pass by connection tracking, so the sets list only who may open a connection.
 
-/** Who may connect to what; all addresses are IPv4, dotted. */
+/** The allowed connections; all addresses are IPv4, dotted. */
 export interface Access {
   /** Source and destination. */
   pairs: (readonly [string, string])[]
@@ -37,7 +37,7 @@ export function tableOf(prefix: string): string {
   return `${prefix}-isolation`
 }
 
-/** Replaces the whole table at once: there is no moment without rules. */
+/** Replaces the whole table in one step, so rules are always in force. */
 export function rulesText({ table, bridge, pairs, shared, hostPairs, hostPorts }: RuleSet): string {
   const ports = [...new Set([dnsPort, ...hostPorts])].sort((a, b) => a - b)
   return `table inet ${table}

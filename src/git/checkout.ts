@@ -61,7 +61,7 @@ export async function checkoutSource(request: CheckoutRequest): Promise<BranchCh
   return { ...checkout, branch }
 }
 
-/** What the remote calls its default branch. A commit is found without one. */
+/** The remote's default branch. A commit needs none. */
 async function readDefaultBranch(request: CheckoutRequest, isOptional: boolean): Promise<string | null> {
   const { repository, directory, credentials, onLine } = request
   await mkdir(directory, { recursive: true })
@@ -154,7 +154,7 @@ async function removeHistory({ directory }: Tree): Promise<void> {
   await rm(join(directory, '.git'), { recursive: true, force: true })
 }
 
-/** As `git log --oneline` shows a commit. */
+/** The commit in the format of `git log --oneline`. */
 function title({ commitSha, commitMessage }: Checkout): string {
   const subject = commitMessage.split('\n', 1)[0] ?? ''
   return `${commitSha.slice(0, 7)} ${subject.replace(/\p{Cc}/gu, ' ')}`.trimEnd()

@@ -9,7 +9,7 @@ export interface History {
   find(commit: string): Promise<string | null | 'ambiguous'>
   /** Whole, in UTF-8, without trailing blanks. */
   message(sha: string): Promise<string>
-  /** The settings in a file that is written like a git configuration; none when there is no such file. */
+  /** The settings in a file with the syntax of a git configuration; empty if the file does not exist. */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
   /** The commit that a tree holds at this path in place of a folder (a submodule), or null. */
   linkedCommit(sha: string, path: string): Promise<string | null>

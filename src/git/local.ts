@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../errors.ts'
 
-/** What git's client is started with. */
+/** The environment and arguments of the git client. */
 export interface LocalAccess {
   /** A URL and not a path: of a path, git's client would itself open a file that is a bundle. */
   url: string
@@ -23,10 +23,10 @@ interface User {
 /** User `nobody`, group `nogroup` on Debian. No other group, and no capability. */
 const nobody: User = { uid: 65_534, gid: 65_534 }
 
-/** What upload-pack reads of a repository. */
+/** The files of a repository that upload-pack reads. */
 const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'refs', 'objects']
 
-/** Of a file that names directories. */
+/** The size limit of a file that names directories. */
 const linksBytes = 64 * 1024
 
 /**

@@ -10,7 +10,7 @@ import { createProgress, type Progress } from './progress.ts'
 
 export interface GitRun {
   cwd: string
-  /** All of it: nothing is inherited (see environment.ts). */
+  /** The complete environment: nothing is inherited (see environment.ts). */
   env: Environment
   mask: Mask
   onLine(line: string): void

@@ -17,7 +17,7 @@ import type { RepositoryUrl } from './repository.ts'
 export interface RemotePlace {
   repository: RepositoryUrl
   credentials: Credentials | null
-  /** Where git runs; fetched commits go into its `.git`. */
+  /** The working directory of git; fetched commits go into its `.git`. */
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
@@ -133,7 +133,7 @@ export function defaultBranchOf(advertised: Advertised): string | null {
   return usual ?? (names.length === 1 ? names[0]! : null)
 }
 
-/** Of a path, checked for each command: it may have changed since the last one. */
+/** The address of a local path is checked before each command, because it may have changed. */
 async function addressOf({ kind, url }: RepositoryUrl, localRepositories: string[]): Promise<string[]> {
   if (kind !== 'path') return ['--', url]
   const local = await openLocal(url, localRepositories)

@@ -43,7 +43,7 @@ export function resolveRepositoryUrl(parent: RepositoryUrl, text: string): Repos
   return parseRepositoryUrl(`${protocol}//${user}${host}${resolvePath(pathname, text)}`)
 }
 
-/** By git's own rules for `refs/heads/<branch>`. Throws `invalid_request`. */
+/** Applies git's own rules for `refs/heads/<branch>`. Throws `invalid_request`. */
 export function checkBranch(text: string): string {
   const wrong = branchRules.find(([pattern]) => pattern.test(text))
   if (wrong !== undefined) throw new Failure('invalid_request', `branch ${wrong[1]}`)

@@ -20,7 +20,7 @@ interface Parent {
   credentials: Credentials | null
 }
 
-/** What a submodule may be fetched over, by its parent's kind. Never a path: it would read this host. */
+/** The protocols of a submodule, by the kind of its parent. Never a path, which would read this host. */
 const kinds: Record<RepositoryKind, RepositoryKind[]> = {
   https: ['https'],
   http: ['https', 'http'],

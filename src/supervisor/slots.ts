@@ -17,7 +17,7 @@ export interface SlotOptions {
   graceMs?: number
   /** Aborted when the supervisor stops. */
   halt?: AbortSignal
-  /** Slots that run once more when an aborted effect ended late. */
+  /** Slots that run again if an aborted effect ended late. */
   cleanups?: readonly string[]
   /** True while actors are restored at a start: deadlines that passed during the downtime are extended. */
   isRestoring?: () => boolean

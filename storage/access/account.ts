@@ -8,7 +8,7 @@ export interface AccountRow {
   id: string
   /** In lower case. */
   email: string
-  /** As argon2 writes it, with its parameters. */
+  /** The hash in argon2's format, with its parameters. */
   password_hash: string
   created_at: string
 }
@@ -28,7 +28,7 @@ export function openAccount(store: Store) {
       if (stored.get()) throw new StorageError('already_set_up', 'this server already has an account')
       put(commit, account)
     },
-    /** Only inside a commit. Throws `not_found` while there is no account. */
+    /** Only inside a commit. Throws `not_found` before setup. */
     setPassword(commit: Commit, passwordHash: string): void {
       const account = stored.get()
       if (!account) throw new StorageError('not_found', 'this server has no account yet')

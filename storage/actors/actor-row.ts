@@ -2,7 +2,7 @@
 // Snapshots are opaque to storage; only their charts interpret them.
 import type { ServicePatch } from '../services.ts'
 
-/** What the API shows of an actor. Each kind has its own fields, and at least these. */
+/** The API's representation of an actor. Each kind has its own fields, and at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
 /**
@@ -17,10 +17,10 @@ export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
   ? KindRecords[Kind] & CommonRecordFields
   : ActorRecord
 
-/** Who caused a change, under the name at that time. */
+/** The origin of a change, under the name at that time. */
 export interface By {
   kind: 'session' | 'token' | 'terminal' | 'schedule' | 'push' | 'server'
-  /** Of the session's user or of the token; null for other kinds. */
+  /** The id of the session's user or of the token; null for other kinds. */
   id: string | null
   /** The name of the token or terminal; for `server`, the reason. */
   name: string | null
@@ -36,7 +36,7 @@ export interface ActorRow {
   final: boolean
   restarts: number
   parked: string | null
-  /** Who requested the actor. Missing in rows older than the field, and for actors without a requester. */
+  /** The requester of the actor. Missing in rows older than the field, and for actors without a requester. */
   by?: By | null
 }
 
@@ -46,7 +46,7 @@ export interface HistoryEntry {
   state: string
   status: string
   phase: string | null
-  /** Who sent the event; null for effects and in entries older than the field. */
+  /** The sender of the event; null for effects and in entries older than the field. */
   by: By | null
 }
 

@@ -15,7 +15,7 @@ export interface Segment {
   /** When the first and the newest line were written, in ms since 1970. */
   begunAt: number
   writtenAt: number
-  /** Where earlier readers stopped, so that they continue without a search. */
+  /** The positions where earlier readers stopped, so that they continue without a search. */
   cursors: Cursor[]
 }
 

@@ -8,7 +8,7 @@ export interface Change {
   service_id: string | null
   /** Null for a record without a status. */
   status: string | null
-  /** Of the record; null for a record without revisions. */
+  /** The revision of the record; null for a record without revisions. */
   revision: number | null
 }
 

@@ -77,7 +77,7 @@ async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: Trans
   throw new StorageError('commit_failed', reason)
 }
 
-/** Why LMDB is no longer reliable; null after a failure that changed nothing. */
+/** The reason why LMDB is no longer reliable; null after a failure that changed nothing. */
 function panicReason(root: RootDatabase, id: number): string | null {
   try {
     const { lastTxnId } = root.getStats() as { lastTxnId: number }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { tokenRoles } from '../../account/rights.ts'
 import { identifier, optional, timestamp, withDefault } from '../parts/fields.ts'
 
-/** Of a token, and of a terminal login, whose token gets it. */
+/** The name of a token, and of a terminal login, which passes it to its token. */
 export const tokenName = z
   .string()
   .trim()
@@ -14,7 +14,7 @@ export const tokenName = z
 export const TokenParams = z.object({ id: identifier.meta({ description: 'Id of the API token.' }) })
 export type TokenParams = z.output<typeof TokenParams>
 
-/** What the administrator decides about a token: when creating it, or when approving a terminal. */
+/** The rights that the administrator chooses for a token, when creating it or when approving a terminal. */
 export const grantFields = {
   role: withDefault(z.enum(tokenRoles), 'admin').meta({
     description:

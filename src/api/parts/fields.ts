@@ -71,7 +71,7 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Default ${fallback}.`, type: 'integer', pattern: undefined })
 }
 
-/** Where a page of a list starts. The record may be deleted, because ids sort by creation time. */
+/** The start of a page of a list. The record may be deleted, because ids sort by creation time. */
 export function cursor(prefix: string) {
   return z
     .string()

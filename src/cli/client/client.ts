@@ -39,7 +39,7 @@ export interface ClientOptions {
 }
 
 const bufferBytes = 256 * 1024
-/** Of an answer, and of a refusal. */
+/** The limits for a response and for an error response. */
 const maxMib = { answer: 64, refusal: 1 }
 
 interface Problem {

@@ -31,7 +31,7 @@ const giveUpAfterMs = 10 * 60_000
 const lossMessage = `connection lost, retrying for ${duration(giveUpAfterMs)}`
 /** A line of a log has 16 KiB at most. */
 const maxEventChars = 1024 * 1024
-/** What no second try changes. */
+/** Failures that a retry does not change. */
 const permanentExitCodes: number[] = [exitCodes.notFound, exitCodes.refused]
 
 interface StreamState {
@@ -39,7 +39,7 @@ interface StreamState {
   path: string
   options: FollowOptions
   signal: AbortSignal
-  /** Of the last event that had one. */
+  /** The id of the last event that had one. */
   lastId: string | null
   /** When the connection was lost; null while connected and before the first connection. */
   lostAt: number | null
@@ -66,7 +66,7 @@ export async function* followEvents(
   }
 }
 
-/** Null when there is no connection to be had now. */
+/** Null if no connection can be opened now. */
 async function connect(following: StreamState, isFirst: boolean): Promise<Connection | null> {
   const { cli, path, options, signal, lastId } = following
   const idleAbort = new AbortController()
@@ -87,7 +87,7 @@ async function connect(following: StreamState, isFirst: boolean): Promise<Connec
 
 interface Connection {
   response: Response
-  /** Ends it, because nothing comes any more. */
+  /** Ends an idle connection. */
   idleAbort: AbortController
 }
 

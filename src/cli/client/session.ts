@@ -11,13 +11,13 @@ export interface GlobalFlags extends ServerFlags {
 }
 
 export interface Cli {
-  /** Of the chosen server. The first use chooses it: throws (usage) when its name is not known. */
+  /** The client of the chosen server. The first use chooses it, and throws (usage) if its name is unknown. */
   readonly client: Client
   readonly out: Output
   /** Ctrl-C. */
   readonly signal: AbortSignal
   readonly env: NodeJS.ProcessEnv
-  /** The name of the chosen server, or its address when it has none. */
+  /** The name of the chosen server, or its address if it has no name. */
   readonly serverName: string
   readonly server: ServerChoice
   readonly flags: GlobalFlags

@@ -82,7 +82,7 @@ async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boo
 
 interface Conclusion {
   isWaiting: boolean
-  /** What is printed about a change with `--no-wait`. */
+  /** The message about a change with `--no-wait`. */
   words: string
   undo: string | null
 }

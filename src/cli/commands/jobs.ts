@@ -71,7 +71,7 @@ async function runCommand(
   return concludeRun(cli, await followRun(cli, started))
 }
 
-/** What stands before `--` is ours: the name, if it is there. Throws (usage) for more than that. */
+/** The argument before `--` is the name, if there is one. Throws (usage) for more than one. */
 function splitWords(given: string[]) {
   const { argv } = process
   const dashes = argv.indexOf('--')

@@ -66,7 +66,7 @@ async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
 
-/** Where the deploy or run that is meant has its log; null when a service is. Throws (usage) for both. */
+/** The path of the log of the selected deploy or run; null for a service. Throws (usage) for both. */
 function recordPathOf(name: string | undefined, { deploy, job, access, tail }: LogsOptions): string | null {
   if (deploy === undefined && job === undefined) return null
   if (name !== undefined || (deploy !== undefined && job !== undefined)) {
@@ -160,7 +160,7 @@ function requestText(out: Output, line: string, status: number): string {
   return style ? out.paint(style, plain(line)) : plain(line)
 }
 
-/** By the first digit. */
+/** Styles by the first digit of the status. */
 const statusStyles: Record<number, Style> = { 2: 'green', 3: 'cyan', 4: 'yellow', 5: 'red' }
 
 /** `12:04:08` */

@@ -13,7 +13,7 @@ import { age, span } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
 
-/** What happens to an instant that comes while a run is not over. */
+/** The policy for a scheduled time during an active run. */
 const overlaps: Record<string, string> = {
   skip: 'is skipped',
   queue: 'waits for its turn',
@@ -58,7 +58,7 @@ function zoneLabel({ timezone, next }: Schedule): string {
   return `${timezone}, now ${clockTime(now, timezone)}; local time is ${clockTime(now, own)} (${own})`
 }
 
-/** The next run, or why there is no next run. */
+/** The next run, or the reason why no run is due. */
 function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {
   if (status === 'suspended')
     return [['next', `none: it is suspended; to resume it: berth resume ${name}`, 'yellow']]

@@ -6,7 +6,7 @@ import { CliFailure } from '../failure.ts'
 
 const retryMs = 20
 const timeoutMs = 10_000
-/** What it guards takes milliseconds: one this old was left behind by a process that is gone. */
+/** The lock is held for milliseconds. An older lock was left behind by a process that died. */
 const staleMs = 5000
 
 /** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */

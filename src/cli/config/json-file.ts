@@ -18,7 +18,7 @@ export function readJsonFile(path: string): unknown {
   return text === undefined ? undefined : parseJsonOf(path, text)
 }
 
-/** What a file holds whose text is this. Throws when it is not JSON. */
+/** Parses the text of a file. Throws if it is not JSON. */
 export function parseJsonOf(path: string, text: string): unknown {
   try {
     return JSON.parse(text)

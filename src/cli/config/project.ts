@@ -1,6 +1,6 @@
 // The project file: `berth.json` in this folder or a parent folder names the server and the service of the
 // folder. The file comes with a repository, so it may only choose among the servers that the user already
-// knows. A file in a parent folder may come from anybody, so its owner must be the user, root or the owner of
+// knows. Anyone may have put a file into a parent folder, so its owner must be the user, root or the owner of
 // this folder.
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -5,7 +5,7 @@ import { CliFailure } from '../failure.ts'
 
 interface Found {
   text: string
-  /** Whose it is. */
+  /** The owner of the file. */
   uid: number
 }
 

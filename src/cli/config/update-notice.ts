@@ -21,11 +21,11 @@ export function noticeUpdate({ env, out, serverVersion }: Cli, now = Date.now())
       out.tint('dim', ` ! the server is at ${plain(serverVersion)}, this berth at ${version}: update it`),
     )
   } catch {
-    // A home that cannot be written to is no reason to fail.
+    // A read-only home directory is not an error.
   }
 }
 
-/** By the three numbers; anything else than three numbers is not newer. */
+/** Compares three-part versions; any other version is not newer. */
 export function isNewer(one: string, other: string): boolean {
   const numbersOf = (text: string) => (/^(\d+)\.(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number)
   const [mine, theirs] = [numbersOf(other), numbersOf(one)]

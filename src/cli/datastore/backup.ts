@@ -51,7 +51,7 @@ function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Wor
   return [phase ?? status, amount].filter((text) => text !== '').join(', ')
 }
 
-/** Throws CliFailure where what came is not what was checked on the server. */
+/** Throws CliFailure if the downloaded bytes differ from those that the server verified. */
 export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 }: Backup): Promise<void> {
   const { client, out } = cli
   const response = await client.open('GET', `/backups/${id}/content`)

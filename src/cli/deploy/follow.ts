@@ -15,7 +15,7 @@ import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
 import { type DeployState, fetchStates, watchDeploy } from './deploy-events.ts'
 import { createDeployView } from './view.ts'
 
-/** How far back a version is looked for that a rollback could bring back. */
+/** How many deploys are searched for a rollback target. */
 const maxDeploysSearched = 50
 
 /**

@@ -5,7 +5,7 @@ import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { resolveService } from '../service/resolve-target.ts'
 
-/** By default the newest deploy of this folder's service. Throws CliFailure when there is no deploy. */
+/** By default the newest deploy of this folder's service. Throws CliFailure without a deploy. */
 export async function resolveDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
   const { client } = cli
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))

@@ -16,9 +16,9 @@ export interface DeployView {
 interface RunningState {
   name: string
   at: number
-  /** What it waits for or is at. */
+  /** The current activity of the deploy. */
   note: string
-  /** What it writes: the newest lines, and one before them that names an error. */
+  /** The newest lines of its output, and an earlier line that names an error. */
   excerpt: Excerpt
   tally: ReturnType<typeof createBuildTally>
   /** Without a live terminal: whether the name of the state is already printed above its lines. */
@@ -26,7 +26,7 @@ interface RunningState {
 }
 
 const windowLines = 6
-/** As many of them stay when it fails. */
+/** The number of lines that stay on the screen after a failure. */
 const failureLines = 10
 const unwindingStates = ['failing', 'canceling']
 /** States without a line: they are reported at the end. */

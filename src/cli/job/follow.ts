@@ -15,7 +15,7 @@ import { paragraph, phaseLine } from '../terminal/phase-line.ts'
 const retryMs = 500
 /** So long is a server waited for that dies with the last line of the log. */
 const unreachableTimeoutMs = 60_000
-/** Of a process. */
+/** The highest exit code of a process. */
 const maxExitCode = 255
 
 /**

@@ -37,7 +37,7 @@ export function isKnownTimeZone(timeZone: string): boolean {
   }
 }
 
-/** What the server sends need not be one. */
+/** The server may send an invalid time. */
 function isInstant(at: string): boolean {
   return !Number.isNaN(Date.parse(at))
 }

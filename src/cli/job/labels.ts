@@ -16,7 +16,7 @@ const statusStyles: Record<string, Style> = {
   canceled: 'yellow',
 }
 
-/** Of a list; a script of a hundred lines is one command too. */
+/** The limit in a list: a command may be a script of a hundred lines. */
 const maxCommandChars = 120
 /** Short form for a list, where the id of a run leaves little room. */
 const maxRequesterChars = 13
@@ -41,14 +41,14 @@ export function startedBy(run: JobRun, timeZone: string): string {
   return asker || originOf(run, timeZone)
 }
 
-/** How long it ran, or has been running; nothing before it began. */
+/** The duration of the run so far; empty before it starts. */
 export function runDuration({ started_at, finished_at }: JobRun): string {
   if (started_at === null) return ''
   if (finished_at !== null) return duration(Date.parse(finished_at) - Date.parse(started_at))
   return span((Date.now() - Date.parse(started_at)) / 1000)
 }
 
-/** Where there is no run to show yet. */
+/** The notice for a service without runs. */
 export function noRunsNotice({ name, type, live_deploy_id }: Service): string {
   const escapedName = plain(name)
   if (live_deploy_id === null) return `${escapedName} is not deployed yet, so nothing can run`

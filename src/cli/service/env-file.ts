@@ -33,7 +33,7 @@ export function toEnvLine({ key, value }: EnvVar): string | null {
   return parsesBackTo(line, value) ? line : null
 }
 
-/** What needs no quotes. */
+/** Whether the value needs no quotes. */
 function isBare(value: string): boolean {
   return /^[\w./:@%+,=-]*$/.test(value)
 }

@@ -21,13 +21,13 @@ export function readable(word: string): string {
   return word.replaceAll('_', ' ')
 }
 
-/** Where it is reached: by its address, else by its name from other services. */
+/** The public address, or else the name for other services. */
 export function addressOf({ url, internal_host, internal_port }: Service): string {
   if (url) return url
   return internal_host ? `${internal_host}${internal_port ? `:${internal_port}` : ''}` : ''
 }
 
-/** Where it is reached, or when it runs: `0 3 * * *`, in its zone where that is not UTC. */
+/** The address, or for a cron job its schedule: `0 3 * * *`, with the zone unless it is UTC. */
 export function addressOrSchedule(service: Service): string {
   const { schedule, timezone } = service
   if (schedule === null) return addressOf(service)

@@ -1,5 +1,5 @@
-// The service of a read-only command: the named service, else the service of the folder.
-// Commands that change a service use config/project.ts: a folder may have the name of a service by chance.
+// The service of a read-only command: the named service, else the service of the folder. Commands that change
+// a service use config/project.ts, because a folder may happen to have a service's name.
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Service } from '../../api/service.ts'
@@ -14,7 +14,7 @@ export function isFolderPath(text: string): boolean {
   return /^\.{1,2}$|\//.test(text)
 }
 
-/** Null where there is no service of that name. */
+/** Null if there is no service with the name. */
 export async function findService({ client }: Cli, name: string): Promise<Service | null> {
   try {
     return await client.call<Service>('GET', servicePath(name))

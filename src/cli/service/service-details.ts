@@ -6,7 +6,7 @@ import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
 import { addressOf, readable, sourceOf, stateStyle } from './labels.ts'
 
-/** What is not set and has no meaning for this service is left out. */
+/** Omits unset settings that do not apply to the service. */
 export function showService(out: Output, service: Service): void {
   printFacts(out, [
     ['name', service.name, 'bold'],

@@ -33,7 +33,7 @@ export function givenSettings(options: Settings): Settings {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
-/** How a setting is spoken of: by its flag, which has no unit in its name. */
+/** A setting is shown by the name of its flag, which has no unit. */
 export function settingLabel(name: string): string {
   const flags = settingOf(name)?.flag?.flags ?? name
   return flags.replace(/^--/, '').split(' ')[0]!.replaceAll('-', ' ')
@@ -65,12 +65,12 @@ export function positive(text: string): number {
   return Number(text)
 }
 
-/** Of a flag that can be repeated. */
+/** Collects the values of a repeatable flag. */
 export function collect(text: string, former: unknown): string[] {
   return [...(Array.isArray(former) ? former : []), text]
 }
 
-/** `KEY=value` of a flag that can be repeated; an empty text is no pair. */
+/** Collects the `KEY=value` pairs of a repeatable flag; an empty text adds none. */
 function collectPairs(text: string, former: unknown): Record<string, string> {
   const pairs = (former ?? {}) as Record<string, string>
   if (text === '') return pairs

@@ -13,7 +13,7 @@ const pathLimitBytes = 2048
 /** Node's replacement for bytes that are not UTF-8. */
 const replacement = '\uFFFD'
 
-/** Why an entry of this name would be refused; null when it would not. */
+/** The reason why the server would reject an entry of this name; null if it would not. */
 export function nameProblem(path: string): string | null {
   if (path.includes(replacement)) return 'has a name that is not UTF-8'
   return Buffer.byteLength(path) > pathLimitBytes ? 'has a path that is too long' : null

@@ -13,12 +13,12 @@ import type { Source } from './source-entries.ts'
 export interface Guess {
   type: string
   publishDir: string | null
-  /** Why this type was chosen. */
+  /** The reason for this type. */
   reason: string
 }
 
 const maxNameChars = 40
-/** Where a site is built to, or kept. */
+/** Folders that commonly contain a built site. */
 const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
 /**
@@ -62,7 +62,7 @@ export function guessService(source: Source, type: string | undefined): Guess {
   return { type: 'static_site', publishDir: site || null, reason }
 }
 
-/** A folder of which a Dockerfile could make a service. */
+/** A folder that is missing only a Dockerfile. */
 export class NoDockerfile extends CliFailure {}
 
 function undetectedType({ folder }: Source): CliFailure {

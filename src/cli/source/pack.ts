@@ -146,7 +146,7 @@ function packEmpty(archive: Pack, header: EntryHeader): Promise<void> {
   })
 }
 
-/** When and by whom a file was last changed is no part of a source. */
+/** Owner and modification time are not packed. */
 function headerOf({ path, kind, mode, target }: SourceEntry): EntryHeader {
   const type = { file: 'file', folder: 'directory', link: 'symlink' } as const
   const common = { name: path, mode, mtime: new Date(0), uid: 0, gid: 0, type: type[kind] }

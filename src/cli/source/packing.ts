@@ -13,7 +13,7 @@ import { listSource, type Source } from './source-entries.ts'
 
 export interface Inspected {
   source: Source
-  /** How long that took: it belongs to the clock of the packing. */
+  /** The duration, for the line of the packing phase. */
   tookMs: number
 }
 
@@ -37,7 +37,7 @@ export async function inspectSource({ out, signal }: Cli, folder: string): Promi
   return { source, tookMs: Date.now() - startedAt }
 }
 
-/** What stays here, and what had better stayed here. */
+/** Reports what was excluded, and what probably should have been. */
 function reportExcluded(out: Output, { entries, ignored, ignoreFiles, specialFiles }: Source): void {
   const pathsOf = (wanted: ExclusionReason) =>
     ignored.filter(({ reason }) => reason === wanted).map(({ path }) => path)

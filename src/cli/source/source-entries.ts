@@ -13,16 +13,16 @@ export interface SourceEntry {
   path: string
   kind: 'file' | 'folder' | 'link'
   mode: number
-  /** Of a file; 0 for the others. */
+  /** The size of a file; 0 for other entries. */
   sizeBytes: number
-  /** Of a link. */
+  /** The target of a link. */
   target: string
 }
 
 export interface Source {
   folder: string
   entries: SourceEntry[]
-  /** Of all files together. */
+  /** The total size of all files. */
   sizeBytes: number
   /** The names of the ignore files that were applied. */
   ignoreFiles: string[]

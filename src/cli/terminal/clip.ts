@@ -1,7 +1,7 @@
 // Texts that are wider than their room. Letters may be two columns wide.
 import stringWidth from 'string-width'
 
-/** As much of a text as so many columns hold, from its beginning or, with `keepsEnd`, from its end. */
+/** Cuts the text to a number of columns, at its end or, with `keepsEnd`, at its start. */
 export function clip(text: string, columns: number, keepsEnd = false): string {
   if (stringWidth(text) <= columns) return text
   const letters = [...text]

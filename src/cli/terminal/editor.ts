@@ -10,7 +10,7 @@ import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 
 const terminationSignals = ['SIGHUP', 'SIGTERM'] as const
 
-/** The text as it was saved. Throws where there is no terminal, and when the editor fails. */
+/** Returns the saved text. Throws without a terminal, and when the editor fails. */
 export async function editText({ env, out }: Cli, text: string, name: string): Promise<string> {
   if (!out.canAsk) throw usageFailure('an editor needs a terminal', 'berth env import NAME - reads a pipe')
   const folder = mkdtempSync(join(env.XDG_RUNTIME_DIR || tmpdir(), 'berth-edit-'))

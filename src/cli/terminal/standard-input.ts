@@ -1,10 +1,10 @@
-// What is piped into a command: secrets above all, which must not be arguments, where everybody can see them.
+// Input piped into a command, mostly secrets: arguments would be visible to every user of the host.
 import { createReadStream, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { usageFailure } from '../failure.ts'
 
-/** All of stdin, without the newline that `echo` ends it with. */
+/** All of stdin, without the newline that `echo` appends. */
 export async function readStandardInput(what: string): Promise<string> {
   if (process.stdin.isTTY) {
     throw usageFailure(`${what} is read from standard input, which is a terminal`, `use a pipe: … | berth …`)

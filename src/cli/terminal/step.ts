@@ -4,9 +4,9 @@ import { phaseLine } from './phase-line.ts'
 
 export interface Step<Result> {
   name: string
-  /** What it is at. */
+  /** The current activity. */
   detail(): string
-  /** What came of it; null when no line is to stay. */
+  /** The text of the final line; null for no line. */
   summary(result: Result): string | null
   /** The start time, for a step that continues after a pause. */
   startedAt?: number

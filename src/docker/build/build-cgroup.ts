@@ -28,7 +28,7 @@ export interface LimitCounts {
   refusals: number
 }
 
-/** Where the kernel shows control groups and processes. */
+/** The mount points of the control groups and of /proc. */
 export interface CgroupPaths {
   cgroups: string
   proc: string
@@ -36,7 +36,7 @@ export interface CgroupPaths {
 
 /** A mounted tree of control groups: one per controller, or one for all with version 2. */
 interface Tree {
-  /** As /proc/PID/cgroup names it; empty with version 2. */
+  /** The name in /proc/PID/cgroup; empty with version 2. */
   controller: string
   root: string
 }

@@ -8,7 +8,7 @@ import type { BuildLine, BuildStep } from './build-log.ts'
 export interface ClassicMessage {
   /** A piece of text, of the engine or of a command. */
   stream?: string
-  /** Of a base image that is pulled; `progress` is a bar. */
+  /** The status of pulling a base image; `progress` is a bar. */
   status?: string
   id?: string
   progress?: string
@@ -27,7 +27,7 @@ export interface ClassicFacts {
   step: string | null
   /** Short ids, in order; the last one runs, or ran last. */
   containers: string[]
-  /** Short ids of what was there before: of `FROM` and of the cache. Empty for `FROM scratch`. */
+  /** Short ids of existing images: of `FROM` and of the cache. Empty for `FROM scratch`. */
   baseImages: string[]
   /**
    * Short ids, in order, of images that the build created and did not find in the cache. The output of a

@@ -102,7 +102,7 @@ async function follow(build: BuildAttempt, options: Guarded, log: ClassicLog): P
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
 }
 
-/** Of each step. The guard limits all steps together where it can. */
+/** The limits of each step. If possible, the guard limits all steps together. */
 function toQuery({ memoryMb, cpus }: BuildLimits): Record<string, unknown> {
   const memory = memoryMb === null ? null : memoryMb * mebibyte
   return {

@@ -7,7 +7,7 @@ import type { BuildLimits } from './build-cgroup.ts'
 import type { ReachedLimits } from './build-guard.ts'
 
 export interface FailedStep {
-  /** As the builder names it. */
+  /** The name that the builder uses. */
   name: string
   error: string
 }
@@ -19,7 +19,7 @@ const nothingReached: ReachedLimits = {
 }
 const maxStepLength = 120
 
-/** What programs read of a failed build: its step, and what was missing. */
+/** The facts of a failed build for programs: its step, and what was missing. */
 export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
   if (step === null) return {}
   const isRefused = baseImageOf(step.name) !== null && wantsCredentials.test(step.error)

@@ -7,9 +7,9 @@ import { type BuildCgroup, type BuildLimits, openBuildCgroup } from './build-cgr
 import { createStepSearch } from './build-steps.ts'
 
 export interface BuildGuard {
-  /** Of all builds of this server together. */
+  /** The limits of all builds of this server together. */
   limits: BuildLimits
-  /** Why they are not in force; null when they are. */
+  /** The reason why the limits are not enforced; null if they are. */
   whyNot: string | null
   /** Guards the steps while it runs. */
   run<T>(build: (watch: LimitWatch) => Promise<T>): Promise<T>

@@ -30,11 +30,11 @@ interface Step {
   stderr: Output
 }
 
-/** What a step writes to one stream. */
+/** The output of a step to one stream. */
 interface Output {
   decoder: TextDecoder
   lines: OutputLines
-  /** Of the newest piece, since the step began. */
+  /** The time of the newest piece since the step started. */
   seconds: number
 }
 
@@ -117,7 +117,7 @@ function linesOf(step: Step, log: VertexLog): string[] {
   return lines.map((line) => toLine(step, output, line))
 }
 
-/** What has no end of a line. */
+/** The last, incomplete line of the output. */
 function restOf(step: Step, output: Output): string[] {
   return output.lines.rest().map((line) => toLine(step, output, line))
 }

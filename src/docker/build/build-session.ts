@@ -12,7 +12,7 @@ import { hijack } from '../engine/raw-requests.ts'
 import { credentialsFor, type RegistryCredentials } from '../images/registry-credentials.ts'
 
 export interface BuildSecret {
-  /** What a Dockerfile names: `RUN --mount=type=secret,id=KEY`. */
+  /** The id in the Dockerfile: `RUN --mount=type=secret,id=KEY`. */
   key: string
   /** Mounted as UTF-8; BuildKit mounts no file for an empty one. */
   value: string

@@ -30,7 +30,7 @@ export interface BuildRequest {
   contextDir: string
   /** Relative to `contextDir`. */
   dockerfile: string
-  /** The directory that neither `contextDir` nor `dockerfile` may lead out of; `contextDir` by default. */
+  /** The directory that `contextDir` and `dockerfile` must not leave; `contextDir` by default. */
   sourceDir?: string
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[]

@@ -19,7 +19,7 @@ interface WatchOptions {
 /** A hang is found within `silenceMs` and `probeMs`, and a look more. */
 const usualTimes = {
   lookMs: 1000,
-  /** Of any build, before the builder is probed; and between two probes. */
+  /** How long all builds must be silent before the builder is probed, and between two probes. */
   silenceMs: 15_000,
   /** A probe takes less than a second (measured with two busy CPUs); give it time on a worse machine. */
   probeMs: 40_000,

@@ -128,7 +128,7 @@ function inspectImage({ docker, call }: Engine, id: string): Promise<ImageInspec
   return orNull(call('inspect an image', () => docker.getImage(id).inspect()))
 }
 
-/** As the messages of a build have it. */
+/** The form that a build's messages use. */
 function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12)
 }

@@ -25,7 +25,7 @@ export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Prom
   }
 }
 
-/** Wraps the driver with the work around its builds, of which several may run concurrently. */
+/** Wraps the driver with the cleanup around its builds. Several builds may run concurrently. */
 export function withCleanup(driver: BuildDriver, cache: BuildCache): Builder {
   const run = whenBuildsIdle(driver.tidy)
   return { build: (request) => cache.during(() => run(() => driver.build(request))) }

@@ -24,7 +24,7 @@ export interface DatastoreSpec extends Limits {
   network: string
   /** A fixed IPv4 address inside `network`. */
   address: string
-  /** Secrets are in here, and nowhere else of a container. */
+  /** The only place for secrets in a container. */
   env: Record<string, string>
   /** A script that `sh -c` runs instead of what the image would run; null for the image's own. */
   script: string | null

@@ -30,7 +30,7 @@ const startTimeoutMs = 60_000
 export interface EdgeEnd {
   exitCode: number
   isOutOfMemory: boolean
-  /** What it wrote last, oldest first. */
+  /** The last output, oldest line first. */
   output: string
 }
 
@@ -117,7 +117,7 @@ export async function readEdgeImage(
   return { id: info.Id, version: version ?? info.Config.Labels?.[labels.version] ?? null }
 }
 
-/** What it wrote last, oldest first; nothing when it is gone. */
+/** The last output, oldest line first; empty if the container was removed. */
 export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
   const container = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
   return container ? outputOf(engine, container) : ''
@@ -147,7 +147,8 @@ export function edgeName({ prefix }: Owner, generation: number): string {
   return generation === 1 ? `${prefix}-edge` : `${prefix}-edge-${generation}`
 }
 
-// Root without rights: its master needs none over a worker of the same user, and port 80 needs this one.
+// Runs as root without capabilities: the master needs none to signal a worker of the same user, and binding
+// port 80 needs root.
 export function containerOptions(owner: Owner, spec: EdgeContainerSpec): ContainerCreateOptions {
   const forSockets = spec.isForeignUser ? ['CHOWN', 'FOWNER', 'DAC_OVERRIDE'] : []
   return {

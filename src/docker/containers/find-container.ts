@@ -6,7 +6,7 @@ import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { isOurs, type Owner } from '../engine/names.ts'
 import { endStaleTask } from '../engine/stale-task.ts'
 
-/** Where instances live and to whom they belong. */
+/** The engine of the instances, and their owner. */
 export interface EngineScope {
   engine: Engine
   owner: Owner

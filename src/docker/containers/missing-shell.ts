@@ -9,7 +9,7 @@ export const noShell = "the image has no shell ('sh') to run a command by"
 const notFoundExitCode = 127
 const initMessages = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/
 
-/** By the end of a command that `sh` was to run, and the last lines of its log. */
+/** Decides by the exit of a command that `sh` was to run, and the last lines of its log. */
 export function isShellMissing({ exitCode }: Pick<ExitFacts, 'exitCode'>, lastLines: LogLine[]): boolean {
   return exitCode === notFoundExitCode && lastLines.some(({ line }) => initMessages.test(line))
 }

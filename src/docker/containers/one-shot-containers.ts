@@ -22,7 +22,7 @@ export interface OneShotSpec extends Limits {
 }
 
 export interface OneShotStreams {
-  /** What it reads. */
+  /** The standard input. */
   input?: AsyncIterable<Uint8Array>
   /** Receives the tool's output piece by piece, each piece only after the previous one has been consumed. */
   output?: (piece: Uint8Array) => Promise<void>

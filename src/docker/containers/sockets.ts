@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 
 interface Socket {
   localPort: number
-  /** As the kernel writes them: hex, each four bytes in host order. */
+  /** The kernel's format: hex, each four bytes in host order. */
   local: string
   remote: string
   state: string
@@ -32,7 +32,7 @@ export async function findListeners(pid: number): Promise<Listener[] | null> {
   return ports.map((port) => ({ port, isLoopback: !isReached(port) }))
 }
 
-/** How many connections are open to that port of the instance; those from `except` (IPv4) do not count. */
+/** The number of open connections to that port of the instance, except those from `except` (IPv4). */
 export async function countConnections(
   pid: number,
   port: number,

@@ -44,7 +44,7 @@ export interface WantedContainer {
   /** Kept as a label: another one means another request. */
   hash: string
   restart: RestartPolicy
-  /** What has ended stays ended: it is not started again. */
+  /** An ended container is never started again. */
   runsOnce: boolean
   /** Whether what its image runs first is an init process itself. */
   findInit?: () => Promise<boolean>
@@ -129,7 +129,7 @@ export function specHash(spec: InstanceSpec): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex')
 }
 
-/** What only runs a command must not be called by the name of the service. */
+/** A container that only runs a command must not be reachable by the name of the service. */
 function aliasesOf({ kind = instanceKind, serviceName }: InstanceSpec): string[] {
   return kind === instanceKind ? [serviceName] : []
 }

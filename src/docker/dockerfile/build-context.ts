@@ -13,7 +13,7 @@ export interface ContextRequest {
   contextDir: string
   /** Relative to `contextDir`; it may lie outside of that, not outside of `sourceDir`. */
   dockerfile: string
-  /** What nothing is read from outside of; the context itself by default. */
+  /** Nothing outside of this directory is read; the context itself by default. */
   sourceDir?: string | undefined
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[] | undefined
@@ -31,7 +31,7 @@ export interface BuildContext {
   packed: Promise<void>
 }
 
-/** A Dockerfile that is no plain file of the context goes in as a copy of this name. */
+/** A Dockerfile that is not a plain file of the context is added as a copy with this name. */
 const copiedDockerfile = '.berth.Dockerfile'
 const maxDockerfileBytes = 512 * 1024
 

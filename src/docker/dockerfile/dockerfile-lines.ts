@@ -78,7 +78,7 @@ function parse(joined: string): Line {
   return keyword === 'ONBUILD' ? parse(trimStart(rest)) : { keyword, rest }
 }
 
-/** As Go does: U+0085 is whitespace, too. */
+/** U+0085 counts as whitespace, as in Go. */
 function trimStart(line: string): string {
   return line.replace(/^[\s\u0085]+/, '')
 }

@@ -2,7 +2,7 @@
 // or target share the folder. Only text inside lines is added, so that line numbers stay.
 import { flagValues, stepsOf } from './dockerfile.ts'
 
-/** What is added to a flag: the last `id` of a mount counts. */
+/** The addition to a flag: the last `id` of a mount counts. */
 const addition = (prefix: string) => `,id=${prefix}`
 
 /** Returns the Dockerfile with the prefix added to the id of each `RUN --mount=type=cache`. */

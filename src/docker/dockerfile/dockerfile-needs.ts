@@ -16,7 +16,10 @@ const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
  */
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
-/** As the Dockerfile has it (`RUN --mount`); null when the classic builder will do. Throws `build_failed`. */
+/**
+ * The feature as written in the Dockerfile (`RUN --mount`); null if the classic builder suffices.
+ * Throws `build_failed`.
+ */
 export function buildKitFeature(dockerfile: string): string | null {
   const frontend = frontendOf(dockerfile)
   if (frontend !== null && !usualFrontend.test(frontend)) return `# syntax=${frontend}`

@@ -1,5 +1,5 @@
-// Reading a .dockerignore of a source, which anybody may have written: of bounded size, and never through a
-// link that leaves the source.
+// Reads the .dockerignore of a source, which is untrusted: its size is limited, and a link must not leave
+// the source.
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'

@@ -46,7 +46,7 @@ export function parseIgnore(text: string, file: string): IgnoreRules {
   return toRules(lines.map(({ line, number }) => parseRule(line, `line ${number} of ${file}`)))
 }
 
-/** Of lines that are Berth's own making, of any number. */
+/** Parses lines that Berth itself generated, without a limit on their number. */
 export function ignoreRules(lines: string[]): IgnoreRules {
   return toRules(lines.map((line) => parseRule(line, `the pattern ${line}`)))
 }

@@ -41,9 +41,9 @@ const pingTimeoutMs = 5_000
 const newestApiMinor = 47
 
 /**
- * Opens `unix:///path` or `tcp://host:port`. Nothing is sent before the first call, so an engine that is down
- * is no error here. Calls throw `docker_unavailable` when no answer came, `docker_error` when the answer was
- * a refusal.
+ * Opens `unix:///path` or `tcp://host:port`. Nothing is sent before the first call, so an unavailable
+ * engine is not an error here. Calls throw `docker_unavailable` without a response, `docker_error` for an
+ * error response.
  */
 export function openEngine(host: string): Engine {
   const sockets = new Set<Socket>()

@@ -3,7 +3,7 @@ import { type Engine, withSignal } from './client.ts'
 
 export interface DockerUsage {
   imagesBytes: number
-  /** What containers wrote outside their volumes. */
+  /** The size of what containers wrote outside their volumes. */
   containersBytes: number
   volumesBytes: number
   buildCacheBytes: number

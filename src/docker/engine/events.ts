@@ -10,12 +10,12 @@ export interface ContainerEvent {
   type: 'container'
   action: ContainerAction
   name: string
-  /** Of the container: `deploy` for an instance. */
+  /** The kind of the container: `deploy` for an instance. */
   kind: string
   deployId: string
   serviceId: string
   index: number
-  /** Of `die` only. */
+  /** Only for `die`. */
   exitCode: number | null
   /** Nanoseconds since 1970, exact to a few hundred: a number holds no more. */
   timeNano: number
@@ -105,7 +105,9 @@ function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEven
   return [{ ...event, exitCode, timeNano }]
 }
 
-/** Knows where to take up, and what was seen there already: `since` includes the instant it names. */
+/**
+ * Knows where to resume, and which events of that instant were already seen: `since` includes its instant.
+ */
 function createHistory() {
   const seen = new Set<string>()
   let newestNano = 0

@@ -79,12 +79,12 @@ export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
 }
 
-/** Of a datastore's container, and of its volume, which may carry its id in place of its name. */
+/** The name of a datastore's container and of its volume, which may have the id in place of the name. */
 export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`
 }
 
-/** Of the tool that works for a backup or a restore. */
+/** The name of the tool container of a backup or a restore. */
 export function toolName(owner: Owner, id: string): string {
   return `${owner.prefix}-tool-${id}`
 }

@@ -14,7 +14,7 @@ export interface UploadRequest {
 
 export interface HijackRequest {
   path: string
-  /** What is spoken on the connection afterwards. */
+  /** The protocol of the connection after the upgrade. */
   protocol: string
   headers: Record<string, string | string[]>
   signal: AbortSignal

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { sleep } from '../../async/sleep.ts'
 import { messageOf } from '../../errors.ts'
 
-/** What was found: nothing; a task whose command never began; one whose command runs, or has run. */
+/** The state: no task; a task whose command never started; one whose command runs, or has run. */
 export type StaleTask = 'none' | 'waiting' | 'begun'
 
 interface Process {

@@ -16,7 +16,7 @@ export interface ImageReference {
 }
 
 const hub = 'docker.io'
-/** Names of the same registry, of which only one ever holds credentials. */
+/** Names of the same registry. Only one of them ever holds credentials. */
 const hubAliases = new Set([hub, 'index.docker.io', 'registry-1.docker.io'])
 
 const label = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
@@ -25,7 +25,7 @@ const repositoryPart = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*$/
 const tagForm = /^\w[\w.-]{0,127}$/
 const digestForm = /^sha256:[0-9a-f]{64}$/
 const maxLength = 512
-/** As registries count them: host and repository together. */
+/** The limit of registries, for host and repository together. */
 const maxNameLength = 255
 const maxHostLength = 253
 

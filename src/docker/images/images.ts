@@ -9,7 +9,7 @@ export interface Image {
   id: string
   /** TCP ports, ascending. */
   exposedPorts: number[]
-  /** Where its commands run. */
+  /** The working directory of its commands. */
   workingDir: string
   sizeBytes: number
 }

@@ -1,14 +1,14 @@
 // Credentials of registries, in the forms that the two builders take them. Pure.
 
 export interface RegistryCredentials {
-  /** As images of it are named, `host` or `host:port` in lower case; `docker.io` for Docker Hub. */
+  /** The host as in image names, `host` or `host:port` in lower case; `docker.io` for Docker Hub. */
   host: string
   username: string
   password: string
 }
 
 const hub = 'docker.io'
-/** What BuildKit calls Docker Hub, and what everything else of the engine does. */
+/** BuildKit's name of Docker Hub; the rest of the engine uses another one. */
 const hubOfBuildKit = 'registry-1.docker.io'
 const hubOfEngine = 'https://index.docker.io/v1/'
 

@@ -51,7 +51,7 @@ export async function* followLog(
   }
 }
 
-/** Words without a line break behind them are a line only when nothing can follow any more. */
+/** Text without a line break counts as a line only at the end of the stream. */
 async function* timedLines(stream: LogStream | null, isComplete: boolean): AsyncGenerator<TimedLine> {
   const frames = createFrameReader()
   for await (const chunk of stream ?? []) yield* frames.push(toBytes(chunk))

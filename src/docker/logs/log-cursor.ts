@@ -7,7 +7,7 @@ export interface LogCursor {
   admits(time: string): boolean
   /** The time from which to request lines when the log is opened or reopened; undefined for the whole log. */
   reopen(): string | undefined
-  /** Of the last lines, in their order. */
+  /** The times of the last lines, in their order. */
   times(): string[]
 }
 

@@ -8,7 +8,7 @@ export type AccountJwk = JWK
 export interface AccountKey {
   /** The key authorization of a challenge: its token and a thumbprint of the account key. */
   authorize(token: string): string
-  /** `kid` is the account's address; null while it has none. */
+  /** `kid` is the URL of the account; null before it is registered. */
   sign(payload: object | null, header: { url: string; nonce: string; kid: string | null }): Promise<object>
 }
 

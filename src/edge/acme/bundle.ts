@@ -1,5 +1,5 @@
-// The key and the chain of a certificate as one text, as the proxy reads it.
-// There is no blank line in it. The proxy's command ends at one, and takes the rest for commands.
+// The key and the chain of a certificate as one text in the format of the proxy. It contains no blank line:
+// the proxy's command would end at it, and the rest would run as commands.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { AcmeFailure } from './failure.ts'
 

@@ -17,7 +17,10 @@ export interface PendingOrder {
 
 /** Answers the authority's challenges; both resolve when it holds. */
 export interface Challenges {
-  /** By a file at `/.well-known/acme-challenge/<token>`, or by a TXT record; wildcards need that. */
+  /**
+   * Proves control by a file at `/.well-known/acme-challenge/<token>`, or by a TXT record, as
+   * wildcards require.
+   */
   type: 'http-01' | 'dns-01'
   put(token: string, keyAuthorization: string): Promise<void>
   drop(token: string): Promise<void>

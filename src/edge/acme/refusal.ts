@@ -3,7 +3,7 @@
 import type { AcmeResponse } from './answer.ts'
 import { AcmeFailure } from './failure.ts'
 
-/** As CAs send it; every part may be missing, or be something else. */
+/** The problem document of a CA; any part may be missing or malformed. */
 export interface Problem {
   type?: unknown
   detail?: unknown
@@ -36,7 +36,7 @@ export function refusalOf(response: AcmeResponse): AcmeFailure {
   return new AcmeFailure('acme_rejected', `${host} rejected the request: ${text}`, { retryAt, problem: type })
 }
 
-/** Of a challenge or an order that came to nothing. */
+/** The failure of a challenge or an order. */
 export function challengeFailure(host: string, problem: Problem | null): AcmeFailure {
   const type = typeOf(problem)
   const text = wordsOf(problem) ?? 'the CA gave no reason'

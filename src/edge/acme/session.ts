@@ -1,5 +1,5 @@
-// A conversation with a CA: its directory, nonces that are used once, an account, signed requests.
-// A refused nonce is no refusal of the request: the same request goes out again with the next one.
+// A session with a CA: its directory, single-use nonces, an account and signed requests. A rejected nonce
+// does not fail the request, which is sent again with the next nonce.
 import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
 import { type AcmeResponse, parseCaUrl, sendRequest } from './answer.ts'
 import { AcmeFailure } from './failure.ts'

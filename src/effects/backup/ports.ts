@@ -21,7 +21,7 @@ export interface BackupSettings extends ToolSettings, FreeDiskSettings {
   backupDir: string
 }
 
-/** What running a datastore's own programs needs. */
+/** The ports for running a datastore's own programs. */
 export interface ToolPorts {
   tools: OneShotContainers
   settings: ToolSettings

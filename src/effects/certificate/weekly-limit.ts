@@ -15,16 +15,16 @@ export interface DomainUsage {
   domain: string
   /** New certificates of the last seven days. */
   issued: number
-  /** How many may be ordered now; null without a limit. */
+  /** The number of orders left now; null without a limit. */
   remaining: number | null
   /** When the next new host may be ordered; null if it may be ordered now. */
   nextOrderAt: string | null
-  /** Why no new host may be ordered now. */
+  /** The reason why no new host may be ordered now. */
   reason: string | null
 }
 
 export interface Reservation {
-  /** Why the order must wait; null if it may proceed. */
+  /** The reason why the order must wait; null if it may proceed. */
   trouble: CertificateProblem | null
   release(): void
 }

@@ -23,7 +23,7 @@ export interface DatastoreSettings
     DefaultLimits,
     FreeDiskSettings {}
 
-/** The images of datastores; `{version}` stands for the version of the datastore. */
+/** The images of datastores; `{version}` is replaced by the version of the datastore. */
 export interface DatastoreImages {
   postgresImage: string
   redisImage: string

@@ -15,7 +15,7 @@ import { explainLoss } from './probe.ts'
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 3000
 const connectTimeoutMs = 2000
-/** Rounds between two health checks, each of which starts a process in the container. */
+/** The number of rounds between two health checks, each of which starts a process in the container. */
 const roundsPerHealthCheck = 10
 /** Failed probes in a row. */
 const maxMisses = 3
@@ -53,7 +53,7 @@ function toLossOutput(beganAt: number, message: string) {
   return { at: isoNow(), code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
-/** Why the datastore is certainly down; null while Docker does not report it. */
+/** The reason why the datastore is certainly down; null while Docker does not report it. */
 async function findLoss(
   ports: DatastorePorts,
   datastore: Datastore,

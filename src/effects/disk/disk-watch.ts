@@ -7,7 +7,7 @@ import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 
 export interface WriteOperation {
-  /** As shown in the message: `a build`. */
+  /** The operation as named in messages: `a build`. */
   what: string
   directories: string[]
 }
@@ -33,7 +33,7 @@ export class DiskWatch {
   readonly #minFreeMb: number
   /** In order of their start. */
   readonly #operations = new Set<Operation>()
-  /** By file system: the earliest time to cancel another operation. */
+  /** The earliest time to cancel another operation, by file system. */
   readonly #nextCancelAt = new Map<string, number>()
   #isChecking = false
 

@@ -27,7 +27,7 @@ export interface Edge {
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
   /** Resolves when a request through the edge was answered by the instance in that slot. */
   verify(wanted: Verification, signal: AbortSignal): Promise<void>
-  /** Why requests to the public ports may not reach this edge; null when they do. */
+  /** The reason why requests to the public ports may not reach this edge, or null. */
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
   putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
   dropChallenge(token: string): void
@@ -36,9 +36,9 @@ export interface Edge {
 }
 
 export interface RoundOutcome {
-  /** How many services, hosts and ready instances it serves. */
+  /** The number of services, hosts and ready instances that it serves. */
   routes: { services: number; hosts: number; ready: number }
-  /** Why HAProxy refused certificates. */
+  /** The reasons why HAProxy rejected certificates. */
   refusals: string[]
   /** The serving process: a reload or an upgrade replaces it. */
   process: string
@@ -70,7 +70,7 @@ interface Parts extends RouteParts {
   surroundings: Omit<RouteContext, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
-  /** Why it is unavailable, for a message. */
+  /** The reason for being unavailable, for a message. */
   unavailableReason: () => string
 }
 

@@ -39,7 +39,7 @@ const recentMs = 10_000
 const intervalMs = 60_000
 /** Shorter while there is a problem, so that a solved one is not shown for another minute. */
 const problemIntervalMs = 5_000
-/** Interfaces of containers. Their addresses lead to the same listeners. */
+/** Interfaces of containers. Their addresses have the same listeners. */
 const bridge = /^(docker|br-|veth|virbr|cni|flannel|cali|lxc)/
 
 export function openPublicPorts(parts: PublicPortParts): PublicPorts {

@@ -48,7 +48,7 @@ export class EdgeReconciler {
   readonly #publicPorts: PublicPorts
   readonly #software: SoftwareParts
   readonly #generations: GenerationParts
-  /** Only the first difference in the life of a daemon leads to an upgrade; later ones are reported. */
+  /** Only the first difference in a run of the daemon causes an upgrade; later ones are reported. */
   #mayUpgrade = true
 
   constructor(ports: EdgePorts, { files, rounds, publicPorts, mode, image, docker }: EdgeParts) {

@@ -21,7 +21,7 @@ export interface PrefixClaim {
   logger: Logger
   /** The server id of the data directory whose prefix is taken over; empty without a take-over. */
   takeOver: string
-  /** How long to watch for new activity. A running daemon starts a stopped instance within seconds. */
+  /** How long to watch for activity. A running daemon starts a stopped instance within seconds. */
   watchMs?: number
 }
 

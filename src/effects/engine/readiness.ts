@@ -70,7 +70,7 @@ async function claim(options: EngineReadinessOptions): Promise<void> {
   }
 }
 
-/** All of a /16 but its network address, the gateway and the broadcast address. */
+/** The whole /16 except its network address, the gateway and the broadcast address. */
 function addressRange(subnet: string): PrivateNetwork['range'] {
   const [a, b] = subnet.split('.')
   return { first: `${a}.${b}.0.2`, last: `${a}.${b}.255.254` }

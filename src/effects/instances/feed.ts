@@ -23,7 +23,7 @@ const retryMs = 5000
 
 export class InstanceFeed {
   readonly #parts: Parts
-  /** By name. */
+  /** The last seen state, by name. */
   readonly #seen = new Map<string, Seen>()
   /** Name to service. */
   readonly #due = new Map<string, string>()
@@ -81,7 +81,7 @@ export class InstanceFeed {
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#flush(), delayMs).unref()
   }
 
-  /** Of the due instances, those that were last announced long enough ago. */
+  /** The due instances whose last announcement is long enough ago. */
   #ready(): [name: string, serviceId: string][] {
     const before = performance.now() - pauseMs
     return [...this.#due].filter(([name]) => (this.#seen.get(name)?.announcedAt ?? before) <= before)

@@ -43,9 +43,9 @@ export class LogCollector {
   readonly #ports: Parts
   readonly #stopping = new AbortController()
   readonly #unsubscribe: () => void
-  /** By the id of the container. */
+  /** Open readings, by container id. */
   readonly #readings = new Map<string, Reading>()
-  /** By service. */
+  /** Open logs, by service. */
   readonly #logs = new Map<string, Promise<CollectedLog>>()
   #lastListed: InstanceSummary[] = []
   #wake = () => {}

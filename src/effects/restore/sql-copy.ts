@@ -4,7 +4,7 @@ const [lineFeed, carriageReturn] = [10, 13]
 const end = Buffer.from('\\.')
 
 export class CopyData {
-  /** How much of `\.` the line has so far; -1 for a line of data. */
+  /** The number of characters of `\.` that the line has so far; -1 for a line of data. */
   private matched = 0
 
   /** Whether the last line is `\.`, also without a line break. */

@@ -26,7 +26,7 @@ export class SqlOutput {
     this.unsent = to
   }
 
-  /** Of the held text and the chunk up to this offset, passes only the line breaks. */
+  /** Drops the buffered text and the chunk up to this offset, except line breaks. */
   drop(to: number): void {
     if (!this.isHolding) throw new Error('the statement is too long')
     const dropped = Buffer.concat([...this.held.splice(0), this.piece.subarray(this.unsent, to)])

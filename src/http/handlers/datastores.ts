@@ -29,7 +29,7 @@ const limitsTimeoutMs = 30_000
 const defaultBackupKeep = 7
 const defaultVersions = { postgres: '17', redis: '8' } as const
 
-/** By name. */
+/** Sorted by name. */
 export function listDatastores({ context, caller }: Call): Datastore[] {
   const { datastores, actors } = context.storage
   const records = datastores.list().map(({ id }) => actors.record<'datastore'>(id))

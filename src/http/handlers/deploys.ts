@@ -81,7 +81,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   )
 }
 
-/** Why the deploy cannot run again; null if it can, or if the engine does not respond. */
+/** The reason why the deploy cannot run again; null if it can, or if the engine does not respond. */
 async function obstacleOf(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
   if (target.service_id !== serviceId) return 'is a deploy of another service'
   if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'

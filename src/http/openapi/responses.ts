@@ -19,7 +19,7 @@ export function responsesOf(route: Route, components: Components): Json {
     [route.status]: success(STATUS_CODES[route.status]!),
     ...Object.fromEntries(others.map(([status, description]) => [status, success(description)])),
     ...problemsOf(route, components),
-    // No operation answers it: it is what every other method of the path gets.
+    // No operation returns it: every other method of the path gets it.
     405: sharedProblem(['method_not_allowed'], components),
   }
 }

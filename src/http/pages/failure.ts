@@ -4,7 +4,7 @@ import { html } from './html.ts'
 import { pageOf } from './layout.ts'
 import { toSentence } from './text.ts'
 
-/** As HTML. */
+/** The failure as an HTML page. */
 export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
   const body = html`<h1>${title}</h1>
 <p>${toSentence(detail)}</p>

@@ -1,5 +1,5 @@
 // The only script of the pages: a button next to each password shows it. The pages work without it. Browsers
-// store what is typed into a text field, so a password is hidden again before it is sent.
+// store the text of plain text fields, so a password is hidden again before it is sent.
 
 export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
   const button = document.createElement('button')

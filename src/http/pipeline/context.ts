@@ -69,7 +69,7 @@ export interface HttpConfig {
 export interface BuildSettings {
   builder: 'buildkit' | 'classic'
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
-  /** Why the limits are not enforced; null if they are. */
+  /** The reason why the limits are not enforced; null if they are. */
   notEnforcedReason: string | null
   /** The size at which the engine's build cache is pruned; null for never. */
   cacheSizeMb: number | null
@@ -151,7 +151,7 @@ export interface ActorPort {
 export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
-  /** Why a live deploy is degraded; null if it is not, or not known yet. */
+  /** The reason why a live deploy is degraded; null if it is not, or not known yet. */
   degradedReason(deployId: string): string | null
   /** null when the engine does not respond. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>

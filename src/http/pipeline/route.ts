@@ -82,7 +82,7 @@ interface Definition<
   credential?: 'public' | 'any' | 'session'
   /** The minimum role of a token; `admin` by default. Sessions have all rights. */
   role?: TokenRole
-  /** How tokens that are limited to services may use the route; without it they may not. */
+  /** The access of tokens that are limited to services; by default they have none. */
   scope?: ServiceScope
   /** For public routes that sign in or out: rejects requests from pages of other sites. */
   checksOrigin?: true

@@ -31,7 +31,7 @@ export function toActor(
   }
 }
 
-/** Why a parked or discarded actor impairs the service; null if none does. */
+/** The reason why a parked or discarded actor impairs the service, or null. */
 export function parkedReason({ actors }: HttpStorage, serviceId: string, live: string | null): string | null {
   const kinds = ['service-removal', 'cron-schedule', 'certificate']
   const found = [

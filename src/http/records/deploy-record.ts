@@ -45,14 +45,14 @@ function withHint<Record>(record: Record, advice: Advice | null): Record {
   return advice ? { ...record, hint: advice.hint } : record
 }
 
-/** By id only. Throws `not_found`, for actors of other kinds too. */
+/** Finds a deploy by id. Throws `not_found`, also for actors of other kinds. */
 export function findDeploy({ actors }: Storage, id: string): Deploy {
   const record = id.startsWith('dep-') ? actors.record(id) : null
   if (!record) throw new Failure('not_found', 'there is no such deploy', 'berth deploys NAME lists them')
   return record as Deploy
 }
 
-/** By id only. Throws `not_found`, for actors of other kinds too. */
+/** Finds a job run by id. Throws `not_found`, also for actors of other kinds. */
 export function findJob({ actors }: Storage, id: string): JobRun {
   const record = id.startsWith('job-') ? actors.record(id) : null
   if (!record) throw new Failure('not_found', 'there is no such job run', 'berth jobs NAME lists them')

@@ -28,7 +28,7 @@ function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 
   return { ...change, status: stateOf(storage, row), revision: row.revision }
 }
 
-/** A schedule has no id of its own; it uses the id of its service. */
+/** A schedule has no id; it uses the id of its service. */
 function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
   const { service_id, revision } = change
   const row = rowOf(storage, service_id)

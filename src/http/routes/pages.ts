@@ -15,7 +15,7 @@ import { Raw, route, tagged } from '../pipeline/route.ts'
 
 const page = { credential: 'public', isPage: true } as const
 const pageRoute = { ...page, method: 'GET' } as const
-/** What a browser sends from a page of this server, and from no other page. */
+/** The headers of a browser request that comes from a page of this server. */
 const sent = {
   ...page,
   method: 'POST',

@@ -7,14 +7,14 @@ import type { WebSocket } from './web-socket.ts'
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 export interface Request {
-  /** As sent: methods are case-sensitive. */
+  /** The method as sent: methods are case-sensitive. */
   readonly method: string
   readonly path: string
   /** Raw, without the question mark. */
   readonly query: string
   /** Raw, in the order of the pattern. */
   readonly params: readonly string[]
-  /** By lower-case name; a header given twice is joined with a comma. */
+  /** Headers by lower-case name; the values of a repeated header are joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
   /** Whether the request asks for an upgrade to a WebSocket. */
   readonly isUpgrade: boolean

@@ -138,7 +138,7 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
   sayDone(cli, `${restored.datastore} now has the data of ${restored.backup_id ?? 'the file'}`)
 }
 
-/** A file has a size, a pipe has none. */
+/** A file has a size, a pipe does not. */
 async function upload({ client, signal }: Cli, path: string): Promise<Restore> {
   const input = fstatSync(0)
   const length = input.isFile() ? { 'content-length': String(input.size) } : {}

@@ -16,7 +16,7 @@ type Kind = Datastore['kind']
 
 interface ClientProgram {
   name: string
-  /** How to run it without Berth's server, followed by the address. */
+  /** The command that connects without Berth's server; the address follows. */
   byAddress: string
   examples: string[]
 }

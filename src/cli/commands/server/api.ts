@@ -9,7 +9,7 @@ import { collect } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { openFile, readFileOrInput } from '../../terminal/standard-input.ts'
 
-/** As much of a stream is held until its line is whole. */
+/** The limit for buffering an incomplete line of a stream. */
 const maxLineChars = 1024 * 1024
 
 interface ApiOptions {

@@ -50,7 +50,7 @@ async function list({ client, out }: Cli): Promise<void> {
   await reportUsage({ client, out }, certificates)
 }
 
-/** How much of the weekly limit is used. An older server, or a limited token, does not show it. */
+/** The used part of the weekly limit. An older server, or a limited token, does not show it. */
 async function reportUsage(
   { client, out }: Pick<Cli, 'client' | 'out'>,
   certificates: Certificate[],

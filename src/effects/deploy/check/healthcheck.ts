@@ -11,7 +11,7 @@ const pollIntervalMs = 2_000
 const healthcheckTimeoutMs = 10_000
 
 export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
-  /** By instance: the earliest time to run its command again. */
+  /** The earliest time to run the command again, by instance. */
   const nextAt = new Map<string, number>()
 
   return async ({ name, health }, signal) => {

@@ -9,9 +9,9 @@ export interface Health {
   expectRunning(name: string): void
   /** Returns false if upkeep requested the exit. */
   sawExit(name: string): boolean
-  /** Why a running instance gets no requests; null if all running instances get requests. */
+  /** The reason why a running instance gets no requests; null if all running instances get requests. */
   sawUnready(reason: string | null): void
-  /** Why the deploy is degraded; null when it is not. Called once a round, with the state from Docker. */
+  /** The reason why the deploy is degraded, or null. Called once a round, with the state from Docker. */
   findShortfall(instances: InstanceState[], wanted: number): string | null
 }
 

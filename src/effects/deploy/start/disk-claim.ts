@@ -7,7 +7,7 @@ import { removeVersion } from '../end/drain.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 
-/** By service. */
+/** Locks by service. */
 const diskLocks = new KeyedMutex()
 const pollIntervalMs = 250
 
@@ -76,7 +76,9 @@ export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string |
   }
 }
 
-/** Waits until the former version has stopped, which happens once it sees that the service wants this one. */
+/**
+ * Waits until the previous version has stopped, which it does once it sees that the service wants this one.
+ */
 export async function retryWhileDiskInUse<T>(
   log: DeployLog,
   signal: AbortSignal,

@@ -37,7 +37,7 @@ export function switchTraffic(ports: DeployPorts) {
   }
 }
 
-/** Old and new instances both take requests for a moment, so there is no moment without an instance. */
+/** Old and new instances both accept requests for a moment, so the service always has an instance. */
 async function switchRequests(
   ports: DeployPorts,
   { id, serviceId, formerDeployId }: SwitchInput,

@@ -6,7 +6,7 @@ import { deployMeanings } from './deploys.ts'
 import { serverMeanings } from './server.ts'
 import { serviceMeanings } from './services.ts'
 
-/** Of fields that mean the same wherever they are. */
+/** Descriptions of fields that have one meaning everywhere. */
 const everywhere: Record<string, string> = {
   id: 'The id. Ids sort by creation time.',
   name: 'The name.',
