@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
 import { berthLinesIn, home, linesIn, manualPages, readPage } from './support/manual.ts'
 import { commandWords, programThat, referencePages } from './support/reference.ts'
+import { readTree, sources } from './support/tidy/tree.ts'
 
 /** As GitHub makes them. */
 function anchorsIn(text: string): Set<string> {
@@ -31,6 +32,19 @@ test('every link of the manual points to an existing file and heading', () => {
     }
   }
   assert.ok(count > 60)
+})
+
+test('every page of the manual that a hint names exists, with its heading', () => {
+  let count = 0
+  for (const [path, text] of sources(readTree(home))) {
+    for (const [, name, anchor] of text.matchAll(/manual: \/docs\/([\w-]+)(?:#([\w-]+))?/g)) {
+      const page = `docs/${name}.md`
+      assert.ok(existsSync(join(home, page)), `${path} names ${page}`)
+      if (anchor) assert.ok(anchorsIn(readPage(page)).has(anchor), `${path} names ${page}#${anchor}`)
+      count += 1
+    }
+  }
+  assert.ok(count >= 8)
 })
 
 test('the manual lists all of its pages', () => {

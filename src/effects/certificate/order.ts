@@ -141,7 +141,7 @@ function pendingOrder(
 const certificatesDisabled: CertificateProblem = {
   code: 'acme_off',
   message: 'no CA is asked: --acme-email is not set',
-  hint: 'start berthd with --acme-email YOU@EXAMPLE.COM',
+  hint: 'start berthd with --acme-email YOU@EXAMPLE.COM; manual: /docs/domains-and-https#https',
   retryAt: null,
 }
 

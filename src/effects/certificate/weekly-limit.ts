@@ -29,7 +29,8 @@ export interface Reservation {
   release(): void
 }
 
-const wildcardHint = 'one wildcard (--acme-dns) serves all names below the base domain'
+const wildcardHint =
+  'one wildcard (--acme-dns) serves all names below the base domain; manual: /docs/certificates'
 const weekMs = 7 * 24 * 60 * 60_000
 /** The pause after a refusal without `Retry-After`. */
 const pauseMs = 60 * 60_000

@@ -34,7 +34,9 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
 function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
   switch (deploy.error_code) {
     case 'dockerfile_not_found':
-      return advise('its log contains a Dockerfile to start from')
+      return advise(
+        'its log contains a Dockerfile to start from; manual: /docs/sources-and-builds#dockerfiles',
+      )
     case 'source_not_found': {
       const branch = detailOf(deploy, 'default_branch', '')
       return branch === ''
@@ -59,7 +61,7 @@ function adviseOnBuild(deploy: FailedDeploy): Advice | null {
     case 'registry_credentials':
       return credentials
     case 'build_memory':
-      return advise('raise --build-memory-limit of berthd, or set it to 0')
+      return advise('raise --build-memory-limit of berthd, or set it to 0; manual: /docs/limits#builds')
     default:
       return null
   }
@@ -70,7 +72,9 @@ const credentials = advise('store its credentials: berth registries add HOST', '
 function adviseOnServer(code: string, name: string): Advice | null {
   switch (code) {
     case 'builder_hangs':
-      return advise('restart the Docker engine, which interrupts every service')
+      return advise(
+        'restart Docker, which interrupts every service; manual: /docs/limits#a-buildkit-that-hangs',
+      )
     case 'unresolved_reference':
       return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
     case 'registry_unauthorized':
@@ -88,7 +92,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
   const port = detailOf(deploy, 'port', '$PORT')
   switch (detailOf(deploy, 'reason', '')) {
     case 'listens_locally':
-      return advise('listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0')
+      return advise('listen at 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
     case 'wrong_port':
       return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
     case 'nothing_listens': {
@@ -96,7 +100,9 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
       return advise(`listen on $PORT at 0.0.0.0, or: ${command}`, command)
     }
     case 'image_healthcheck':
-      return advise('its command in the Dockerfile must exit with 0 in the running container')
+      return advise(
+        'its command must exit with 0 in the running container; manual: /docs/deploys#health-checks',
+      )
     default: {
       const command = `berth update ${name} --health-path PATH`
       return advise(`it must return 2xx or 3xx: ${command}`, command)

@@ -68,7 +68,7 @@ export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & 
       return advise(`restore another backup of the list: ${command}`, command)
     }
     case 'insufficient_storage':
-      return advise('free disk space on the server, then restore again')
+      return advise('free disk space on the server, then restore again; manual: /docs/operations#disk-space')
     default:
       return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
   }
