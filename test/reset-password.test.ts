@@ -90,7 +90,7 @@ test('a daemon started after the reset uses the new password', async (t) => {
 const refusals: [what: string, prepare: (t: TestContext) => Promise<string>, input: string, words: RegExp][] =
   [
     [
-      'a folder that is no data directory',
+      'a folder that is not a data directory',
       noServer,
       newPassword,
       /is not the data directory of a Berth server/,

@@ -183,6 +183,6 @@ function publicationOf(config: Config, hasCertificate: Publication['hasCertifica
 function logNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
   logger.info({ network: name, subnet }, 'the Docker engine is ready')
   if (subnet === formatSubnet(parseSubnet(wanted)!)) return
-  const reason = `--subnet says ${wanted}: that was taken, or the network was made before`
+  const reason = `--subnet is ${wanted}: the subnet was in use, or the network already existed`
   logger.info({ network: name, subnet, reason }, 'the network has another subnet')
 }

@@ -26,9 +26,13 @@ const problems: [RegExp, DumpProblem['code'], string][] = [
   [
     /^(-- (mysql|mariadb|phpmyadmin)|\/\*(!\d|m!))|^-- (mysql|mariadb) dump|engine=innodb/im,
     'mysql_dump',
-    'is of MySQL or MariaDB',
+    'is from MySQL or MariaDB',
   ],
-  [/^-- PostgreSQL database cluster dump/m, 'cluster_dump', 'has all databases of a server (pg_dumpall)'],
+  [
+    /^-- PostgreSQL database cluster dump/m,
+    'cluster_dump',
+    'contains all databases of a server (pg_dumpall)',
+  ],
   [/^toc\.dat\0/, 'tar_archive', 'is a tar archive (pg_dump -Ft)'],
 ]
 

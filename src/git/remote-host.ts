@@ -54,7 +54,7 @@ function isAllowed(address: string, denyPrivateHosts: boolean): boolean {
 }
 
 function refusal(url: string, name: string, address: string): Failure {
-  const leads = plainAddress(name) ? '' : `${name} leads to ${address}, `
+  const leads = plainAddress(name) ? '' : `${name} resolves to ${address}, `
   const what = isInternal(address)
     ? 'a link-local or metadata address, which is never read; use the address of a git server'
     : 'a non-public address, and berthd runs with --deny-private-git-hosts'

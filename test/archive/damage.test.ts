@@ -64,7 +64,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     () => zip(tarHeader({ name: 'f', size: `\x80${'\0'.repeat(5)}\x7f${'\xff'.repeat(5)}` }), tarEnd),
     invalid("'f' makes the archive exceed 4294967296 bytes when unpacked"),
   ],
-  'with a size that is no number': [
+  'with an invalid size': [
     () => zip(tarHeader({ name: 'f', size: '99999999999\0' }), tarEnd),
     invalid('the archive has a header with a broken number'),
   ],
@@ -72,7 +72,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     () => zip(tarHeader({ name: 'l', type: '2', size: octal(512) }), plain, tarEnd),
     invalid("'l' is a link with content"),
   ],
-  'of a type nobody knows': [
+  'of an unknown type': [
     () => zip(tarHeader({ name: 'f', type: 'Z' }), tarEnd),
     invalid("'f' is of a type that is not known ('Z')"),
   ],
@@ -129,9 +129,9 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
       ),
     invalid('the archive has too much metadata before an entry'),
   ],
-  'that goes on for 20 MiB after its end': [
+  'that continues for 20 MiB after its end': [
     () => zip(plain, tarEnd, Buffer.alloc(20 * 1024 * 1024)),
-    invalid('the archive goes on after its end'),
+    invalid('the archive continues after its end'),
   ],
 }
 

@@ -58,7 +58,7 @@ function checkInside(tree: string): void {
     assert.ok(status.isFile() || status.isDirectory() || status.isSymbolicLink(), place)
     if (!status.isSymbolicLink()) assert.equal(status.mode & 0o7000, 0, place)
     const real = realOf(place)
-    assert.ok(real === null || real === tree || real.startsWith(`${tree}/`), `${place} leads to ${real}`)
+    assert.ok(real === null || real === tree || real.startsWith(`${tree}/`), `${place} resolves to ${real}`)
   }
 }
 

@@ -39,7 +39,7 @@ test('without an account a setup link with a private code is printed', async (t)
 
   await daemon.kill()
   await daemon.start()
-  await until('the link once more', async () => codeIn(daemon).length === 2)
+  await until('the link again', async () => codeIn(daemon).length === 2)
   assert.deepEqual(codeIn(daemon), [code, code])
 
   const browser = await setUp(daemon)
@@ -92,6 +92,6 @@ test('a kill keeps sessions, tokens and waits, but drops open terminal logins', 
     assert.equal(outcomeOf(await browser.call('GET', `/auth/cli/${id}`)), '404 not_found')
     assert.equal(outcomeOf(await browser.call('POST', `/auth/cli/${id}/approve`)), '404 not_found')
   }
-  await until('the token that nobody collected to be gone', async () => (await namesOf(browser)).length === 1)
+  await until('the uncollected token to be revoked', async () => (await namesOf(browser)).length === 1)
   assert.deepEqual(await namesOf(browser), ['ci'])
 })

@@ -64,7 +64,7 @@ test('the next upload replaces the previous one, also on disk', async () => {
   assert.equal(await fetchPage(api, name), 'two')
   const isRetained = ({ id }: Body) => names('archives').includes(`${id}.tar.gz`)
   assert.ok(!isRetained(first))
-  assert.ok(isRetained(second), 'nobody knows yet whether the third can be unpacked')
+  assert.ok(isRetained(second), 'the third is not unpacked yet')
   assert.equal((await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)).status, 'live')
   assert.equal(await fetchPage(api, name), 'three')
   assert.deepEqual([first, second, third].map(isRetained), [false, false, true])

@@ -24,7 +24,7 @@ test('deploys survive a permanently hanging BuildKit', async (t) => {
   const page = await open({ 'index.html': 'site' }, site)
   const says = async (id: string, pattern: RegExp) => {
     for await (const { event, data } of daemon.api.events(`/deploys/${id}/logs?follow=true`)) {
-      assert.notEqual(event, 'end', `${id} never says ${pattern}`)
+      assert.notEqual(event, 'end', `${id} never logs ${pattern}`)
       if (pattern.test(JSON.parse(data).line)) return
     }
   }

@@ -100,7 +100,7 @@ test('while Docker is down a creation reports that; when it is back the datastor
 
 for (const [what, lose] of [
   ['is killed', (name: string) => containerOf(name).kill()],
-  ['is stopped by somebody', (name: string) => containerOf(name).stop()],
+  ['is stopped from outside', (name: string) => containerOf(name).stop()],
   ['disappears', (name: string) => containerOf(name).remove({ force: true, v: true })],
 ] as const) {
   for (const isDown of [false, true]) {
@@ -133,7 +133,7 @@ test('a datastore that crashes repeatedly is failed, with its last output', asyn
   await wreck.remove()
   await containerOf('broken').kill()
 
-  const { status } = await until('what it says', async () => {
+  const { status } = await until('its output', async () => {
     const found = await site.api.get('/datastores/broken')
     return /global/.test(found.error ?? '') && found
   })

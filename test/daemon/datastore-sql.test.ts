@@ -69,7 +69,7 @@ test('a dump that fails or is truncated names its line and leaves everything unc
       'create table a (b int);\nselect 1;\n\\! touch /tmp/x\n',
       /^line 3: the psql command \\! is not allowed/,
     ],
-    ['create table a (b int);\n\\connect postgres\n', /^line 2: \\connect leads to another database/],
+    ['create table a (b int);\n\\connect postgres\n', /^line 2: \\connect connects to another database/],
     ['create database other;\n', /^line 1: it makes or changes a database/],
     ['create extension no_such_extension;\n', /^line 1: .*no_such_extension/],
     ['create table a (b int);\nvacuum;\n', /^line 2: VACUUM cannot run inside a transaction block/],

@@ -102,7 +102,7 @@ test(`${events} faults in random order during deploys leave each service intact`
     const { status, error } = await finishedDeploy(daemon.api, id)
     t.diagnostic(`${service === shop ? 'shop' : 'wiki'}, ${afterMs} ms: ${name}: ${status} ${error ?? ''}`)
     if (status === 'live') wanted.set(service, text)
-    else assert.ok(error, 'a deploy that failed says why')
+    else assert.ok(error, 'a failed deploy shows the reason')
     await requireWhole(site, wanted)
   }
 })

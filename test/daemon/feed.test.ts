@@ -63,9 +63,9 @@ async function differences(api: Api, last: Map<string, FeedChange>): Promise<str
     // Deleting a service also deletes the records below it.
     const isMissing =
       view.status === 'deleted' && last.get(`service ${change.service_id}`)?.status === 'deleted'
-    if (!isSame && !isMissing) found.push(`${name}: ${change.status}, GET says ${view.status}`)
+    if (!isSame && !isMissing) found.push(`${name}: ${change.status}, GET returns ${view.status}`)
     const isOlder = view.revision !== undefined && change.revision !== view.revision
-    if (isOlder) found.push(`${name}: revision ${change.revision}, GET says ${view.revision}`)
+    if (isOlder) found.push(`${name}: revision ${change.revision}, GET returns ${view.revision}`)
   }
   return found
 }

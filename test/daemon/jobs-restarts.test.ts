@@ -101,7 +101,7 @@ test('a run that ends during downtime has its outcome; one past its limit is sto
     ['begun', 'told'],
   ])
   const [failed, succeeded, late] = runs.map(({ finished_at }) => finished_at)
-  assert.ok(failed < late && succeeded < late, 'they finished when Docker says so')
+  assert.ok(failed < late && succeeded < late, 'they finished at the time in Docker')
   await Promise.all(ids.map((id) => clearedJob(daemon.api, id)))
   assert.deepEqual(await jobContainers(docker, daemon), [])
 })

@@ -85,7 +85,7 @@ test('a line is in the log as soon as it is printed, while the command continues
 const failures: [what: string, command: string, code: number, error: string | RegExp][] = [
   ['that exits with 3', 'echo no table; exit 3', 3, 'exited with code 3'],
   ['that is not found', 'nonesuch --now', 127, /^could not run 'nonesuch --now': command not found/],
-  ['that is no program', '/etc/passwd', 126, /^could not run '\/etc\/passwd': it is not executable/],
+  ['that does not exist', '/etc/passwd', 126, /^could not run '\/etc\/passwd': it is not executable/],
   ['whose process is killed', 'kill -9 $$', 137, 'was ended by SIGKILL (exit code 137)'],
   ['that eats all memory', 'tail /dev/zero', 137, /^was killed for using more .* limit of 24 MiB$/],
 ]

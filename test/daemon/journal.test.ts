@@ -35,7 +35,7 @@ test('the journal has the subnet of the network, and that it differs from the re
   const [ready] = (await lines(second, 'the Docker engine is ready', 1)) as { subnet: string }[]
   assert.notEqual(ready?.subnet, taken.subnet)
   const [line] = await lines(second, 'the network has another subnet', 1)
-  const reason = `--subnet says ${taken.subnet}: that was taken, or the network was made before`
+  const reason = `--subnet is ${taken.subnet}: the subnet was in use, or the network already existed`
   assert.deepEqual(line, { network: second.prefix, subnet: ready?.subnet, reason })
 })
 

@@ -95,7 +95,7 @@ test('a cancel ends the pre-deploy command, and leaves nothing of it', async (t)
   await untilSaid(api, id, 'begun')
   assert.equal((await preDeploys()).length, 1)
   const { instances } = await api.get(`/services/${service.name}/status`)
-  assert.equal(instances.length, 1, 'it is no instance')
+  assert.equal(instances.length, 1, 'it is not an instance')
 
   assert.equal((await api.post(`/deploys/${id}/cancel`)).status, 'canceled')
   await until('the command to be gone', async () => (await preDeploys()).length === 0)

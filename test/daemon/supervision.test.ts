@@ -62,7 +62,7 @@ test('instances scale up and down, each with its own address', async (t) => {
   await api.post(`/services/${name}/scale`, { instances: 1 })
   const [one] = await running(api, name, 1)
   assert.equal(one.address, three[0].address)
-  assert.equal(await stateOf(api, name), 'live', 'stopping what is too many is no crash')
+  assert.equal(await stateOf(api, name), 'live', 'stopping a surplus instance is not a crash')
 })
 
 test('a suspended service has no instance, refuses deploys, and resumes unchanged', async (t) => {

@@ -125,7 +125,7 @@ test('changes made by others are noticed when the driver reads the state again',
 
 test('more services than pools reload HAProxy once; open requests continue and are counted', async (t) => {
   const edge = await startEdge(t)
-  let finish: () => void = () => assert.fail('nobody asked')
+  let finish: () => void = () => assert.fail('unsolicited')
   const slow = await serveUpstream(t, (_, response) => {
     finish = () => response.end('late')
   })

@@ -95,7 +95,7 @@ function inside(): void {
       clock('all are held')
 
       await goThrough(site, round)
-      clock('the fault is over')
+      clock('the fault has ended')
 
       await Promise.all(held.map((service) => requireEnd(t, site, service)))
       clock('all is whole')

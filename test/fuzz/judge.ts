@@ -84,9 +84,9 @@ function judgeStatus(
 function judgeProblem({ status, headers, text }: WireAnswer): string | null {
   if (status < 400 || text === '') return null
   if (headers.get('content-type') !== 'application/problem+json')
-    return `${status} is no problem: ${excerpt(text)}`
+    return `${status} is not a problem document: ${excerpt(text)}`
   const problem = JSON.parse(text)
-  if (problem.status !== status) return `${status} says that it is ${problem.status}`
+  if (problem.status !== status) return `${status} contains the status ${problem.status}`
   if (problem.request_id !== headers.get('x-request-id'))
     return `${status} has another request_id than its header`
   if (status >= 500 && problem.code !== decided[status]) return `${status} ${excerpt(text)}`

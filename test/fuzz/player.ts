@@ -60,7 +60,7 @@ function dressOf({ type, encoding }: Content): [string, string][] {
 
 function bytesOf(content: Content, { meaning, archive }: World): Buffer {
   if ('archive' in content) {
-    if (content.archive === 'noise') return Buffer.from('this is no archive')
+    if (content.archive === 'noise') return Buffer.from('not an archive')
     return content.archive === 'whole' ? archive : archive.subarray(0, archive.length / 2)
   }
   if ('text' in content) return Buffer.from(spellOut(content.text, meaning))

@@ -117,7 +117,7 @@ async function checkoutByStranger(t: TestContext, demanded: boolean, strangerDem
 }
 
 for (const demanded of [true, false]) {
-  const when = demanded ? 'after they were demanded' : 'that nobody demanded'
+  const when = demanded ? 'after they were demanded' : 'without a request'
 
   test(`a redirect to another host carries no credentials ${when}`, async (t) => {
     const { seen } = await checkoutByStranger(t, demanded, false)

@@ -45,7 +45,7 @@ test('loopback and private hosts are allowed unless --deny-private-git-hosts for
     assert.match((await pin('https://git.example.com/app', [address]))!, /^git\.example\.com:443:/)
     await assert.rejects(pin('https://git.example.com/app', [address], true), {
       ...refused,
-      message: /leads to .* --deny-private-git-hosts/,
+      message: /resolves to .* --deny-private-git-hosts/,
     })
   }
   const pinned = await pin('http://git.example.com:8080/app', ['192.0.66.2', '2606:50c0::1'], true)
@@ -102,7 +102,7 @@ test('a redirect to a name that resolves to a link-local address is not followed
 
   await assert.rejects(startCheckout(t, { url: `${url}/app`, hostRules: { resolve } }).done, {
     code: 'source_invalid',
-    message: /inside\.example\.com leads to 169\.254\.169\.254/,
+    message: /inside\.example\.com resolves to 169\.254\.169\.254/,
   })
 })
 

@@ -63,7 +63,11 @@ const views: Record<string, Telling> = {
     state: 'due',
     record: { ...asMade, status: 'due', since: hour(1) },
   },
-  'has begun a run': { effects: () => ({ awaitInstant: inTurn(due(1)) }), state: 'waiting', record: ranOnce },
+  'has started a run': {
+    effects: () => ({ awaitInstant: inTurn(due(1)) }),
+    state: 'waiting',
+    record: ranOnce,
+  },
   'has skipped an instant after it': {
     effects: () => ({
       awaitInstant: inTurn(due(1), due(2)),

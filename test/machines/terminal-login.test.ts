@@ -163,8 +163,8 @@ interface Life {
 const lives: Record<string, Life> = {
   'approved and collected': { answer: 'approve', isPolled: true, end: 'collected' },
   'approved and never collected': { answer: 'approve', isPolled: false, end: 'expired' },
-  'denied and told': { answer: 'deny', isPolled: true, end: 'told' },
-  'denied and never told': { answer: 'deny', isPolled: false, end: 'expired' },
+  'denied and notified': { answer: 'deny', isPolled: true, end: 'told' },
+  'denied and never notified': { answer: 'deny', isPolled: false, end: 'expired' },
   'never answered': { answer: null, isPolled: true, end: 'expired' },
 }
 

@@ -92,7 +92,7 @@ export class Stage {
     const wrong = (what: string) => void this.wrongs.push(`${slot} started ${what}`)
     const done = this.#actors.history(this.#id).map(({ event }) => event)
     const state = this.stateOnDisk
-    if (slotOf[state] !== slot) wrong(`while the disk says ${state}`)
+    if (slotOf[state] !== slot) wrong(`while the disk has ${state}`)
     if (done.includes(`${slot}.done`) || done.includes(`${slot}.failed`)) wrong('although it had ended')
     for (const other of this.#running) wrong(`while ${other.slot} had not ended`)
     const requested = JSON.stringify(input)

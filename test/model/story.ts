@@ -124,7 +124,7 @@ function count(tally: Tally, storage: Storage, id: string, happenings: Happening
   }
   const history = storage.actors.history(id)
   add('transitions', history.length)
-  add('effects begun', started)
+  add('effects started', started)
   for (const { do: what } of happenings) add(what)
   for (const state of new Set(history.map(({ state }) => state))) add(`in ${state}`)
 }

@@ -26,7 +26,7 @@ export async function againAfterFaults<T>(onLine: BuildLine, build: () => Promis
       return await build()
     } catch (error) {
       if (!(error instanceof BuilderFault) || attempt === attempts) throw error
-      onLine('system', 'BuildKit failed by an error of its own: building again', null)
+      onLine('system', 'BuildKit failed with an internal error: retrying the build', null)
     }
   }
 }

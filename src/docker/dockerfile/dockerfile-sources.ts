@@ -97,7 +97,7 @@ async function whyHostOnly(name: string, resolve: Resolve): Promise<string | nul
     [],
   )
   const bad = found.find(isHostOnly)
-  return bad ? `${host} leads to ${bad}, ${kindOfHost}` : null
+  return bad ? `${host} resolves to ${bad}, ${kindOfHost}` : null
 }
 
 const kindOfHost = 'a loopback, link-local or metadata address'

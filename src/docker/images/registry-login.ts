@@ -40,7 +40,7 @@ async function refuseInternal(host: string): Promise<void> {
   // A name that does not resolve is accepted here, because the engine reports it with its own message.
   const found = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
   if (!found.some(isInternal)) return
-  throw new Failure('invalid_request', `${host} leads to a link-local or metadata address`)
+  throw new Failure('invalid_request', `${host} resolves to a link-local or metadata address`)
 }
 
 function addressIn({ address }: { address: string }): string {

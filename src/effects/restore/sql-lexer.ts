@@ -175,7 +175,7 @@ export class SqlLexer {
 
   private beginString(previous: number): void {
     const isSame = this.followsEscapes && previous === quote
-    if (this.followsEscapes && !isSame) throw new Error("a string E'…' goes on in a second one")
+    if (this.followsEscapes && !isSame) throw new Error("a string E'…' continues in a second one")
     this.beginQuoted(isSame || this.words.token === 'e' ? 'escape string' : 'string', quote)
   }
 
@@ -221,7 +221,7 @@ export class SqlLexer {
 
   private readAfterCopy(byte: number): void {
     if (byte === lineFeed) this.mode = 'copy'
-    else if (!isBlank(byte)) throw new Error('the line of COPY goes on after its semicolon')
+    else if (!isBlank(byte)) throw new Error('the COPY line continues after its semicolon')
   }
 
   private beginCommand(at: number): void {

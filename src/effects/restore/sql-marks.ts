@@ -55,7 +55,7 @@ export class PsqlCommand {
     if (/^\\(un)?restrict \w+$/.test(command)) return
     const name = /^\\(\w+|.)/.exec(command)?.[0]
     if (name === '\\connect' || name === '\\c')
-      throw new Error(`${name} leads to another database: use pg_dump of one database, without --create`)
+      throw new Error(`${name} connects to another database: use pg_dump of one database, without --create`)
     throw new Error(`the psql command ${name} is not allowed`)
   }
 }

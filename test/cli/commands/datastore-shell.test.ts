@@ -138,7 +138,7 @@ const ends: Record<string, (socket: { terminate(): void; send(text: string): voi
   'the client ends': (socket) => socket.send(exit(0)),
   'the client fails': (socket) => socket.send(exit(3)),
   'the connection breaks off': (socket) => socket.terminate(),
-  'the server says what nobody knows': (socket) => socket.send('?'),
+  'the server sends an unknown message': (socket) => socket.send('?'),
 }
 
 for (const [what, end] of Object.entries(ends)) {

@@ -47,11 +47,7 @@ test('a deploy is followed to its outcome across a restart of the daemon', async
   assert.equal(code, 0, stderr)
   assert.equal(await (await fetch(stdout.trim())).text(), 'one')
   assert.match(stderr, / ! connected again\n/)
-  assert.equal(
-    stderr.match(/│ #\d+ \S+ tick 1$/gm)?.length,
-    2,
-    'the build was begun twice, and told once each',
-  )
+  assert.equal(stderr.match(/│ #\d+ \S+ tick 1$/gm)?.length, 2, 'the build started twice, with one line each')
 })
 
 test('at a terminal the output of instances can set colours and nothing else', async (t) => {

@@ -41,7 +41,7 @@ export function historyFaults(history: HistoryLine[], record: Body): string[] {
     if (!isSame && !follows[before]?.includes(state)) faults.push(`${state} follows ${before} by ${event}`)
   }
   const last = history.at(-1)
-  if (last?.status !== record.status) faults.push(`ends ${last?.status}, the record says ${record.status}`)
+  if (last?.status !== record.status) faults.push(`ends ${last?.status}, the record has ${record.status}`)
   return faults
 }
 

@@ -34,6 +34,6 @@ export function historyFaults(history: HistoryLine[], record: Body): string[] {
     if (at < before.at) faults.push(`${state} is older than ${before.state} before it`)
   }
   const last = history.at(-1)
-  if (last?.status !== record.status) faults.push(`ends ${last?.status}, the record says ${record.status}`)
+  if (last?.status !== record.status) faults.push(`ends ${last?.status}, the record has ${record.status}`)
   return faults
 }

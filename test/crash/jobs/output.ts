@@ -30,9 +30,9 @@ export function endFaults(run: EndedRun): string[] {
     return record.status === status ? [] : [`exited with ${task.exitCode} and is ${record.status}`]
   }
   const label = `${record.status}, exit code ${record.exit_code}: ${record.error}`
-  if (!isEngineDisturbed) return [`${task.exitCode} was its exit code, its record says ${label}`]
+  if (!isEngineDisturbed) return [`${task.exitCode} was its exit code, its record has ${label}`]
   if (record.status === 'failed' && engineMessages.test(record.error)) return []
-  return [`ended by a restart of Docker, its record says ${label}`]
+  return [`ended by a restart of Docker, its record has ${label}`]
 }
 
 /** Faults of its lines: they must be in order, complete, without duplicates, and end with the outcome. */

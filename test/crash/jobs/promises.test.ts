@@ -46,9 +46,9 @@ test('after a restart of Docker lines may be missing, but none may be repeated',
 test('a different exit code is a fault, unless the record blames a restart of Docker', () => {
   const record = { status: 'failed', exit_code: 137, error: 'was ended by SIGKILL (exit code 137)' }
   const recorded = `${record.status}, exit code 137: ${record.error}`
-  assert.deepEqual(endFaults({ ...whole, record }), [`7 was its exit code, its record says ${recorded}`])
+  assert.deepEqual(endFaults({ ...whole, record }), [`7 was its exit code, its record has ${recorded}`])
   assert.deepEqual(endFaults({ ...whole, record, isEngineDisturbed: true }), [
-    `ended by a restart of Docker, its record says ${recorded}`,
+    `ended by a restart of Docker, its record has ${recorded}`,
   ])
   const error = `${record.error}: the Docker engine was restarted`
   assert.deepEqual(endFaults({ ...whole, record: { ...record, error }, isEngineDisturbed: true }), [])

@@ -49,10 +49,11 @@ function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
   if (record.finished_at === null) tell('every run ends', 'its record has no end')
   if (record.status === 'canceled') {
     const fault = cancelFault(run, runs)
-    if (fault) tell('a run is canceled for a reason, and says it', fault)
+    if (fault) tell('a run is canceled for a reason, and shows it', fault)
   } else {
     for (const fault of endFaults(ended)) tell('a run that ended has its exit code', fault)
-    if (run.entry?.cancel === 'accepted') tell('a canceled run says canceled', `is ${record.status}`)
+    if (run.entry?.cancel === 'accepted')
+      tell('a canceled run has the outcome canceled', `is ${record.status}`)
   }
   const starts = startsOf(marks, id)
   if (starts > 1) tell('no run is started twice', `${starts} starts`)

@@ -117,7 +117,7 @@ test('unread output pauses the process, and so its input', async (t) => {
   const running = run('cat', { input: zeros(64 * mebibyte, () => sentPieces++), output })
   // So long that it stood still between two looks.
   let before = -1
-  await until('nothing to move any more', async () => {
+  await until('nothing left to move', async () => {
     await new Promise((resolve) => setTimeout(resolve, 500))
     const isStill = sentPieces > 0 && sentPieces === before
     before = sentPieces
@@ -179,7 +179,7 @@ test('an abort ends the container immediately and leaves nothing', async (t) => 
   const refused = assert.rejects(work, /nobody wants it/)
   await running()
 
-  ending.abort(new Failure('canceled', 'nobody wants it'))
+  ending.abort(new Failure('canceled', 'no longer wanted'))
 
   await refused
   assert.deepEqual(await containers(), [])

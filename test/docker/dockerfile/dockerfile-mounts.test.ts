@@ -25,7 +25,7 @@ const edits: Record<string, [before: string, after: string]> = {
     'RUN --mount=type=cache,target=/a,id=p-/a \\\n# a comment\n' +
       '  --mount=type=secret,id=K \\\n  --mount=type=cache,target=/b,id=p-/b \\\n  true',
   ],
-  'a value that goes on in the next line': [
+  'a value that continues on the next line': [
     'RUN --mount=type=cache,\\\ntarget=/a true',
     'RUN --mount=type=cache,\\\ntarget=/a,id=p-/a true',
   ],

@@ -124,7 +124,7 @@ const allowed: Record<string, string> = {
     'FROM a\nRUN curl http://127.0.0.1/\nCOPY --from=b http://127.0.0.1 /x\nENV A=http://localhost',
   'a variable that only the base image knows': `FROM a\nADD http://\${HOST}/x /x\nADD $HOST /y`,
   'an operator in the name of a file': `FROM a\nARG V=v1\nADD https://192.0.2.1/x-\${V#v}.tar.gz /x`,
-  'nothing that is no instruction': '# ADD http://127.0.0.1/ /x\nFROM a',
+  'only instructions': '# ADD http://127.0.0.1/ /x\nFROM a',
 }
 for (const [name, dockerfile] of Object.entries(allowed)) {
   test(`a Dockerfile is not refused for ${name}`, async () => {
@@ -138,7 +138,7 @@ test('a name that resolves to such an address is refused', async () => {
   await assertPublicSources('FROM a\nADD http://fine.example/ /x', {}, resolve)
   await assert.rejects(assertPublicSources('FROM a\nADD http://trap.example/ /x', {}, resolve), {
     message:
-      'ADD http://trap.example/: trap.example leads to 127.0.0.1, ' +
+      'ADD http://trap.example/: trap.example resolves to 127.0.0.1, ' +
       'a loopback, link-local or metadata address, which a build may not read',
   })
 })

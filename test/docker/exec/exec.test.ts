@@ -75,9 +75,9 @@ test('a hanging command is abandoned after its timeout, and after an abort', asy
   const hangs = run(['sh', '-c', 'touch /tmp/begun; sleep 600'], {}, { signal: waiting.signal })
   hangs.catch(() => undefined)
   await until('it to begin', async () => (await script('test -e /tmp/begun')).exitCode === 0)
-  waiting.abort(new Error('nobody waits'))
+  waiting.abort(new Error('no longer awaited'))
 
-  await assert.rejects(hangs, { message: 'nobody waits' })
+  await assert.rejects(hangs, { message: 'no longer awaited' })
   assert.equal((await script('echo still here')).stdout, 'still here\n')
 })
 

@@ -30,7 +30,7 @@ test('link-local and metadata addresses get no request', async () => {
   for (const host of ['169.254.169.254', '169.254.169.254:80', '100.100.100.200:443', '0.0.0.0:5000']) {
     await assert.rejects(checkLogin(nowhere, { host, ...account }), {
       code: 'invalid_request',
-      message: `${host} leads to a link-local or metadata address`,
+      message: `${host} resolves to a link-local or metadata address`,
     })
   }
 })

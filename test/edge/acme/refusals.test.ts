@@ -107,7 +107,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { status: 302, headers: { location: 'http://169.254.169.254/' } },
     expected: { code: 'acme_unreachable', message: 'http://CA/dir answers with 302', problem: null, hint },
   },
-  'sends more than anybody could want': {
+  'sends an endless response': {
     path: '/dir',
     answer: { body: 'x'.repeat(300 * 1024) },
     expected: {

@@ -68,7 +68,7 @@ test('a new host is picked up automatically, and a removed one is dropped', asyn
   await until(host, 'valid', isValid)
   await services.update('svc-1', (row) => ({ ...row, deleting: true }))
 
-  await eventually('it to be given up', () => [...actors.active('certificate')].length === 0)
+  await eventually('it to be dropped', () => [...actors.active('certificate')].length === 0)
   deepEqual(life.storage.certificates.list(), [])
 })
 

@@ -77,7 +77,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
     own: [public4],
     said: null,
   },
-  'behind a router that lets nobody out and in again': {
+  'behind a router without hairpin NAT': {
     addresses: { [other4]: silence },
     own: ['192.168.1.7'],
     said: null,
@@ -87,7 +87,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
     own: [public4],
     said: ['host_elsewhere', `${host} points to ${other4}, not to this server`, toHere],
   },
-  'that points to where nobody answers': {
+  'that points to an unresponsive address': {
     addresses: { [other4]: silence },
     own: [public4],
     said: ['host_elsewhere', `${host} points to ${other4}, not to this server`, toHere],
@@ -111,7 +111,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
       atPort,
     ],
   },
-  'that points here, where nobody listens': {
+  'that points here, without a listener': {
     addresses: { [public4]: silence },
     own: [public4],
     said: [
@@ -120,7 +120,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
       atPort,
     ],
   },
-  'that points to a private address, which is not even asked': {
+  'that points to a private address, which gets no request': {
     addresses: { '10.0.0.9': matching, '169.254.169.254': matching, 'fd00::9': matching },
     own: ['10.0.0.7'],
     asked: [],

@@ -40,7 +40,7 @@ async function startEdge(storage: Storage) {
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     publicPorts: { check: async () => null },
-    unavailableReason: () => 'it is away',
+    unavailableReason: () => 'it is unavailable',
   })
   const haproxy = openHostProcess(files)
   const over = new AbortController()
@@ -124,7 +124,7 @@ test('a wildcard certificate is served for the hosts below its domain, with an h
   await route('svc-1', 'any.example.com')
 
   await shows('any.example.com', 'DNS:*.example.com')
-  await untilTrue('http to lead to https', async () => {
+  await untilTrue('http to redirect to https', async () => {
     return (await ask('any.example.com', '/cart')).headers.location === 'https://any.example.com/cart'
   })
   storage.certificates.remove('*.example.com')

@@ -111,7 +111,7 @@ test('a removed host loses its certificate, and so does a host of a removed serv
   await route('svc-1')
   await storage.services.remove('svc-2')
 
-  await eventually('all to be given up', () => [...storage.actors.active('certificate')].length === 0)
+  await eventually('all to be dropped', () => [...storage.actors.active('certificate')].length === 0)
   deepEqual([storage.certificates.list(), installed.at(-1)], [[], []])
   const left = readdirSync(join(storage.directory, 'certificates')).filter((name) =>
     /one|two|wrong/.test(name),
@@ -120,12 +120,12 @@ test('a removed host loses its certificate, and so does a host of a removed serv
 })
 
 for (const [name, change] of Object.entries<ChangeEdge>({
-  'the CA is asked': (real) => ({
+  'the CA gets a request': (real) => ({
     // Our own challenge is served; that of the CA never is.
     putChallenge: (token, response, signal) =>
       response.includes('.') ? untilAborted(signal) : real.putChallenge(token, response, signal),
   }),
-  'the edge is away': () => ({ changeCertificates: untilAborted }),
+  'the edge is unavailable': () => ({ changeCertificates: untilAborted }),
 })) {
   test(`removing a service while ${name} does not block`, async (t) => {
     const life = await openLife(t, ca)
@@ -138,7 +138,7 @@ for (const [name, change] of Object.entries<ChangeEdge>({
 
     await services.update('svc-1', (row) => ({ ...row, deleting: true }))
 
-    await eventually('it to be given up', () => [...actors.active('certificate')].length === 0)
+    await eventually('it to be dropped', () => [...actors.active('certificate')].length === 0)
     deepEqual(certificates.list(), [])
   })
 }

@@ -142,7 +142,7 @@ test('without --acme-dns the wildcard is used until each host has its own certif
 
 test('a crash between adding and removing the DNS record leaves no record after the restart', async (t) => {
   const real = update()
-  const died = new Promise<never>((_, reject) => t.after(() => reject(new Error('the test is over'))))
+  const died = new Promise<never>((_, reject) => t.after(() => reject(new Error('the test has ended'))))
   died.catch(() => undefined)
   const dying = {
     present: (...args: Parameters<DnsProvider['present']>) => real.present(...args).then(() => died),

@@ -163,7 +163,7 @@ test('a suspended service has no runs, and resuming it catches up on none', asyn
 for (const [what, fields] of [
   ['is being deleted', { deleting: true }],
   ['is suspended when it is deleted', { deleting: true, suspended: true }],
-  ['has no schedule any more', { schedule: null }],
+  ['no longer has a schedule', { schedule: null }],
 ] as const) {
   test(`a schedule ends when its service ${what}, and sets no timer`, async (t) => {
     const site = await openCronSite(t, half)
@@ -206,7 +206,7 @@ test('a crash between starting a run and committing it results in no second run'
   })
   await site.quiet()
   site.time.move(10 * minuteMs)
-  await soon('the run to be begun', () => site.runs().length === 1)
+  await soon('the run to start', () => site.runs().length === 1)
   assert.equal(site.schedule().status, 'due')
   await site.stop()
 

@@ -69,7 +69,7 @@ test('a password is redacted from a text at every occurrence', () => {
 
 for (const [what, outcome, expected] of [
   ['what it complains of last', { exitCode: 2, stderr: `one\npsql: no ${password}\n` }, 'psql: no ***'],
-  ['what it says instead', { exitCode: 0, stdout: 'LOADING Redis is loading\n' }, 'LOADING Redis is loading'],
+  ['its message instead', { exitCode: 0, stdout: 'LOADING Redis is loading\n' }, 'LOADING Redis is loading'],
   ['how it ended, when no output', { exitCode: 3 }, 'it ended with exit code 3'],
   ['that it hangs, of a server that does', { exitCode: 124 }, 'it accepts connections and sends nothing'],
   ['the same, where busybox ends it', { exitCode: 143 }, 'it accepts connections and sends nothing'],

@@ -136,7 +136,12 @@ for (const [what, fields, found, isGiven] of [
     {},
     true,
   ],
-  ['being given by others', { cpu_limit: 2, limits: { revision: 2, settled: 1, trouble: null } }, {}, false],
+  [
+    'being applied by others',
+    { cpu_limit: 2, limits: { revision: 2, settled: 1, trouble: null } },
+    {},
+    false,
+  ],
 ] as const) {
   test(`limits that are ${what} are ${isGiven ? 'applied' : 'left alone'}`, async (t) => {
     const site = await openDatastorePorts(t, fields)

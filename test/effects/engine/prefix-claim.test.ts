@@ -56,7 +56,7 @@ test('taking over a prefix removes its edge and network, and keeps instances and
   )
   await ensureNetwork(engine, owner, testSubnet)
   await claim('')
-  assert.deepEqual(warnings.at(-1)![0], listed, 'told again, and no reason not to start')
+  assert.deepEqual(warnings.at(-1)![0], listed, 'reported again, and no reason not to start')
 })
 
 test('the refusal names the id that takes over the prefix; a wrong id changes nothing', async (t) => {

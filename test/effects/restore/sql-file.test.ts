@@ -26,7 +26,10 @@ test('a gzip file that is truncated, or contains something else, is refused', as
   const packed = gzipSync('select 1;\n'.repeat(1000))
   await assert.rejects(read(t, packed.subarray(0, -9)), /^Failure: it is cut or changed: /)
   await assert.rejects(read(t, gzipSync('PGDMP and more')), /^Failure: a gzip file has to hold plain SQL/)
-  await assert.rejects(read(t, gzipSync('-- MySQL dump 10.13')), /^Failure: the file is of MySQL or MariaDB/)
+  await assert.rejects(
+    read(t, gzipSync('-- MySQL dump 10.13')),
+    /^Failure: the file is from MySQL or MariaDB/,
+  )
 })
 
 test('a gzip bomb is refused at the limit', async (t) => {

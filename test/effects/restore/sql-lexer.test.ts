@@ -89,7 +89,7 @@ test('psql commands are refused with their line, wherever psql would recognize o
     '\\restrict a b\n': 'line 1: the psql command \\restrict is not allowed',
     '\\.\n': 'line 1: the psql command \\. is not allowed',
     '\\connect postgres\n':
-      'line 1: \\connect leads to another database: use pg_dump of one database, without --create',
+      'line 1: \\connect connects to another database: use pg_dump of one database, without --create',
     'select 1 \\g |id\n': 'line 1: a backslash outside quotes is a psql command',
     'select 1; \\! id\n': 'line 1: a backslash outside quotes is a psql command',
     'select\n\\! id\n': 'line 2: a backslash outside quotes is a psql command',
@@ -97,11 +97,11 @@ test('psql commands are refused with their line, wherever psql would recognize o
     "select e'a''\\'' \\! id\n": 'line 1: a backslash outside quotes is a psql command',
     '-- a\r\\! id\n': 'line 1: a backslash outside quotes is a psql command',
     'select $a$ $a$ \\! id': 'line 1: a backslash outside quotes is a psql command',
-    "select e'a'\n'\\'; \\! id --'": "line 2: a string E'…' goes on in a second one",
+    "select e'a'\n'\\'; \\! id --'": "line 2: a string E'…' continues in a second one",
     "select 1e'\\'; \\! id --';": 'line 1: a number runs into a string',
     'select 1$$\\! id $$;': 'line 1: a number runs into a string',
     'copy (select 1 from stdin) to stdout;\n\\! id\n\\.\n': 'line 2: the psql command \\! is not allowed',
-    'copy t from stdin; select 1;\n\\.\n': 'line 1: the line of COPY goes on after its semicolon',
+    'copy t from stdin; select 1;\n\\.\n': 'line 1: the COPY line continues after its semicolon',
     'select 1\0;': 'line 1: it contains a NUL byte, which SQL does not allow',
   }
   for (const [text, words] of Object.entries(refused)) assert.equal(complaint(text), words)

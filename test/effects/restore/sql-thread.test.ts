@@ -32,7 +32,7 @@ test('the event loop is not blocked while a piece of SQL is parsed', async (t) =
 test('a refusal in the thread keeps its code and the line number within the whole file', async (t) => {
   const thread = openThread(t)
   await thread.push(Buffer.from(insert))
-  const message = /^line 2: \\connect leads to another database/
+  const message = /^line 2: \\connect connects to another database/
   await assert.rejects(thread.push(Buffer.from('\\connect other\n')), { code: 'unsupported_dump', message })
 })
 

@@ -74,7 +74,7 @@ test('a connection ends with the token or session that opened it, and with no ot
   await eventually('their close', () => byToken.client.isClosed && bySession.client.isClosed)
   assert.equal(kept.client.isClosed, false)
   kept.ws.send(start)
-  await eventually('that it goes on', () => kept.client.start)
+  await eventually('it to continue', () => kept.client.start)
 })
 
 test('a stop of the server ends a connection immediately', async (t) => {

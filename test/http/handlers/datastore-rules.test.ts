@@ -44,7 +44,7 @@ const bad: Record<string, [body: unknown, ...fields: string[]]> = {
   'a user of 64 characters': [{ ...postgres, username: 'a'.repeat(64) }, 'username'],
   'a user of the system’s': [{ ...postgres, username: 'pg_monitor' }, 'username'],
   'everybody as user': [{ ...postgres, username: 'Public' }, 'username'],
-  'nobody as user': [{ ...postgres, username: 'none' }, 'username'],
+  'a missing user': [{ ...postgres, username: 'none' }, 'username'],
   'a database of Redis': [{ ...redis, database: 'cache' }, 'database'],
   'a user of Redis': [{ ...redis, username: 'ada' }, 'username'],
   'both of Redis': [{ ...redis, database: 'cache', username: 'ada' }, 'database', 'username'],

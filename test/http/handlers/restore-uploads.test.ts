@@ -42,8 +42,8 @@ test('a file of another type is rejected by its first bytes, and leaves nothing'
     X: `the file is too short: ${taken}`,
     'PGDMX and more': `the file has an unknown format: ${taken}`,
     'selection 1;': `the file has an unknown format: ${taken}`,
-    '-- MySQL dump 10.13': `the file is of MySQL or MariaDB: ${taken}`,
-    '-- PostgreSQL database cluster dump': `the file has all databases of a server (pg_dumpall): ${taken}`,
+    '-- MySQL dump 10.13': `the file is from MySQL or MariaDB: ${taken}`,
+    '-- PostgreSQL database cluster dump': `the file contains all databases of a server (pg_dumpall): ${taken}`,
     REDIS0009: `the file has an unknown format: ${taken}`,
     ['x'.repeat(5 * mebibyte)]: `the file has an unknown format: ${taken}`,
   }
@@ -122,7 +122,7 @@ test('a client that disconnects midway leaves nothing', async (t) => {
   const socket = connect(server.port, '127.0.0.1').on('error', () => {})
   socket.write(requestHead('Content-Length: 9000000'))
   socket.write(content(2 * mebibyte))
-  await eventually('the upload has begun', () => files().length === 1)
+  await eventually('the upload to start', () => files().length === 1)
 
   socket.destroy()
 

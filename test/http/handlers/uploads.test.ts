@@ -168,7 +168,7 @@ test('an empty body, or one without the gzip signature, is 400 and leaves nothin
 test('a client that disconnects midway leaves nothing', async (t) => {
   const { begin, kept, asked, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(2 * mebibyte)]))
-  await eventually('the upload has begun', () => kept().length === 1)
+  await eventually('the upload to start', () => kept().length === 1)
 
   socket.destroy()
 
@@ -179,7 +179,7 @@ test('a client that disconnects midway leaves nothing', async (t) => {
 test('the service is checked again after its archive was sent', async (t) => {
   const { begin, kept, storage, service, asked, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))
-  await eventually('the upload has begun', () => kept().length === 1)
+  await eventually('the upload to start', () => kept().length === 1)
   const answered = once(socket, 'data')
 
   await storage.services.update(service.id, (row) => ({ ...row, repo_url: 'https://git.test/a/b' }))
@@ -229,7 +229,7 @@ test('a deploy requested while an archive is sent is older than that of the uplo
   const { begin, kept, storage, upload, call, service } = await start(t)
   await upload(await packArchive({ a: '1' }))
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))
-  await eventually('the upload has begun', () => kept().length === 2)
+  await eventually('the upload to start', () => kept().length === 2)
 
   const meanwhile = await call('POST', '/api/v1/services/web/deploys')
   socket.write(Buffer.alloc(1000))

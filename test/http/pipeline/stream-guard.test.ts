@@ -13,7 +13,7 @@ const timeoutMs = 20_000
 async function ended(reader: Reader): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the stream goes on')), timeoutMs)
+    timer = setTimeout(() => reject(new Error('the stream continues')), timeoutMs)
   })
   await Promise.race([reader.rest(), late])
   clearTimeout(timer)
@@ -63,7 +63,7 @@ const ends: Record<string, (api: AccountApi, other: Browser) => Promise<unknown>
 /** Ends that cause no event, so the server must poll for them. */
 const unsaid: typeof ends = {
   'another process ends it': (api, other) => api.storage.sessions.remove(idOf(api, other)),
-  'it is over by itself': async (api, other) => {
+  'it ends by itself': async (api, other) => {
     const row = api.storage.sessions.byId(idOf(api, other))!
     const over = { ...row, last_used_at: '2020-01-01T00:00:00.000Z' }
     await api.storage.commit((commit) =>

@@ -107,7 +107,7 @@ test('a slow sink throttles its client, and still gets the complete body', async
   const takenBytes = await sentAtRest(socket)
   release()
 
-  assert.ok(takenBytes < 40 * mebibyte, `${takenBytes} bytes were taken from the client`)
+  assert.ok(takenBytes < 40 * mebibyte, `${takenBytes} bytes were read from the client`)
   assert.equal(await eventually('the end', () => seen.outcome), sent.length)
   assert.ok(body().equals(sent))
   assert.ok(seen.largestBytes < 16 * mebibyte, `${seen.largestBytes} bytes were held`)
@@ -138,8 +138,8 @@ test('a throttled client that is rejected gets its response, and the rest is dis
   fail(new Failure('insufficient_storage', 'full'))
 
   assert.match(String(await answered), /^HTTP\/1\.1 507 /)
-  await eventually('the rest is taken', () => socket.writableLength === 0)
-  assert.equal(socket.destroyed, false, 'taken, not thrown back')
+  await eventually('the rest is accepted', () => socket.writableLength === 0)
+  assert.equal(socket.destroyed, false, 'accepted, not rejected')
 })
 
 test('a throttled client that disconnects is noticed as soon as the sink resumes', async (t) => {

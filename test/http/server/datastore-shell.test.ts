@@ -48,8 +48,8 @@ test('a client that cannot be opened is reported as a problem, without internal 
 })
 
 const wrong: Record<string, (ws: WsClient) => void> = {
-  'is no JSON': ({ socket }) => socket.send('{'),
-  'has a type that nobody knows': ({ send }) => send({ type: 'dance' }),
+  'is not JSON': ({ socket }) => socket.send('{'),
+  'has an unknown type': ({ send }) => send({ type: 'dance' }),
   'begins with bytes': ({ socket }) => socket.send(Buffer.from('x')),
   'begins with a size': ({ send }) => send({ type: 'resize', cols: 1, rows: 1 }),
   'begins twice': ({ send }) => [start, start].forEach(send),
@@ -81,7 +81,7 @@ test('more than a MiB of unread input, and an oversized message, end the connect
   for (let count = 0; count < 8; count++) greedy.ws.socket.send(piece)
   await eventually('a MiB', () => greedy.client.input.length === 8)
   greedy.client.take()
-  await greedy.ws.receives('that some is taken', (received) => received.length === 1)
+  await greedy.ws.receives('some to be accepted', (received) => received.length === 1)
   greedy.ws.socket.send(piece)
   await eventually('the next', () => greedy.client.input.length === 9)
   greedy.ws.socket.send(Buffer.from('x'))
@@ -109,7 +109,7 @@ test('a client is paused while its user is behind, and resumes when the user has
   assert.deepEqual(client.calls, ['pause'])
 
   ws.socket.resume()
-  await eventually('that it goes on', () => client.calls.length === 2)
+  await eventually('it to continue', () => client.calls.length === 2)
   client.events!.ended(0)
   assert.equal(await ws.closed(), 1000)
   assert.deepEqual(client.calls, ['pause', 'resume'])

@@ -78,7 +78,7 @@ test('a slow reader gets the whole file in order, and the server does not buffer
   const { content, ask, gate } = await start(t, 96)
   const before = process.memoryUsage().rss
   const socket = ask()
-  await eventually('it has begun', () => gate.begun === 1)
+  await eventually('it to start', () => gate.begun === 1)
   // The client does not read, so by now the server has buffered all that it will.
   let grownBytes = 0
   for (let look = 0; look < 40; look++) {

@@ -113,7 +113,7 @@ for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
 }
 
 for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
-  'before it was asked for': { checkHost: async () => ({ at: instant, isRouted: false, trouble: null }) },
+  'before it was requested': { checkHost: async () => ({ at: instant, isRouted: false, trouble: null }) },
   'while it waits': { checkHost: troubled('host_elsewhere'), keepWatch: inTurn(news('unrouted')) },
   'while it is valid': { keepWatch: inTurn(news('unrouted')) },
 })) {

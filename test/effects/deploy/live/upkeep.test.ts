@@ -30,7 +30,7 @@ const instancesOf = (engine: FakeEngine) => ({
   async list({ kind }: { kind?: string }) {
     if (engine.isAway) {
       engine.refusals += 1
-      throw new Failure('docker_unavailable', 'the engine is away')
+      throw new Failure('docker_unavailable', 'the engine is unavailable')
     }
     return kind === undefined ? structuredClone(engine.instances) : []
   },

@@ -163,7 +163,7 @@ test('a broken archive never replaces one that was unpacked', async (t) => {
 
   await upload(storage, 'dep-2', cut(sound))
   await removeFormerArchives({ storage, logger: silentLogger })
-  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'nobody knows it yet')
+  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'it is not known yet')
   // The second attempt follows a daemon that was killed before it could commit the end of the first.
   for (let time = 1; time <= 2; time++) await assert.rejects(fetch(storage, 'dep-2'), broken)
 
