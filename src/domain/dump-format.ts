@@ -28,11 +28,7 @@ const problems: [RegExp, DumpProblem['code'], string][] = [
     'mysql_dump',
     'is from MySQL or MariaDB',
   ],
-  [
-    /^-- PostgreSQL database cluster dump/m,
-    'cluster_dump',
-    'contains all databases of a server (pg_dumpall)',
-  ],
+  [/^-- PostgreSQL database cluster dump/m, 'cluster_dump', 'contains a whole server (pg_dumpall)'],
   [/^toc\.dat\0/, 'tar_archive', 'is a tar archive (pg_dump -Ft)'],
 ]
 

@@ -76,7 +76,7 @@ test('setup checks the account, then the attempts, then the code, then the other
   const waiting = await setUp({ code })
   assert.equal(outcomeOf(waiting), '429 too_many_attempts')
   const seconds = Number(waiting.headers['retry-after'])
-  assert.ok(seconds > 0 && seconds <= 300, `it says ${seconds} s`)
+  assert.ok(seconds > 0 && seconds <= 300, `the wait is ${seconds} s`)
 
   await storage.commit(() => storage.attempts.clear())
   assert.equal((await setUp({})).status, 201)

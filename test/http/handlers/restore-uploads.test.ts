@@ -43,7 +43,7 @@ test('a file of another type is rejected by its first bytes, and leaves nothing'
     'PGDMX and more': `the file has an unknown format: ${taken}`,
     'selection 1;': `the file has an unknown format: ${taken}`,
     '-- MySQL dump 10.13': `the file is from MySQL or MariaDB: ${taken}`,
-    '-- PostgreSQL database cluster dump': `the file contains all databases of a server (pg_dumpall): ${taken}`,
+    '-- PostgreSQL database cluster dump': `the file contains a whole server (pg_dumpall): ${taken}`,
     REDIS0009: `the file has an unknown format: ${taken}`,
     ['x'.repeat(5 * mebibyte)]: `the file has an unknown format: ${taken}`,
   }

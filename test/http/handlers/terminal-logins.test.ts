@@ -244,7 +244,7 @@ test('one address has at most ten open requests, also concurrently and with forg
   for (const one of refused) {
     assert.equal(outcomeOf(one), '429 too_many_attempts')
     const seconds = Number(one.headers['retry-after'])
-    assert.ok(seconds > 0 && seconds <= 600, `it says ${seconds} s`)
+    assert.ok(seconds > 0 && seconds <= 600, `the wait is ${seconds} s`)
   }
   const { id, secret } = came.find(({ status }) => status === 201)!.body
   await deny(api, id)

@@ -66,7 +66,7 @@ test('after ten failures every sign-in of an unknown client is refused, even a c
     const refused = await signedOut().signIn(headers)
     assert.equal(outcomeOf(refused), '429 too_many_attempts')
     const seconds = Number(refused.headers['retry-after'])
-    assert.ok(seconds > 0 && seconds <= 300, `it says ${seconds} s`)
+    assert.ok(seconds > 0 && seconds <= 300, `the wait is ${seconds} s`)
     assert.ok(refused.body.detail.endsWith(` ${duration(seconds * 1000)}`), refused.body.detail)
   }
   assert.equal((await browser.call('GET', '/auth/sessions')).status, 200)
