@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 
 const list = new BlockList()
 const subnets = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/128', '::1/128', 'fe80::/10']
-// Metadata services: AWS and Google by IPv6, Alibaba, Azure, Oracle.
+// Metadata services: AWS and Google on IPv6, Alibaba, Azure, Oracle.
 const metadata = ['fd00:ec2::/32', 'fd20:ce::/32', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
 for (const subnet of [...subnets, ...metadata]) {
   const [address = '', bits] = subnet.split('/')
@@ -17,13 +17,13 @@ export function isHostOnly(address: string): boolean {
   return list.check(address.replace(/%.*$/, ''), isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** The address in a URL's host, without brackets; null for a name. */
+/** The address in a URL's host, without brackets; null for a host name. */
 export function plainAddress(host: string): string | null {
   const bare = host.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? null : bare
 }
 
-/** Prefixes of IPv6 addresses in which an IPv4 address follows, and where. */
+/** Prefixes of IPv6 addresses that embed an IPv4 address, and its position. */
 const carriers: { prefix: number[]; at: number }[] = [
   { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
   { prefix: [0, 0, 0, 0, 0, 0], at: 6 },

@@ -1,4 +1,4 @@
-// berthd: reads the options, starts the daemon, and ends in order on the first signal, at once on the second.
+// berthd: reads the options, starts the daemon, stops it on the first signal, and exits on the second.
 import { helpText, readConfig, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
@@ -8,7 +8,7 @@ import { startWatchdog } from './watchdog.ts'
 
 /** The exit codes of the command line; all other failures exit with 1. */
 const exitCodes: Record<string, number> = { invalid_option: 2, interrupted: 130 }
-/** Longer than anything takes that blocks the event loop, also on a host that swaps. */
+/** Longer than any legitimate block of the event loop, also on a host that swaps. */
 const hangLimitSeconds = 60
 
 async function main(): Promise<void> {

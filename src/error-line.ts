@@ -17,16 +17,16 @@ const errorPatterns = [
 ]
 
 export function namesError(line: string): boolean {
-  // The builder puts the number of the step and its clock in front.
+  // The builder prefixes the number of the step and its time.
   const text = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
   return errorPatterns.some((sign) => sign.test(text))
 }
 
 export interface Excerpt {
   add(line: string): void
-  /** The first of all lines that names an error, where it is not among the last ones; else null. */
+  /** The first line that names an error, unless it is among the last ones; else null. */
   earlierError(): string | null
-  /** The last ones. */
+  /** The last lines. */
   lines(): string[]
 }
 

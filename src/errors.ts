@@ -1,6 +1,6 @@
-// Every failure a person may read. `code` is stable; `message` is one line and never holds a secret.
+// Failures for users. `code` is stable; `message` is one line and never contains a secret.
 
-/** A failure with a stable code. The HTTP layer maps the code to a status (section "Errors"). */
+/** A failure with a stable code. The HTTP layer maps the code to a status. */
 export class Failure extends Error {
   readonly code: string
   readonly hint: string | undefined
@@ -25,7 +25,7 @@ export class Failure extends Error {
 /** For example `{ port: 3000 }`. */
 export type FailureFacts = Readonly<Record<string, string | number>>
 
-/** A refusal that ends by itself. */
+/** A refusal that is lifted after some time. */
 export class RetryLater extends Failure {
   readonly retryAfterSeconds: number
 
@@ -48,7 +48,7 @@ export function codeOf(error: unknown): string {
   return 'internal_error'
 }
 
-/** The words of any thrown value, on one line. */
+/** The message of any thrown value, on one line. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replace(/\s*\n\s*/g, ' ').trim()

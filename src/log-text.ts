@@ -1,5 +1,5 @@
-// A line of the daemon's log as people read it: the time, the level, what happened, and the fields.
-// Fields hold what clients sent: nothing of them may move the cursor of a terminal.
+// A line of the daemon's log in readable form: the time, the level, the message, and the fields. Fields
+// contain input of clients, which must not be able to move the cursor of a terminal.
 import { styleText } from 'node:util'
 
 const levelColumns = 5
@@ -13,7 +13,7 @@ interface Line {
   [field: string]: unknown
 }
 
-/** `22:16:05 info  berthd listens  url=http://127.0.0.1:7878`, with the line's own end. */
+/** `22:16:05 info  berthd listens  url=http://127.0.0.1:7878`, with a line break. */
 export function toText(json: string, isColoured: boolean): string {
   const { level, ts, msg = '', err, ...fields } = JSON.parse(json) as Line
   const tint = (style: Parameters<typeof styleText>[0], text: string) =>

@@ -47,7 +47,7 @@ const maxBufferedBytes = 1024 * 1024
 function openDestination(fd: number) {
   // Written synchronously: the last line before a crash is the one that matters.
   const stream = destination({ fd, sync: true, maxLength: maxBufferedBytes })
-  // A log on a full disk must not end the daemon; unheard this event would.
+  // A log on a full disk must not end the daemon: without a listener this event would.
   stream.on('error', () => {})
   return stream
 }

@@ -1,15 +1,15 @@
 // Finds the existing name that a misspelled one most likely meant.
 
-/** So many letters may be wrong, of a short name fewer. */
+/** The number of wrong letters that is tolerated; a short name tolerates fewer. */
 const maxMistakes = 2
 
-/** `did you mean 'shop'?`, as the hint of an error; undefined where nothing is near. */
+/** `did you mean 'shop'?`, as the hint of an error; undefined without a similar name. */
 export function suggestion(wanted: string, names: Iterable<string>): string | undefined {
   const found = nearest(wanted, names)
   return found === null ? undefined : `did you mean '${found}'?`
 }
 
-/** The one with the fewest mistakes; null where all have too many. */
+/** The name with the fewest mistakes; null if all have too many. */
 export function nearest(wanted: string, names: Iterable<string>): string | null {
   const tolerated = Math.min(maxMistakes, Math.floor(wanted.length / 2))
   let best: { name: string; mistakes: number } | null = null
@@ -23,7 +23,7 @@ export function nearest(wanted: string, names: Iterable<string>): string | null 
   return best?.name ?? null
 }
 
-/** Letters that are missing, surplus, wrong, or in the place of their neighbour. */
+/** Counts letters that are missing, surplus, wrong, or swapped with their neighbour. */
 function mistakesBetween(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, index) => index)

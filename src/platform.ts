@@ -3,9 +3,9 @@
 
 interface Program {
   name: string
-  /** Packages with native code that it cannot do without. */
+  /** Required packages with native code. */
   natives: string[]
-  /** Whether it runs on a Node that it was not tested on, if that is a newer one. */
+  /** Whether it runs on newer Node versions that it was not tested with. */
   takesNewer: boolean
   /** The exit code on an unsupported platform. The systemd unit does not restart the daemon after 2. */
   exitCode: number
@@ -96,7 +96,7 @@ function nativeModuleProblem(name: string, error: unknown, platform: Platform): 
   return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`
 }
 
-/** A wrapper puts its own message before the reason. */
+/** The last line: a wrapper puts its own message before the reason. */
 function lastLineOf(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '')
   return (lines[lines.length - 1] || '').trim()

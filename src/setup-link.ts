@@ -6,11 +6,13 @@ export interface Invitation {
   /** The address of the API. */
   url: string
   code: string
-  /** The environment of the daemon, which shows whether the user came by ssh, and to which address. */
+  /**
+   * The environment of the daemon, which shows whether the user is connected by ssh, and to which address.
+   */
   env: NodeJS.ProcessEnv
 }
 
-/** Lines to be printed as they are. */
+/** Lines to print unchanged. */
 export function invitation({ url, code, env }: Invitation): string {
   const place = new URL(url)
   if (isWildcard(place.hostname)) place.hostname = '127.0.0.1'
@@ -19,7 +21,7 @@ export function invitation({ url, code, env }: Invitation): string {
   return `${[...lines, ...tunnelLines(place, env)].join('\n')}\n`
 }
 
-/** Loopback is on the other side of an ssh connection. */
+/** The browser is at the other end of the ssh connection, where loopback is another machine. */
 function tunnelLines({ hostname: name, port: shown }: URL, env: NodeJS.ProcessEnv): string[] {
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(name)) return []
   const port = shown || '80'
@@ -28,7 +30,7 @@ function tunnelLines({ hostname: name, port: shown }: URL, env: NodeJS.ProcessEn
   return ['  With the browser on another machine, run this there first:', '', `    ${command}`, '']
 }
 
-/** A daemon in a container may be a number that has no name. */
+/** A daemon in a container may run as a user id without a name. */
 function userName({ USER = 'root' }: NodeJS.ProcessEnv): string {
   try {
     return userInfo().username

@@ -28,7 +28,9 @@ const thread = `
   }, beatMs)
 `
 
-/** Sends SIGKILL when the event loop has not run for so many seconds; the next start continues from disk. */
+/**
+ * Sends SIGKILL when the event loop has not run for that many seconds; the next start continues from disk.
+ */
 export function startWatchdog({ limitSeconds }: { limitSeconds: number }): void {
   const beats = new Int32Array(new SharedArrayBuffer(4))
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref()

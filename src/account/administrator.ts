@@ -16,7 +16,7 @@ export interface Credentials {
   password: string
 }
 
-/** A browser that is signed in from now on. */
+/** The result of a sign-in: a new session. */
 export interface SignedIn {
   account: AccountRow
   session: SessionRow
@@ -30,7 +30,7 @@ export interface SignedIn {
 export interface SignInSource {
   /** The device cookies of the request. */
   devices: readonly string[]
-  /** It comes from the host itself, and not through a proxy. */
+  /** Whether the request comes from the host itself, without a proxy. */
   isLocal: boolean
 }
 
@@ -70,7 +70,7 @@ export class Administrator {
   }
 
   /**
-   * In this order: an account is there, attempts are left, the code is right. Throws `already_set_up`,
+   * Checks in this order: no account exists, attempts are left, the code is correct. Throws `already_set_up`,
    * `too_many_attempts`, `invalid_setup_code`.
    */
   async checkSetupCode(code: string): Promise<void> {
@@ -86,7 +86,7 @@ export class Administrator {
     )
   }
 
-  /** One at a time: of many, the first makes the account, the others learn of it. Throws `already_set_up`. */
+  /** Serialized: the first of several calls creates the account. Throws `already_set_up`. */
   setUp(credentials: Credentials, userAgent: string | undefined): Promise<SignedIn> {
     return this.#setupLimit(() => this.#createAccount(credentials, userAgent))
   }
@@ -141,7 +141,7 @@ export class Administrator {
     const passwordHash = await this.#passwords.hash(next)
     return this.#storage.commit((commit) => {
       this.#assertPasswordUnchanged(former)
-      // Hashing takes time, and the session may have been ended in between because it was stolen.
+      // Hashing takes time, and the user may have ended a stolen session in between.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.removeWithin(commit, id)

@@ -9,16 +9,16 @@ export interface NewToken {
   name: string
   at: string
   grant: Grant
-  /** It is the token of a terminal. */
+  /** Whether it is the token of a terminal. */
   terminal?: true
 }
 
 /** The rights that the administrator grants a token, when creating it or when approving a terminal. */
 export interface Grant {
   role: TokenRole
-  /** Ids of services; null for all of them. */
+  /** Ids of services; null for all services. */
   services: string[] | null
-  /** null when it never ends by itself. */
+  /** Null for a token that never expires. */
   expiresInDays: number | null
 }
 

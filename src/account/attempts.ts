@@ -11,12 +11,12 @@ export const attemptWindowMs = 5 * 60_000
 export interface Attempts {
   /** Throws `too_many_attempts`. */
   check(guessed: GuessTarget): void
-  /** Looks whether a guess is right; unless it is, it counts. Throws `too_many_attempts` before the look. */
+  /** Checks a guess, which counts unless it is correct. Throws `too_many_attempts` before the check. */
   guess(guessed: GuessTarget, isRight: () => Promise<boolean>): Promise<boolean>
 }
 
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
-  /** Attempts that are not checked yet. Some of them are on disk already. */
+  /** Attempts that are not checked yet. Some of them are already on disk. */
   const pending = new Set<AttemptRow>()
   // A clock that was set back far must not block sign-ins for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs

@@ -1,6 +1,5 @@
-// The caller that the credential of a request belongs to. Synchronous: a hash and a read from the store,
-// so a GET does not wait. Nothing is cached in memory, so a credential that was revoked on disk is invalid
-// at once.
+// The caller that the credential of a request belongs to. Synchronous: a hash and a read from the store, so a
+// GET does not wait. Nothing is cached in memory, so a revoked credential is invalid immediately.
 
 import type { SessionRow } from '../../storage/access/sessions.ts'
 import type { TokenRole } from '../../storage/access/tokens.ts'
@@ -11,7 +10,7 @@ import { hashOf } from './secrets.ts'
 export interface Caller {
   kind: 'session' | 'token'
   id: string
-  /** A session may do what an admin token may. */
+  /** A session has the rights of an admin token. */
   role: TokenRole
   /** Ids of the services that the token is limited to; null without a limit. */
   services: readonly string[] | null
@@ -21,11 +20,11 @@ export interface Caller {
 export type CallerId = Pick<Caller, 'id' | 'kind'>
 
 export interface Callers {
-  /** null for a token that is unknown, revoked or expired. */
+  /** Null for an unknown, revoked or expired token. */
   byToken(secret: string): Caller | null
-  /** null for a session that is unknown or over. */
+  /** Null for an unknown or ended session. */
   bySession(secret: string): Caller | null
-  /** Whether who asked then might still ask now. */
+  /** Whether an earlier caller is still authorized. */
   isValid(caller: CallerId): boolean
 }
 
@@ -81,7 +80,7 @@ export function createCallers(
   return { byToken, bySession, isValid }
 }
 
-/** When a session ends unless it is used before, in ms since 1970. */
+/** When a session expires unless it is used before, in ms since 1970. */
 export function sessionEndMs({ last_used_at }: Pick<SessionRow, 'last_used_at'>): number {
   return Date.parse(last_used_at) + sessionLifetimeMs
 }

@@ -1,5 +1,5 @@
-// Passwords as argon2id keeps them: off the event loop, and few at a time, for each takes 64 MiB.
-// A check without an account costs the same one hash, or its time would tell which e-mail is known.
+// Hashes passwords with argon2id, off the event loop and few at a time, because each hash takes 64 MiB. A
+// check without an account also computes one hash; otherwise its time would reveal which e-mail exists.
 import pLimit from 'p-limit'
 
 export interface Passwords {

@@ -1,4 +1,4 @@
-// Puts the account together: who may come in, who is in, and what waits for a terminal.
+// Wires the account: the administrator, sessions, tokens and terminal logins.
 import type { Storage } from '../../storage/index.ts'
 import { Administrator } from './administrator.ts'
 import { createAttempts } from './attempts.ts'
@@ -21,14 +21,14 @@ export function openAccountPorts(storage: Storage): AccountPorts {
   }
 }
 
-/** The code for a server without an account; null when there is one, whose leftover code goes. */
+/** The setup code; null if an account exists. Then a leftover code is removed. */
 export function setupCodeFor({ account, setupCode }: Pick<Storage, 'account' | 'setupCode'>): string | null {
   if (!account.get()) return setupCode.ensure()
   setupCode.remove()
   return null
 }
 
-/** Forgets sessions and tokens that are over. */
+/** Deletes ended sessions and expired tokens. */
 export async function removeExpiredCredentials({
   sessions,
   tokens,

@@ -1,8 +1,8 @@
-// What a caller may do, and which services it reaches. Sessions and admin tokens are not limited.
+// The rights of a caller, and the services it can access. Sessions and admin tokens are not limited.
 import type { TokenRole } from '../../storage/access/tokens.ts'
 import type { Caller } from './callers.ts'
 
-/** In ascending order: each has the rights of the ones before it. */
+/** In ascending order: each role includes the rights of the previous ones. */
 export const tokenRoles = ['read', 'deploy', 'admin'] as const satisfies readonly TokenRole[]
 
 type Rights = Pick<Caller, 'role' | 'services'>
@@ -12,7 +12,7 @@ export function hasRole({ role }: Pick<Caller, 'role'>, needed: TokenRole): bool
   return tokenRoles.indexOf(role) >= tokenRoles.indexOf(needed)
 }
 
-/** Whether the caller may see and use what belongs to the service. */
+/** Whether the caller may access the service and everything that belongs to it. */
 export function reachesService(caller: Rights | null, serviceId: string | null | undefined): boolean {
   if (!caller) return false
   return caller.services === null || (typeof serviceId === 'string' && caller.services.includes(serviceId))

@@ -1,4 +1,4 @@
-// Secrets that Berth makes itself, and how they are compared.
+// Creates and compares secrets.
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 
@@ -9,7 +9,7 @@ export function newSecret(prefix = ''): string {
 
 const passwordCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** 32 letters and digits (190 random bits): nothing in it needs an escape in a URL, a shell or a config. */
+/** 32 letters and digits (190 random bits) that need no escape in a URL, a shell or a config. */
 export function newPassword(): string {
   return Array.from({ length: 32 }, () => passwordCharacters[randomInt(passwordCharacters.length)]).join('')
 }
@@ -17,7 +17,7 @@ export function newPassword(): string {
 /** The hash that is stored in place of a secret. */
 export const hashOf = hashSecret
 
-/** Whether it is the secret that has this hash, in a time that does not tell how much of it fits. */
+/** Whether the secret has this hash, compared in constant time. */
 export function matchesHash(secret: string, hash: string): boolean {
   return timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(hash))
 }

@@ -1,4 +1,4 @@
-// What terminal logins keep in memory alone: a restart is meant to forget it.
+// The part of terminal logins that exists only in memory: a restart must drop it.
 import { randomBytes } from 'node:crypto'
 import pLimit from 'p-limit'
 import { RetryLater } from '../errors.ts'
@@ -7,13 +7,13 @@ const minPollIntervalMs = 1000
 const maxTrackedPolls = 1000
 
 export interface TerminalLogins {
-  /** Names this life of the daemon: those of others are forgotten. */
+  /** Identifies this run of the daemon: logins of earlier runs are expired. */
   readonly bootId: string
-  /** Tokens of approved ones, by the login's id, until they are collected. */
+  /** Tokens of approved logins, by the login's id, until they are collected. */
   readonly uncollected: Map<string, string>
-  /** Addresses of those that are being made and are in no index yet, by id. */
+  /** Addresses of logins that are being created and are in no index yet, by id. */
   readonly starting: Map<string, string>
-  /** Runs evictions one at a time: two at once would end the same request. */
+  /** Serializes evictions: two concurrent ones would end the same request. */
   serialize(work: () => Promise<void>): Promise<void>
   /** Throws `slow_down` if the terminal polls too often. */
   recordPoll(id: string): void
@@ -33,7 +33,7 @@ export function createTerminalLogins(now: () => number = () => performance.now()
       }
       polls.delete(id)
       polls.set(id, now())
-      // The oldest first: maps keep the order in which they were filled.
+      // The oldest first: maps keep their insertion order.
       if (polls.size > maxTrackedPolls) polls.delete(polls.keys().next().value!)
     },
   }

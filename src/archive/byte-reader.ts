@@ -12,7 +12,7 @@ export class ByteReader {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** Exactly so many bytes. Throws `archive_invalid` when the source ends before: it is cut off in `what`. */
+  /** Reads exactly that many bytes. Throws `archive_invalid` if the source ends earlier, within `what`. */
   async take(sizeBytes: number, what: string): Promise<Buffer> {
     if (this.#rest.length >= sizeBytes) return this.#cut(sizeBytes)
     const pieces: Buffer[] = []
@@ -20,7 +20,7 @@ export class ByteReader {
     return Buffer.concat(pieces)
   }
 
-  /** So many bytes in pieces of any size; throws like `take`. */
+  /** Reads that many bytes in pieces of any size; throws like `take`. */
   async *pieces(sizeBytes: number, what: string): AsyncGenerator<Buffer> {
     for (let missing = sizeBytes; missing > 0; ) {
       if (!(await this.#fill())) throw new Failure('archive_invalid', `the archive is cut off in ${what}`)
@@ -30,7 +30,7 @@ export class ByteReader {
     }
   }
 
-  /** Reads to the end of the source, but not more than so many bytes; answers whether it ended. */
+  /** Reads to the end of the source, but at most that many bytes. Returns whether it ended. */
   async drain(limitBytes: number): Promise<boolean> {
     const endBytes = this.takenBytes + limitBytes
     while (await this.#fill()) {
@@ -40,7 +40,7 @@ export class ByteReader {
     return true
   }
 
-  /** Lets go of the source, wherever the reading stopped. */
+  /** Releases the source, even in the middle. */
   async close(): Promise<void> {
     await this.#source.return?.()
   }

@@ -20,7 +20,7 @@ export interface Entry {
 }
 
 const headerBlock = 'a header'
-/** One extended header is read at once. */
+/** An extended header is read as a whole. */
 const extensionLimitBytes = 1024 * 1024
 const gnuName = 'L'
 const gnuLinkName = 'K'
@@ -46,7 +46,7 @@ export async function* readEntries(reader: ByteReader, metadataLimitBytes: numbe
   if (!(await reader.drain(metadataLimitBytes))) throw invalid('goes on after its end')
 }
 
-/** The header of the next entry with what extends it; null at the end of the archive. */
+/** The next header, with its extended fields; null at the end of the archive. */
 async function nextHeader(reader: ByteReader, limitBytes: number) {
   const extension: PaxFields = {}
   const endBytes = reader.takenBytes + limitBytes
@@ -80,12 +80,12 @@ function untilNul(data: Buffer): Buffer {
   return end === -1 ? data : data.subarray(0, end)
 }
 
-/** A file whose name ends like a directory's is one: so did tars that knew no types. */
+/** A file name with a final slash is a directory: tars without types wrote them so. */
 function typeOf({ type }: TarHeader, name: string): string {
   return type === '0' && name.endsWith('/') ? '5' : type
 }
 
-/** Content fills whole blocks. */
+/** Content is padded to whole blocks. */
 function paddingOf(sizeBytes: number): number {
   return (blockBytes - (sizeBytes % blockBytes)) % blockBytes
 }

@@ -6,7 +6,7 @@ const pathLimitBytes = 2048
 const partLimitBytes = 255
 const shownChars = 200
 
-/** The parts of an entry's name, none for the top itself. Throws `archive_invalid`. */
+/** The parts of an entry's name; empty for the top itself. Throws `archive_invalid`. */
 export function partsOf(name: string): string[] {
   if (name === '') throw refused(name, 'has no name')
   if (name.startsWith('/')) throw refused(name, 'is an absolute path')
@@ -20,9 +20,8 @@ export function partsOf(name: string): string[] {
 }
 
 /**
- * Returns whether a symbolic link climbs to the top of the tree. Throws `archive_invalid` for a link
- * that points out of it. A `..` after a name is refused: the name may be a link itself, and its parent
- * is then elsewhere.
+ * Returns whether a symbolic link climbs to the top of the tree. Throws `archive_invalid` for a link that
+ * points out of it. A `..` after a name is refused, because that name may be a link to another place.
  */
 export function climbsToTop(link: readonly string[], target: string): boolean {
   const name = link.join('/')

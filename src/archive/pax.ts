@@ -11,7 +11,7 @@ export interface PaxFields {
 /** Throws `archive_invalid` for broken records, and for sparse files, which have no plain content. */
 export function parsePax(data: Buffer): PaxFields {
   const fields: PaxFields = {}
-  // A character for each byte: a third of the time that looking through the bytes takes.
+  // One character per byte: parsing takes a third of the time that parsing bytes takes.
   const text = data.toString('latin1')
   for (let start = 0; start < text.length; ) {
     const { key, valueStart, end } = recordAt(text, start)
@@ -21,7 +21,7 @@ export function parsePax(data: Buffer): PaxFields {
   return fields
 }
 
-/** The length counts the whole record, its own digits and the line's end too. */
+/** The length includes its own digits and the line break. */
 function recordAt(text: string, start: number) {
   const blank = text.indexOf(' ', start)
   const digits = text.slice(start, Math.max(start, blank))

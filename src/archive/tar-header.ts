@@ -1,12 +1,11 @@
-// One header block of a tar archive: POSIX ustar, GNU, and the old form without a magic.
-// Names stay bytes until they are needed. Where an extended header gives the name, the one in here may
-// be cut in the middle of a character.
+// One header block of a tar archive: POSIX ustar, GNU, and the old form without a magic. Names stay bytes
+// until they are needed: if an extended header has the name, the one here may end within a character.
 import { Failure } from '../errors.ts'
 
 export const blockBytes = 512
 
 export interface TarHeader {
-  /** A single character, as tar writes it. */
+  /** A single character, as in the header. */
   type: string
   name: Buffer
   linkName: Buffer
@@ -54,12 +53,12 @@ export function invalid(problem: string): Failure {
   return new Failure('archive_invalid', `the archive ${problem}`)
 }
 
-/** Only with this magic the prefix is one: GNU tar keeps other things in its place. */
+/** The prefix field exists only with this magic: GNU tar uses its bytes for other fields. */
 function isUstar(block: Buffer): boolean {
   return block.toString('latin1', 257, 263) === 'ustar\0'
 }
 
-/** The sum of all bytes, with blanks in place of the sum itself. */
+/** The sum of all bytes, with spaces in place of the checksum itself. */
 function checksum(block: Buffer): number {
   let sum = 8 * 32
   for (let at = 0; at < blockBytes; at++) if (at < 148 || at >= 156) sum += block[at]!
@@ -73,7 +72,7 @@ function readBytes(block: Buffer, start: number, lengthBytes: number): Buffer {
   return end === -1 ? field : field.subarray(0, end)
 }
 
-/** Octal digits, or big-endian binary where the first bit is set. */
+/** Octal digits, or big-endian binary if the first bit is set. */
 function readNumber(block: Buffer, start: number, lengthBytes: number): number {
   const field = block.subarray(start, start + lengthBytes)
   if (field[0]! >= 0x80) return readBinary(field)

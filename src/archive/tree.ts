@@ -39,7 +39,7 @@ export class Tree {
     const file = await this.#makeAnew(parts, () => open(this.#path(parts), asNew, fileBits))
     try {
       for await (const piece of content) await file.appendFile(piece)
-      // What the process masks out at the creation is given here.
+      // Restores the mode bits that the umask removed at the creation.
       await file.chmod((mode & modeBits) | fileBits)
     } finally {
       await file.close()
@@ -73,7 +73,7 @@ export class Tree {
     return make()
   }
 
-  /** Ensures that all parents are real folders; creates those without an entry of their own. */
+  /** Ensures that all parents are real folders; creates missing ones. */
   async #enter(parts: Parts): Promise<void> {
     const path = this.#path(parts)
     if (parts.length === 0 || this.#folders.has(path)) return
@@ -114,7 +114,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await statusOf(path))?.isDirectory() ?? false
 }
 
-/** null when there is nothing. */
+/** Null if the path does not exist. */
 async function statusOf(path: string) {
   try {
     return await lstat(path)

@@ -17,16 +17,19 @@ export interface UnpackLimits {
   entries: number
   /** The total size of all files, according to their headers. */
   unpackedBytes: number
-  /** Extended headers between two entries, and what follows the end. */
+  /** The limit for extended headers between two entries, and for data after the end. */
   metadataBytes: number
 }
 
 export interface UnpackRequest {
-  /** The .tar.gz. */
+  /** The path of the .tar.gz. */
   file: string
   /** Replaced if it exists. A single folder at the top of the archive becomes this directory. */
   directory: string
-  /** Asked when all is unpacked into `tree`: whether that folder stays one. It never does when left out. */
+  /**
+   * Called when everything is unpacked into `tree`: whether the single top folder stays. By default it
+   * does not.
+   */
   keepsFolder?: (tree: string, folder: string) => boolean
   signal: AbortSignal
   /** The space that unpacking may use; unlimited by default. */
@@ -77,18 +80,18 @@ export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
 
 async function* inflate(file: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const unzipped = createGunzip({ chunkSize: chunkBytes })
-  // What goes wrong is thrown to the reader of `unzipped`.
+  // Errors are thrown to the reader of `unzipped`.
   pipeline(createReadStream(file, { highWaterMark: chunkBytes }), unzipped, { signal }).catch(() => {})
   yield* unzipped
 }
 
-/** The way of one archive into its tree. */
+/** The unpacking of one archive into its tree. */
 class Unpacking {
   /** The entry being unpacked. */
   current: string | null = null
   #entries = 0
   #bytes = 0
-  /** The first link that is inside of the archive, but would not be inside of its single top folder. */
+  /** The first link that points inside the archive, but out of its single top folder. */
   #outward: { name: string; target: string } | null = null
   readonly #tree: Tree
   readonly #limits: UnpackLimits
@@ -157,7 +160,7 @@ function kindOf(type: string): string {
   return kinds[type] ?? `of a type that is not known (${quote(type)})`
 }
 
-/** The name of the only thing at the top, when that is a folder. */
+/** The name of the only entry at the top, if it is a folder. */
 async function singleFolder(path: string): Promise<string | null> {
   const directory = await opendir(path)
   try {

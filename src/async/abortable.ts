@@ -1,4 +1,4 @@
-/** Settles as the work does, or rejects with the signal's reason. The work itself continues. */
+/** Settles like the work, or rejects with the signal's reason. The work itself continues. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-/** Resolves or rejects as the work does, or with `otherwise` after the time. The work itself continues. */
+/** Settles like the work, or resolves with `otherwise` after the time. The work itself continues. */
 export async function settleWithin<T, U>(work: Promise<T>, durationMs: number, otherwise: U): Promise<T | U> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<U>((resolve) => {

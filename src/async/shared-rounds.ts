@@ -8,7 +8,7 @@ export class SharedRounds {
     this.#work = work
   }
 
-  /** Resolves or rejects as a round that begins after the call. */
+  /** Settles like a round that starts after the call. */
   run(): Promise<void> {
     this.#next ??= this.#running.then(() => {
       this.#next = null

@@ -1,5 +1,5 @@
 /**
- * Resolves with the first result of `look` that is not null. It looks now and after each notification.
+ * Resolves with the first result of `look` that is not null. It is called now and after each notification.
  * `subscribe` returns the function that unsubscribes.
  */
 export async function waitFor<T>(

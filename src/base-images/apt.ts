@@ -1,5 +1,5 @@
-// Debian's package tool, on the lists of this host or on lists of our own. Those of the host may be absent
-// (container images ship without them) or old, and only root can renew them.
+// Debian's package tool, with the lists of this host or with lists of our own. The host's lists may be
+// missing (container images come without them) or old, and only root can renew them.
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CommandOptions, hasCommand, run } from './command.ts'
@@ -20,9 +20,9 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
 
 /** Package lists in Berth's own folder, from the sources of this host. Needs no root. */
 export interface OwnLists {
-  /** Renews them. Rejects when no source answers. */
+  /** Renews the lists. Rejects if no source responds. */
   update(signal?: AbortSignal): Promise<void>
-  /** Like `apt`, with these lists, or with those of the host as long as there are none. */
+  /** Like `apt`, with these lists, or with those of the host while there are none. */
   apt(args: string[], options?: CommandOptions): Promise<string>
 }
 
@@ -54,7 +54,7 @@ export function openOwnLists(directory: string): OwnLists {
   }
 }
 
-/** For programs that are installed on this host. */
+/** Lists for the programs of this host. */
 export async function withFreshLists<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// Debian packages for building images: chosen by apt, stored in the user's cache, never installed. The file
+// Debian packages for building images: selected by apt, stored in the user's cache, never installed. The file
 // name (`libc6_2.36-9+deb12u14_amd64.deb`) identifies a package.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -10,11 +10,11 @@ import { runForBytes } from './command.ts'
 import { withFileLock } from './file-lock.ts'
 
 export interface PackageWish {
-  /** Packages to include with all their dependencies, */
+  /** Packages to include with all their dependencies. */
   packages: string[]
-  /** except for what only their installation scripts need, */
+  /** Packages to exclude, because only installation scripts need them. */
   without?: string[]
-  /** or of all this nothing but these. */
+  /** If set, only these of the resulting packages are included. */
   only?: string[]
 }
 
@@ -28,18 +28,19 @@ const unfetchedChoiceMs = 60 * 60_000
 const fetchedChoiceMs = 24 * 60 * 60_000
 /** How long the previous selection stays valid after a failed refresh. */
 const againMs = 60 * 60_000
-/** A refresh that takes longer is aborted, and the former choice is used. */
+/** A refresh that takes longer is aborted, and the previous selection is used. */
 const refreshMs = 45_000
 
 /**
- * The file names that fulfil a wish, refreshed at most daily. When no source answers, the former choice is
- * kept for another hour. A choice that was not fetched is valid for an hour: a mirror may drop its files.
+ * The file names that fulfil a wish, refreshed at most daily. If no source responds, the previous
+ * selection is kept for another hour. A selection that was not fetched is valid for an hour: a mirror may
+ * drop its files.
  */
 export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
   await mkdir(packageDirectory, { recursive: true })
   const known = await recall(wish)
   if (known?.isCurrent) return known.files
-  // apt refuses one of two simultaneous updates of the lists.
+  // apt rejects one of two concurrent updates of the lists.
   const chooseOnce = async () => {
     const other = await recall(wish)
     return other?.isCurrent ? other.files : await choose(wish, other?.isFetched ? other.files : null, signal)
@@ -64,7 +65,7 @@ async function choose(wish: PackageWish, former: string[] | null, signal: AbortS
   }
 }
 
-/** `isBounded` when there is a former choice. Without one, old lists are better than none. */
+/** `isBounded` if there is a previous selection. Without one, old lists are better than none. */
 async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
   const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
   const bound = AbortSignal.any(ends.filter((end) => end !== undefined))

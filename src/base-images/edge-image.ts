@@ -9,7 +9,7 @@ import { PackagesMissing } from './debian-packages.ts'
 import { type EnsureOptions, ensureImage, type Recipe } from './recipe.ts'
 import type { RootFilesystem } from './root-filesystem.ts'
 
-/** HAProxy 3.2.24 LTS on Alpine, all architectures: as the maintainers of official images list it. */
+/** HAProxy 3.2.24 LTS on Alpine, all architectures: as the official images list it. */
 export const officialEdgeImage =
   'haproxy@sha256:686211da34aba401814bb109c813db6a579491bc8753bfd81b78cce7d1e02f7c'
 
@@ -58,7 +58,7 @@ const recipe: Recipe = {
 
 /**
  * The name of the image, which is on the engine when this resolves; the first time takes a few seconds.
- * Throws `edge_image_missing` where there are no Debian packages, and the signal's reason.
+ * Throws `edge_image_missing` if Debian packages are unavailable, and the signal's reason.
  */
 export async function ensureEdgeImage(engine: Engine, options: EnsureOptions): Promise<string> {
   const store = {
@@ -76,7 +76,7 @@ export async function ensureEdgeImage(engine: Engine, options: EnsureOptions): P
 
 async function finish(root: RootFilesystem): Promise<void> {
   if (!root.has('usr/sbin/haproxy')) throw new PackagesMissing('this release has no haproxy')
-  // Conversions between character sets, two thirds of the C library.
+  // Character set conversions are two thirds of the C library.
   for (const path of root.paths('usr/lib')) if (path.includes('/gconv/')) root.remove(path)
   root.file('etc/passwd', 'root:x:0:0:root:/:/bin/false\n')
 }

@@ -1,12 +1,12 @@
-// One process at a time. The kernel holds the lock on the open file, so a killed process leaves none behind;
-// the file itself stays and means nothing.
+// A lock between processes. The kernel holds it on the open file, so a killed process leaves none behind; the
+// file itself stays and has no meaning.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Waits for its turn at `path`, runs, and gives the turn back. Holds between processes and within one. An
+ * Waits for the lock at `path`, runs the work, and releases it. Works between processes and within one. An
  * abort ends the wait with the signal's reason.
  */
 export async function withFileLock<T>(
@@ -25,8 +25,8 @@ export async function withFileLock<T>(
   }
 }
 
-// Node has no flock(2). util-linux's program takes the lock on a descriptor that it inherits: the lock
-// belongs to the open file that both share, and stays ours when the program has ended.
+// Node has no flock(2). util-linux's program locks an inherited descriptor: the lock belongs to the open file
+// that both share, and stays when the program has ended.
 async function lock(fd: number, signal: AbortSignal | undefined): Promise<void> {
   const helper = spawn('flock', ['3'], { signal, stdio: ['ignore', 'ignore', 'inherit', fd] })
   const [code] = await once(helper, 'exit').catch((error: unknown) => {

@@ -1,5 +1,5 @@
-// A Docker image written by hand, in the form that `docker load` reads. Its id is the hash of its
-// configuration, which names the hash of its one layer: the same files and settings always give the same id.
+// Writes a Docker image in the format of `docker load`. Its id is the hash of its configuration, which
+// contains the hash of its only layer: the same files and settings always give the same id.
 import { webcrypto } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { pack } from 'tar-stream'
@@ -19,7 +19,7 @@ export interface ImageSettings {
 const created = '1970-01-01T00:00:00Z'
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** The archive of an image of one layer, `reference` is the name it gets. */
+/** The archive of a single-layer image with the name `reference`. */
 export async function createImageArchive(
   reference: string,
   layer: Buffer,
@@ -43,7 +43,7 @@ export async function createImageArchive(
   return buffer(archive)
 }
 
-// In a worker thread: a layer takes as long as several hundred requests.
+// Runs in a worker thread: a layer takes as long as several hundred requests.
 async function sha256(bytes: Buffer): Promise<string> {
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 }

@@ -14,7 +14,7 @@ import { createImageArchive, type ImageSettings } from './image-archive.ts'
 import { createRootFilesystem, type RootFilesystem } from './root-filesystem.ts'
 
 export interface Recipe {
-  /** `localhost/` keeps an engine that misses the image from asking a public registry for it. */
+  /** `localhost/` prevents an engine without the image from requesting it from a public registry. */
   repository: `localhost/${string}`
   name: string
   /** Incremented when the recipe or the way it is built changes. */
@@ -26,7 +26,7 @@ export interface Recipe {
   finish(root: RootFilesystem): Promise<void>
 }
 
-/** The engine, as far as images go in. */
+/** The part of the engine that imports images. */
 export interface ImageStore {
   has(reference: string): Promise<boolean>
   /** Takes the archive that `docker load` reads. */

@@ -22,7 +22,7 @@ export interface RootFilesystem {
   paths(folder: string): string[]
   /** The content of a file; throws if it does not exist. */
   read(path: string): Buffer
-  /** The whole as one tar archive. */
+  /** The whole tree as a tar archive. */
   toTar(): Promise<Buffer>
 }
 
@@ -53,7 +53,7 @@ export function createRootFilesystem(): RootFilesystem {
   return root
 }
 
-// './lib/x' and '/lib/x' are both kept as 'usr/lib/x'.
+// './lib/x' and '/lib/x' are both stored as 'usr/lib/x'.
 function placeOf(path: string): string {
   return path
     .replace(/^[./]+/, '')

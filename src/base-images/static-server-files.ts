@@ -94,8 +94,8 @@ const compressed = [...new Set([...texts, ...packable])].join(' ')
 const extensions = Object.entries(types).flatMap(([type, names]) => (type === 'text/html' ? [] : [names]))
 
 // No brotli_static: it computes its path one byte too long, and disable_symlinks then treats the file as a
-// folder. Only responses whose name contains a hash of their content are cached without a limit. Everything
-// else is revalidated, which costs a 304 each time and shows a new version at once.
+// folder. Only names with a content hash are cached without a limit. Everything else is revalidated, which
+// costs a 304 each time and shows a new version immediately.
 const http = `
 types {
 ${Object.entries(types)
@@ -147,20 +147,20 @@ location @missing {
 location ~ /\\.(?!well-known(/|$)) { return 404; }
 `
 
-// A folder without an index is a 403 of nginx's.
+// nginx responds with 403 to a folder without an index.
 const pages = `
 error_page 403 =404 /404.html;
 location / { try_files $uri $uri.html $uri/ =404; }
 `
 
-// Every path is the app's, but a script or a picture that is missing is missing.
+// Every path serves the app, except missing files such as scripts and pictures.
 const app = `
 error_page 403 =200 /index.html;
 location / { try_files $uri $uri.html $uri/ /index.html; }
 location ~* \\.(${extensions.join(' ').replaceAll(' ', '|')})$ { try_files $uri =404; }
 `
 
-/** Path and content. The modes only matter to a person who inspects the image. */
+/** Path and content. The modes only matter to someone who inspects the image. */
 export const serverFiles: { path: string; content: string; mode?: number }[] = [
   { path: 'usr/bin/serve-site', content: entrypoint, mode: 0o755 },
   { path: 'etc/nginx/http.conf', content: http },

@@ -47,7 +47,7 @@ const recipe: Recipe = {
 
 /**
  * The name of the image, which is on the engine when this resolves; the first time takes a few seconds.
- * Throws `static_server_missing` where there are no Debian packages, and the signal's reason.
+ * Throws `static_server_missing` if Debian packages are unavailable, and the signal's reason.
  */
 export async function ensureStaticServer(engine: Engine, options: EnsureOptions): Promise<string> {
   try {
@@ -69,7 +69,7 @@ function storeOf(engine: Engine, signal: AbortSignal | undefined): ImageStore {
 async function finish(root: RootFilesystem): Promise<void> {
   if (!root.has('usr/sbin/nginx')) throw new PackagesMissing('this release has no nginx of the kind wanted')
   root.symlink('bin/sh', 'busybox')
-  // Conversions between character sets, two thirds of the C library.
+  // Character set conversions are two thirds of the C library.
   for (const path of root.paths('usr/lib')) if (path.includes('/gconv/')) root.remove(path)
   root.file('etc/passwd', `site:x:${siteOwner}:${siteOwner}::/:/bin/false\n`)
   for (const { path, content, mode } of serverFiles) root.file(path, content, mode)

@@ -9,7 +9,7 @@ export function buildMemoryMb(): number {
   return Math.max(512, Math.floor(totalmem() / 2 / mebibyte))
 }
 
-/** All CPUs but an eighth: the daemon and the edge always find one. */
+/** All CPUs but an eighth, so the daemon and the edge always get CPU time. */
 export function buildCpus(): number {
   return Math.round(availableParallelism() * 87.5) / 100
 }

@@ -1,5 +1,5 @@
-// What the options of `berthd` may be given: parsers of text that throw what the value is not.
-// The caller puts the option's name before that message.
+// Parsers for the values of `berthd` options. They throw a message without the option's name, which the
+// caller prepends.
 import { isIP, isIPv4 } from 'node:net'
 
 export interface Option<T> {
@@ -91,7 +91,7 @@ type DnsSettings =
   | { kind: 'rfc2136'; host: string; port: number }
   | { kind: 'cloudflare' }
 
-/** An empty text for none. */
+/** Accepts an empty text for no value. */
 export const dnsSettings = (value: string): DnsSettings | '' => {
   if (value === '') return ''
   if (value === 'cloudflare') return { kind: 'cloudflare' }

@@ -1,4 +1,4 @@
-// Wires what builds images: the builder, its limits, its cache, and the watch over a builder that may hang.
+// Wires the builder, its limits, its cache, and the watch over a builder that may hang.
 import type { Config } from '../config/config.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'

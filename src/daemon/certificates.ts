@@ -1,4 +1,4 @@
-// Wires certificates: who gets one, from whom, and by which way over the internet it is looked at.
+// Wires certificates: which hosts get one, from which CA, and how they are checked over the internet.
 import type { Config } from '../config/config.ts'
 import { createCertificateClaims } from '../effects/certificate/claims.ts'
 import { createDnsChallenges } from '../effects/certificate/dns-challenge.ts'
@@ -11,7 +11,7 @@ import { dnsProviderOf } from './dns.ts'
 import type { Ports } from './ports.ts'
 
 const letsEncrypt = 'acme-v02.api.letsencrypt.org'
-/** Its limit of new certificates per registered domain. */
+/** The CA's limit of new certificates per registered domain. */
 const letsEncryptPerWeek = 50
 
 export function certificatesOf(

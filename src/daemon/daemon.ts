@@ -1,5 +1,5 @@
-// Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it.
-// Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
+// Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it. The order
+// matters: the lock and the store first, actors before requests, Docker whenever it responds.
 import { catalogue } from '../../machines/index.ts'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../../storage/index.ts'
@@ -42,7 +42,7 @@ export interface DaemonOptions {
    * must exit.
    */
   onFatal: (reason: string) => void
-  /** The store is silent or cannot be trusted: the process has to end without asking it for anything. */
+  /** The store is unresponsive or unreliable: the process must end without using it. */
   onPanic: (reason: string) => void
 }
 
@@ -178,7 +178,7 @@ async function configureEdge(storage: Storage, supervisor: Supervisor, config: C
 
 const maxParkedLogged = 20
 
-/** At every start: a parked actor does nothing, and its service may serve on as if all were well. */
+/** Runs at every start, because a parked actor does nothing while its service may appear healthy. */
 function logParked({ actors }: Storage, logger: Logger): number {
   const parked = [...actors.parked()]
   for (const { id, kind, service_id, at: since, code, reason } of parked.slice(0, maxParkedLogged)) {
@@ -190,7 +190,7 @@ function logParked({ actors }: Storage, logger: Logger): number {
   return parked.length
 }
 
-/** A client that follows the log of a parked deploy or run must not wait without end. */
+/** A client that follows the log of a parked deploy or run must not wait indefinitely. */
 async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
   if (!/^(dep|job)-/.test(id) || logs.isEnded(id)) return
   logs.append(id, 'system', `failed: internal: ${reason}`, undefined, { mark: 'outcome' })

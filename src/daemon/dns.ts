@@ -1,4 +1,4 @@
-// Wires the zone that this server may change for wildcard certificates.
+// Wires the DNS zone for wildcard certificates.
 import { readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { createCloudflare } from '../dns/cloudflare.ts'
@@ -10,7 +10,7 @@ import { Failure, messageOf } from '../errors.ts'
 
 type DnsConfig = Pick<Config, 'acme-dns' | 'acme-dns-secret-file'>
 
-/** null without `--acme-dns`. Throws when the secret cannot be read or used, so that a start fails early. */
+/** Null without `--acme-dns`. Throws if the secret cannot be read or used, so that a start fails early. */
 export function dnsProviderOf(config: DnsConfig): DnsProvider | null {
   const { 'acme-dns': settings, 'acme-dns-secret-file': file } = config
   if (settings === '') return null
@@ -39,12 +39,12 @@ function readSecret(file: string): string {
   throw unreadable(`${file} is empty`)
 }
 
-/** Not a wrong option: a file system may be mounted late, and systemd starts the server again then. */
+/** Not an invalid option: a file system may be mounted late, and systemd then restarts the server. */
 function unreadable(reason: string): Failure {
   return new Failure('secret_unreadable', `--acme-dns-secret-file: ${reason}`)
 }
 
-/** Anything else fails as a header, in a message that shows it. */
+/** Other characters would fail as a header, with a message that shows the token. */
 function requireToken(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new Failure('invalid_option', '--acme-dns-secret-file: a Cloudflare token is one word')

@@ -21,7 +21,7 @@ export interface OpenedEdge {
   edge: Edge
   /** Null with `--edge off`. */
   parts: EdgeParts | null
-  /** The API is open there: the edge may start. */
+  /** Called when the API listens: the edge may start. */
   open(apiPort: number): void
   /**
    * The secret by which the edge proves itself, so that its forwarding headers are trusted; null without

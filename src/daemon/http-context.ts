@@ -1,4 +1,4 @@
-// Wires what the HTTP layer gets from the daemon, and all it gets.
+// Wires everything that the HTTP layer gets from the daemon.
 import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config/config.ts'
 import { volumeName } from '../docker/engine/names.ts'

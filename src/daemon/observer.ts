@@ -1,4 +1,4 @@
-// What runs now, as Docker reports it, for live responses of the API. Read-only.
+// The current state in Docker, for live responses of the API. Read-only.
 import type { InstanceState } from '../docker/containers/instances.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/containers/volumes.ts'
 import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'
@@ -41,7 +41,7 @@ export function createObserver(ports: Parts) {
     counters: (serviceId: string) => ports.instanceMetrics.countersOf(serviceId),
     diskFreeBytes: () => freeBytes(ports.settings.dataDir),
     diskUsage: createDiskUsage(ports),
-    /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */
+    /** The disks of services by name, including those of deleted services. Throws `docker_unavailable`. */
     async disks() {
       const volumes = await listVolumes(ports.engine, ports.owner)
       return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)

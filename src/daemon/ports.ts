@@ -1,4 +1,4 @@
-// Wires everything that effects use: the engine and its nouns, the edge, the builder.
+// Wires everything that effects use: the engine and its parts, the edge, the builder.
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
@@ -50,7 +50,7 @@ interface Parts {
 
 export type Ports = ReturnType<typeof openPorts>['ports']
 
-/** The result has the ports of all kinds. */
+/** The result contains the ports of all kinds. */
 export function openPorts(
   { config, logger, onFatal }: PortsOptions,
   { storage, supervisor, account }: Parts,

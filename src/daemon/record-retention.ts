@@ -17,7 +17,7 @@ export function startRecordRetention(storage: Storage, owner: Owner, logger: Log
     await storage.events.forgetBefore(new Date(expired).toISOString())
     // Logins from before a restart can no longer be answered.
     await storage.actors.removeFinal('terminal-login', Math.max(startedAt, expired))
-    // Of hosts of the server itself: those of a service go with it.
+    // Certificates of the server's own hosts: those of a service are deleted with it.
     await storage.actors.removeFinal('certificate', expired)
     await storage.actors.removeFinal('datastore', expired)
     await storage.actors.removeFinal('backup', expired, null)

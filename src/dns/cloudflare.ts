@@ -1,4 +1,4 @@
-// Zones at Cloudflare: TXT records by its API, version 4, with a token for Zone:Read and DNS:Edit.
+// Zones at Cloudflare: TXT records through its API, version 4, with a token for Zone:Read and DNS:Edit.
 import { Failure, messageOf } from '../errors.ts'
 import { duration } from '../quantities.ts'
 import type { DnsProvider, TxtRecord } from './provider.ts'
@@ -70,7 +70,7 @@ class CloudflareFailure extends Failure {
   }
 }
 
-/** It shows a text with its quotes, or without. */
+/** Cloudflare returns a text with or without its quotes. */
 function isSame({ content }: { content: string }, { value }: TxtRecord): boolean {
   return content === value || content === `"${value}"`
 }

@@ -24,7 +24,7 @@ export function createDynamicUpdate(server: UpdateServer, readKey: () => TsigKey
     const zone = await findZone(server, record.name, signal)
     const { signed, mac } = sign(updateOf(zone, record, isAdded), key)
     const response = await exchange(server, signed, signal)
-    // A refusal for the key has its reason in the signature's record.
+    // If the key is rejected, the signature's record has the reason.
     verify(response, key, mac)
     const code = rcodeOf(response)
     if (code === 'NOERROR') return
@@ -55,7 +55,7 @@ function updateOf(zone: string, { name, value }: TxtRecord, isAdded: boolean): B
   return Buffer.concat([...head, ...question, ...change])
 }
 
-/** The zone that the name is in, as its primary server knows it: its SOA is in every answer. */
+/** The zone of the name, as its primary server knows it: every response has its SOA. */
 async function findZone(server: UpdateServer, name: string, signal: AbortSignal): Promise<string> {
   const id = randomInt(65_536)
   const query = encode({ type: 'query', id, questions: [{ type: 'SOA', name }] })
@@ -66,13 +66,13 @@ async function findZone(server: UpdateServer, name: string, signal: AbortSignal)
   throw new Failure('dns_failed', `the name server ${server.host} has no zone of ${name}`)
 }
 
-/** The code is in the type, not in the types of the library. */
+/** The property exists at run time, but not in the types of the library. */
 function rcodeOf(response: Buffer): string {
   const code = response.readUInt8(3) & 15
   return (decode(response) as { rcode?: string }).rcode ?? String(code)
 }
 
-/** One message and its answer, each after its length. Throws `dns_failed`. */
+/** Sends one message and reads the response, each with a length prefix. Throws `dns_failed`. */
 async function exchange({ host, port }: UpdateServer, message: Buffer, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted()
   const response = await new Promise<Buffer | Error>((resolve) => {

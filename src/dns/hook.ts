@@ -1,5 +1,5 @@
-// A program of the operator's that changes the zone: `PROGRAM present NAME. VALUE`, later with `cleanup`.
-// Scripts for the `exec` provider of lego fit. It runs without a shell, in a process group that is ended.
+// A program of the operator that changes the zone: `PROGRAM present NAME. VALUE`, later with `cleanup`.
+// Scripts for lego's `exec` provider work too. It runs without a shell, in a process group that is killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Failure, messageOf } from '../errors.ts'
 import type { DnsProvider, TxtRecord } from './provider.ts'
@@ -51,11 +51,11 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // All of it has ended already.
+    // The whole group has already exited.
   }
 }
 
-/** On one line, without the values of variables that are named like secrets. */
+/** On one line, without the values of variables whose names look like secrets. */
 export function redact(text: string, env: NodeJS.ProcessEnv = process.env): string {
   const secrets = Object.entries(env)
     .filter(([name]) => /token|secret|key|passw|credential/i.test(name))

@@ -18,7 +18,7 @@ const maxAliases = 8
 
 type State = 'present' | 'missing' | 'silent'
 
-/** The name that the record belongs at: a challenge may be delegated to another zone by CNAME. */
+/** The name that must hold the record: a challenge may be delegated to another zone by CNAME. */
 export async function followAliases(name: string, { nameServers }: Lookup = {}): Promise<string> {
   const resolver = resolverFor(nameServers)
   let current = name
@@ -30,7 +30,7 @@ export async function followAliases(name: string, { nameServers }: Lookup = {}):
   throw new Failure('dns_failed', `${name} is an alias of an alias, more than ${maxAliases} times`)
 }
 
-/** Resolves when every name server of the zone that answers has the record. Throws `dns_failed`. */
+/** Resolves when every responding name server of the zone has the record. Throws `dns_failed`. */
 export async function waitForRecord(record: TxtRecord, lookup: Lookup, signal: AbortSignal): Promise<void> {
   const { longestMs = standardMs, pauseMs = standardPauseMs, nameServers } = lookup
   const deadlineMs = performance.now() + longestMs

@@ -1,7 +1,7 @@
-// A zone that this server may change: where the TXT record of a challenge is published and removed.
+// A DNS zone: where the TXT record of a challenge is published and removed.
 
 export interface TxtRecord {
-  /** Without a dot at its end: `_acme-challenge.apps.example.com`. */
+  /** Without a final dot: `_acme-challenge.apps.example.com`. */
   name: string
   value: string
 }
@@ -9,6 +9,6 @@ export interface TxtRecord {
 /** Both are idempotent: an existing record, or a missing one, is success. They throw `dns_failed`. */
 export interface DnsProvider {
   present(record: TxtRecord, signal: AbortSignal): Promise<void>
-  /** Removes that value alone: others may have records of the same name. */
+  /** Removes only that value: other records with the same name stay. */
   cleanup(record: TxtRecord, signal: AbortSignal): Promise<void>
 }

@@ -1,5 +1,5 @@
-// The registered domain of a host, as certificate authorities count: one label below a public suffix.
-// Names below a private suffix, such as github.io, belong to different owners: the suffix list knows both.
+// The registered domain of a host, as certificate authorities define it: one label below a public suffix.
+// Names below a private suffix, such as github.io, belong to different owners: the suffix list has both.
 import { getDomain } from 'tldts'
 
 /** `example.co.uk` of `shop.example.co.uk`, and of a wildcard; the host itself without a known suffix. */

@@ -50,7 +50,7 @@ export function sign(message: Buffer, key: TsigKey, nowMs = Date.now()): { signe
   return { signed, mac }
 }
 
-/** Throws `dns_failed` unless the response carries the key's signature for that request. */
+/** Throws `dns_failed` unless the response has the key's signature for that request. */
 export function verify(response: Buffer, key: TsigKey, requestMac: Buffer): void {
   const found = findTsig(response)
   if (found === null) throw new Failure('dns_failed', 'the name server did not sign its answer')
@@ -139,7 +139,7 @@ export function u16(value: number): Buffer {
   return bytes
 }
 
-/** In the form that signatures cover: lower case, not compressed. */
+/** The form that signatures cover: lower case, not compressed. */
 export function encodeName(name: string): Buffer {
   const labels = name
     .toLowerCase()

@@ -6,13 +6,13 @@ export type DatastoreKind = 'postgres' | 'redis'
 export interface Credentials {
   username: string
   password: string
-  /** null for Redis. */
+  /** Null for Redis. */
   database: string | null
 }
 
 const schemes: Record<DatastoreKind, string> = { postgres: 'postgresql', redis: 'redis' }
 
-/** Inside its container. */
+/** The port inside the container. */
 export const datastorePorts: Record<DatastoreKind, number> = { postgres: 5432, redis: 6379 }
 
 /** `postgresql://user:password@host:port/database`, `redis://default:password@host:port`. */

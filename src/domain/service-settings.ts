@@ -203,7 +203,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'Takes effect immediately.',
     flag: null,
     refusal: onlyPublic,
-    // Each once, in the order given. Throws `invalid_request`.
+    // Removes duplicates and keeps the order. Throws `invalid_request`.
     normalize: (domains) => [...new Set(domains.map(normalizeDomain))],
   },
   hsts: {

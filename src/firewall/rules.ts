@@ -20,8 +20,8 @@ export interface RuleSet extends Access {
 }
 
 /**
- * Where clouds offer the metadata of a machine, credentials included. Some of these addresses also answer
- * DNS, which stays allowed.
+ * The metadata services of clouds, which return credentials too. Some of these addresses also serve DNS,
+ * which stays allowed.
  */
 export const metadataAddresses = {
   ipv4: ['100.100.100.200', '168.63.129.16', '169.254.0.0/16', '192.0.0.192'],
@@ -29,7 +29,7 @@ export const metadataAddresses = {
 }
 
 const dnsPort = 53
-/** Before Docker's own rules; a packet that passes here is still judged by those. */
+/** Before Docker's own rules, which still apply to packets that pass here. */
 const priority = -10
 
 /** One per server: several can share a host. */
