@@ -43,7 +43,7 @@ export async function* readEntries(reader: ByteReader, metadataLimitBytes: numbe
     yield { type: typeOf(header, name), name, linkName, mode: header.mode, sizeBytes, content }
     await reader.take(paddingOf(sizeBytes), quote(name))
   }
-  if (!(await reader.drain(metadataLimitBytes))) throw invalid('goes on after its end')
+  if (!(await reader.drain(metadataLimitBytes))) throw invalid('continues after its end')
 }
 
 /** The next header, with its extended fields; null at the end of the archive. */
