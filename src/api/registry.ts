@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 
-/** Long enough for a service account's key, which some registries take as a password. */
+/** Long enough for a service account's key, which some registries accept as a password. */
 const passwordLimitBytes = 16 * 1024
 
 export const RegistryParams = z.object({

@@ -5,7 +5,7 @@ import { isTimeZone } from '../domain/time-zone.ts'
 import { JobRun } from './job.ts'
 import { clearable, timestamp } from './parts/fields.ts'
 
-/** In normal form; undefined when left out, null when cleared. */
+/** The normal form; undefined if omitted, null if cleared. */
 export const scheduleText = clearable(z.string().max(100))
   .refine((text) => !text || parseSchedule(text) !== null, {
     error: 'must be five cron fields with a next time, such as 0 3 * * *, or a shortcut such as @daily',

@@ -78,7 +78,7 @@ const customDomains = z.array(Domain).max(50)
 
 const instances = z.int().min(1).max(50)
 
-/** With what each setting means, for the OpenAPI document. */
+/** Adds the description of each setting for the OpenAPI document. */
 function explained<Fields extends Record<SettingName, z.ZodType>>(fields: Fields): Fields {
   const entries = settingNames.map((name) => {
     return [name, fields[name].meta({ description: serviceSettings[name].meaning })]

@@ -33,7 +33,7 @@ function exitQuietlyOnBrokenPipe(): void {
   }
 }
 
-// The way to tell it to the prompts as well, which look for themselves.
+// Sets the variable that the prompt library reads.
 function disableColours(): void {
   process.env.NO_COLOR = '1'
   delete process.env.FORCE_COLOR

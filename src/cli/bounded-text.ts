@@ -5,7 +5,7 @@ import { CliFailure } from './failure.ts'
 
 const bytesPerMib = 1024 * 1024
 
-/** Throws CliFailure beyond the limit, and what the connection throws. */
+/** Throws CliFailure above the limit, and the connection's errors. */
 export async function readText(response: Response, limitMib: number): Promise<string> {
   const parts: Uint8Array[] = []
   let sizeBytes = 0

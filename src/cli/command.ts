@@ -36,7 +36,7 @@ export function createRunner({ program, env, signal, setExitCode }: RunnerOption
     }
 }
 
-/** Says what went wrong, why, and what to do next. Returns the exit code. */
+/** Prints what went wrong, why, and what to do next. Returns the exit code. */
 export function printFailure(out: Pick<Output, 'say' | 'tint'>, error: unknown): number {
   const failure = error instanceof CliFailure ? error : asBug(error)
   const [what = '', ...why] = failure.message.split('\n').map(plain)

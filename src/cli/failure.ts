@@ -12,7 +12,7 @@ export const exitCodes = {
 } as const
 
 export interface FailureOptions {
-  /** 1 when left out. */
+  /** 1 by default. */
   exitCode?: number
   /** The next step. */
   hint?: string | undefined
@@ -22,7 +22,7 @@ export interface FailureOptions {
   code?: string | undefined
   /** The delay before a retry, if the API returned a delay. */
   retryAfterSeconds?: number | undefined
-  /** The fields that the API refused. */
+  /** The fields that the API rejected. */
   paths?: string[] | undefined
 }
 
@@ -47,7 +47,7 @@ export class CliFailure extends Error {
   }
 }
 
-/** The command cannot be done as it was written. */
+/** For invalid arguments. */
 export function usageFailure(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.usage, hint })
 }

@@ -1,4 +1,4 @@
-// The newest records of a list that the server gives in pages.
+// Fetches the newest records of a paginated list.
 import type { Client } from './client/client.ts'
 
 /** The server's limit for one page. */

@@ -16,7 +16,7 @@ const options = [
 ]
 const tokenOption = new Option('--token <token>').hideHelp()
 
-/** Adds them to the program, and to every command below it, where the help does not repeat them. */
+/** Adds them to the program and to every command, whose help does not repeat them. */
 export function shareOptions(program: Command): void {
   for (const option of [...options, tokenOption]) program.addOption(option)
   for (const command of program.commands) addBelow(command)
@@ -29,7 +29,7 @@ function addBelow(command: Command): void {
   command.hook('preSubcommand', (_, below) => assertNoParentOption(command, below))
 }
 
-/** `did you mean --json?` for `unknown option '--jsno'`: commander looks at what the help shows alone. */
+/** Suggests `--json` for `--jsno`: commander only considers the options that the help shows. */
 export function sharedOption(message: string): string | undefined {
   const [, wanted = ''] = /^unknown option '(--[\w-]+)/.exec(message) ?? []
   const meant = nearest(
@@ -49,7 +49,7 @@ function copyToProgram(program: Command, command: Command): void {
   }
 }
 
-/** `berth env --show set shop A=1`: that option is of `berth env` alone. */
+/** `berth env --show set shop A=1`: that option belongs only to `berth env`. */
 function assertNoParentOption(command: Command, below: Command): void {
   const shared = [...options, tokenOption].map((option) => option.attributeName())
   const own = command.options.find((option) => {

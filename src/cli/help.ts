@@ -1,4 +1,4 @@
-// How help looks: what can be done comes before how it can be bent, and the global options are named once.
+// The layout of help texts: commands before options, with the global options listed once.
 import { styleText } from 'node:util'
 import type { Argument, Command, Help } from 'commander'
 import { wantsColour } from './terminal/output.ts'
@@ -55,7 +55,7 @@ function formatHelp(command: Command, help: Help): string {
   ].join('\n')
 }
 
-/** `[name]`, or `name` where it is needed. */
+/** `[name]`, or `name` if it is required. */
 function termOf(argument: Argument): string {
   const name = argument.variadic ? `${argument.name()}…` : argument.name()
   return argument.required ? name : `[${name}]`

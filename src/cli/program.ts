@@ -60,7 +60,7 @@ export function createProgram(options: Omit<RunnerOptions, 'program'>): Command 
   return buildProgram(program, createRunner({ ...options, program }))
 }
 
-/** Adds everything; what an action does is the runner's. */
+/** Adds all commands; the runner executes their actions. */
 export function buildProgram(program: Command, run: Runner): Command {
   program
     .description('The command line of Berth, a self-hosted deployment server')
@@ -108,7 +108,7 @@ const additions = [
   addCompletionCommands,
 ]
 
-/** The command with all below it. */
+/** The command with all of its subcommands. */
 export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }

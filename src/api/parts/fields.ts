@@ -4,29 +4,29 @@ import { z } from 'zod'
 
 export const fixed = 'cannot be changed'
 
-/** A key of the record that is set once: left out, or null, which must not get into a row. */
+/** A key of the record that is set once: omitted, or null, which must not be stored in a row. */
 export const unchangeable = z
   .null({ error: fixed })
   .optional()
   .transform(() => undefined)
   .meta({ description: 'Cannot be changed.' })
 
-/** Left out, or null: undefined. */
+/** Undefined if omitted or null. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
 
-/** Left out, or null: `fallback`. */
+/** `fallback` if omitted or null. */
 export function withDefault<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) {
   return schema.nullish().transform((value) => value ?? fallback)
 }
 
-/** A text that an empty one clears: undefined when left out, null when cleared. */
+/** A text that is cleared by an empty one: undefined if omitted, null if cleared. */
 export function clearable(schema: z.ZodString) {
   return schema.nullish().transform((value) => (value === '' ? null : (value ?? undefined)))
 }
 
-/** A number that 0 clears: undefined when left out, null when cleared. */
+/** A number that is cleared by 0: undefined if omitted, null if cleared. */
 export function clearableByZero(schema: z.ZodNumber) {
   return schema.nullish().transform((value) => (value === 0 ? null : (value ?? undefined)))
 }
@@ -93,5 +93,5 @@ export function pageFields(prefix: string) {
   }
 }
 
-/** For each deletion that moves data to the trash. */
+/** The query parameter of each deletion that moves data to the trash. */
 export const purge = flag('Deletes it and its data immediately. Nothing is moved to the trash.')

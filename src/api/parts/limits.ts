@@ -1,4 +1,4 @@
-// Limits of a container: MiB and CPUs. undefined when left out, null when 0 gives the server's default back.
+// Limits of a container: MiB and CPUs. Undefined if omitted, null if 0 restores the server's default.
 import { z } from 'zod'
 import { clearableByZero } from './fields.ts'
 

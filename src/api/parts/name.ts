@@ -1,7 +1,7 @@
 // The name of a service or a datastore. Both share one namespace.
 import { z } from 'zod'
 
-/** Names that are in /etc/hosts of a container, or that Berth itself uses. */
+/** Names in /etc/hosts of a container, or names that Berth itself uses. */
 const reservedNames = new Set([
   'berth',
   'ip6-allnodes',

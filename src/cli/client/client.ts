@@ -1,5 +1,5 @@
-// The one way to the server: calls below /api/v1, and its refusals as failures with an exit code.
-// A redirect is never followed: the credential was meant for the address that was named.
+// The client of the server: calls below /api/v1, with error responses as failures with an exit code. A
+// redirect is never followed, because the credential is meant for the named address.
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { readText } from '../bounded-text.ts'
@@ -21,11 +21,13 @@ export interface OpenOptions {
 }
 
 export interface Client {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
-  /** A JSON call below /api/v1. Throws CliFailure: exit 3 for 404, 4 for 401 and 403, 5 without an answer. */
+  /**
+   * A JSON call below /api/v1. Throws CliFailure: exit 3 for 404, 4 for 401 and 403, 5 without a response.
+   */
   call<T>(method: string, path: string, options?: CallOptions): Promise<T>
-  /** The open answer: for streams and raw calls. Fails as `call` does. */
+  /** The open response, for streams and raw calls. Fails like `call`. */
   open(method: string, path: string, options?: OpenOptions): Promise<Response>
 }
 
@@ -34,7 +36,7 @@ export interface ClientOptions {
   token: string | undefined
   /** Ends every call. */
   signal: AbortSignal
-  /** Sees the headers of every answer. */
+  /** Receives the headers of every response. */
   onResponse?(headers: Headers): void
 }
 
@@ -90,7 +92,7 @@ export function createClient({ url, token, signal, onResponse }: ClientOptions):
   return { url, open, call }
 }
 
-/** The JSON of an answer; undefined for an empty one. Throws CliFailure: exit 5 when it breaks off. */
+/** The JSON of a response; undefined for an empty one. Throws CliFailure: exit 5 if it is incomplete. */
 export async function readJson<T>(
   response: Response,
   { url, signal }: Pick<ClientOptions, 'url' | 'signal'>,
@@ -107,12 +109,12 @@ export async function readJson<T>(
   }
 }
 
-/** The text of an answer. Throws CliFailure above 64 MiB, and what the connection throws. */
+/** The text of a response. Throws CliFailure above 64 MiB, and the connection's errors. */
 export function readBody(response: Response): Promise<string> {
   return readText(response, maxMib.answer)
 }
 
-/** `/services/shop`: an id does as well. */
+/** `/services/shop`: an id works too. */
 export function servicePath(name: string): string {
   return `/services/${encodeURIComponent(name)}`
 }
@@ -127,7 +129,7 @@ export function jobPath(id: string): string {
 
 function toRequestBody(body: string | Readable | undefined) {
   if (!(body instanceof Readable)) return { body: body ?? null }
-  // Left to itself it counts chunks as bytes, and holds gigabytes before it lets the source wait.
+  // By default it counts chunks as bytes, and buffers gigabytes before it pauses the source.
   const strategy = new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes })
   const stream = Readable.toWeb(body, { strategy }) as ReadableStream
   // Without these two options, fetch keeps a copy of the sent body for a possible retry.

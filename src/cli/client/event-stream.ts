@@ -29,7 +29,7 @@ const minBackoffMs = 250
 const maxBackoffMs = 5_000
 const giveUpAfterMs = 10 * 60_000
 const lossMessage = `connection lost, retrying for ${duration(giveUpAfterMs)}`
-/** A line of a log has 16 KiB at most. */
+/** A line of a log has at most 16 KiB. */
 const maxEventChars = 1024 * 1024
 /** Failures that a retry does not change. */
 const permanentExitCodes: number[] = [exitCodes.notFound, exitCodes.refused]
@@ -48,9 +48,8 @@ interface StreamState {
 }
 
 /**
- * The events of an address below /api/v1, until `end` (which is not among them) or the signal. Throws
- * CliFailure when the first try fails, when a later one is answered 401, 403 or 404, and after 10 minutes
- * without a server.
+ * The events of a path below /api/v1, until `end` (which is not included) or the signal. Throws CliFailure if
+ * the first try fails, if a later one gets 401, 403 or 404, and after 10 minutes without a server.
  */
 export async function* followEvents(
   cli: Cli,
@@ -91,7 +90,7 @@ interface Connection {
   idleAbort: AbortController
 }
 
-/** True when the stream came to its end; false when it was lost. */
+/** True if the stream reached its end; false if it was lost. */
 async function* readUntilLoss(following: StreamState, connection: Connection) {
   try {
     for await (const event of eventsOf(connection)) {
@@ -163,7 +162,7 @@ function isPermanent({ lostAt }: StreamState, error: unknown): boolean {
 
 /**
  * Waits longer after each loss, with a random factor, so that a returning server does not get the requests of
- * all clients at once.
+ * all clients simultaneously.
  */
 async function backOff(following: StreamState): Promise<void> {
   const { cli, options, signal } = following

@@ -1,4 +1,4 @@
-// What every command gets: a client of the chosen server, the output, the signal of Ctrl-C.
+// The session of a command: a client of the chosen server, the output, the signal of Ctrl-C.
 
 import { readConfig } from '../config/config.ts'
 import { findProject } from '../config/project.ts'
@@ -31,7 +31,7 @@ export interface SessionOptions {
   signal: AbortSignal
 }
 
-// The server is chosen when it is first needed: `berth login` has to work where none is known.
+// The server is chosen on first use: `berth login` must work without a known server.
 export function openSession({ flags, env, signal }: SessionOptions): Cli {
   let choice: ServerChoice | null = null
   let client: Client | null = null

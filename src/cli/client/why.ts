@@ -1,4 +1,4 @@
-// What the server knows of an outcome: why it failed, what to do, and where the time went.
+// The server's explanation of an outcome: the reason, the next step, and the duration of each phase.
 import type { Why } from '../../api/parts/failure.ts'
 import type { Cli } from './session.ts'
 

@@ -49,7 +49,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const { client, out } = cli
   const { deploy, follow } = options
   const settings = givenSettings({ ...options })
-  // Nothing else has a schedule.
+  // Only cron jobs have a schedule.
   const type = options.type ?? (settings.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
   const hasSource = 'repo_url' in settings || 'image' in settings || type === 'static_site'

@@ -86,7 +86,7 @@ function printDnsRecord({ out, client }: Cli, domain: string): void {
   out.say(plain(`   its DNS needs this record: A ${domain} -> ${place}`))
 }
 
-/** A server that is older, or a token that is limited, does not tell whether certificates are ordered. */
+/** An older server, or a limited token, does not show whether certificates are ordered. */
 async function reportHttps({ out, client }: Cli): Promise<void> {
   const authority = await client
     .call<CertificateAuthority>('GET', '/certificate-authority')

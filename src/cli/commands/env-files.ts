@@ -1,4 +1,4 @@
-// Variables from a file, or in an editor: what would change is shown and agreed to before it is saved.
+// Variables from a file, or in an editor: changes are shown and confirmed before they are saved.
 import type { Command } from 'commander'
 import type { EnvChanges } from '../../api/env.ts'
 import { servicePath } from '../client/client.ts'

@@ -63,7 +63,7 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
   ])
 }
 
-// A file that is read back has to give the same values: what cannot be written so is refused, not bent.
+// The printed file must read back the same values: a value that cannot be written so is rejected.
 function showLines(vars: EnvVar[], out: Cli['out']): void {
   const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
   // A terminal would interpret control characters in a value. A file gets the value unchanged.
@@ -85,7 +85,7 @@ async function setEnv(cli: Cli, name: string, words: string[], options: SavingOp
   const added = keys.filter((key) => !former.has(key))
   const changed = keys.filter((key) => former.has(key))
   const restart = options.restart ? ' --restart' : ''
-  // A value is piped in, so that it gets into no history of commands: one at a time.
+  // Reads the value from a pipe, so that it gets into no shell history. Only one value is possible.
   const undo = [
     ...(added.length > 0 ? [`berth env unset ${name} ${added.join(' ')}${restart}`] : []),
     ...changed.map((key) => `berth env set ${name} ${key}=-${restart}   # with the former value`),

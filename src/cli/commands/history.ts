@@ -1,4 +1,4 @@
-// `berth history`: every transition of a deploy's chart, or of a job run's.
+// `berth history`: every transition of a deploy or a job run.
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
@@ -13,7 +13,7 @@ import { requesterName } from '../requester-name.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface Row extends HistoryEntry {
-  /** Since the transition before it; null for the first. */
+  /** The time since the previous transition; null for the first. */
   afterMs: number | null
 }
 

@@ -1,4 +1,4 @@
-// What changes the running instances at once: restart, scale, suspend, resume.
+// Changes the running instances immediately: restart, scale, suspend, resume.
 import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
@@ -87,7 +87,7 @@ interface Conclusion {
   undo: string | null
 }
 
-// The undo comes last, and also where the wait fails: the change is saved.
+// The undo is printed last, also if the wait fails, because the change is saved.
 async function conclude(cli: Cli, change: Change, { isWaiting, words, undo }: Conclusion): Promise<void> {
   const { client, out } = cli
   const { service } = change

@@ -85,7 +85,7 @@ function splitWords(given: string[]) {
 
 async function beginRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
   const command = toShellCommand(words)
-  // An empty variable of a script must not begin what a cron job runs.
+  // An empty variable of a script must not start the command of a cron job.
   if (words.length > 0 && command.trim() === '') throw usageFailure('the command is empty')
   const body = {
     ...(words.length > 0 ? { command } : {}),

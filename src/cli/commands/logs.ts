@@ -26,7 +26,7 @@ interface LogsOptions {
 }
 
 interface Format {
-  /** Local and short, or as the server has it. */
+  /** The format of times: local and short, or as the server sends them. */
   time: 'none' | 'short' | 'whole'
   /** Whether lines start with the name of their instance. */
   showsInstance: boolean
@@ -89,7 +89,7 @@ function assertIdOf(noun: 'deploy' | 'job', id: string | undefined): void {
   )
 }
 
-/** It has an end. */
+/** Whether the log has an end. */
 async function showLog(cli: Cli, path: string, options: LogsOptions): Promise<void> {
   const { follow = false } = options
   const events = followEvents(cli, `${path}/logs`, { query: { follow }, untilNow: !follow })
@@ -108,7 +108,7 @@ async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Pr
   cli.out.say(access ? `${name} has had no requests` : `the instances of ${name} have written nothing`)
 }
 
-/** Nothing of a cron job writes but its runs. */
+/** The only output of a cron job is that of its runs. */
 async function showNewestRun(cli: Cli, service: Service, options: LogsOptions): Promise<void> {
   const { id, name, timezone } = service
   if (options.tail !== undefined) {
@@ -126,7 +126,7 @@ function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {
   return out.isTerminal ? 'short' : 'none'
 }
 
-/** Resolves with how many there were. */
+/** Resolves with the number of lines. */
 async function printLines(
   { out }: Cli,
   events: AsyncGenerator<StreamEvent>,
@@ -148,13 +148,13 @@ function formatLine(out: Output, logLine: LogLine, { time, showsInstance }: Form
   const text = access ? requestText(out, line, access.status) : out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
-  // A system line names its instance itself.
+  // System lines contain the name of their instance.
   const isWritten = instance !== undefined && stream !== 'system'
   const writer = showsInstance && isWritten ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
 
-/** Clients choose much of it: no colour in it is theirs. */
+/** Clients control much of the line, so only Berth's own colours are printed. */
 function requestText(out: Output, line: string, status: number): string {
   const style = statusStyles[Math.floor(status / 100)]
   return style ? out.paint(style, plain(line)) : plain(line)

@@ -1,4 +1,4 @@
-// `berth rollback`: a former deploy's image, settings and variables, run again.
+// `berth rollback`: runs the image, settings and variables of an earlier deploy again.
 import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import { servicePath } from '../client/client.ts'

@@ -1,5 +1,5 @@
-// `berth schedule`: when a cron job runs next, how it went last, and why an instant had no run.
-// Instants are shown by the clock of the schedule, which need not be the one on this wall.
+// `berth schedule`: the next runs of a cron job, the last one, and the reason for skipped runs. Times are
+// shown in the zone of the schedule, which may differ from that of the terminal.
 import type { Command } from 'commander'
 import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client/client.ts'

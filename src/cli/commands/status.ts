@@ -1,4 +1,4 @@
-// `berth status`: what runs of a service, once or continuously.
+// `berth status`: the running instances of a service, once or continuously.
 import type { Command } from 'commander'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -37,7 +37,7 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   const status = await look()
   if (out.isJson) return out.json(status)
   for (const line of await statusLines(out, chosen, status)) out.print(line)
-  // Only what runs now and then is live without instances.
+  // Only a cron job is live without instances.
   const isIdle = status.state === 'live' && status.desired_instances === 0
   if (isIdle) sayNext(cli, `berth schedule ${chosen}`)
 }
@@ -81,7 +81,7 @@ function isTransient(error: unknown): boolean {
   return error.exitCode === exitCodes.unreachable || error.exitCode === exitCodes.failed
 }
 
-/** Without the usage and the traffic, which differ at every look. */
+/** Without the usage and the traffic, which change constantly. */
 function comparableState({ instances, traffic: _, ...status }: ServiceStatus): string {
   const facts = instances.map(({ cpu_percent: _cpu, memory_bytes: _memory, ...instance }) => instance)
   return JSON.stringify({ ...status, instances: facts })

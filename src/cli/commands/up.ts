@@ -1,4 +1,4 @@
-// `berth up`: from a folder to a running service: packs it, uploads it, follows the deploy.
+// `berth up`: turns a folder into a running service: packs it, uploads it, follows the deploy.
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -61,7 +61,7 @@ interface Target {
   existing: Service | null
 }
 
-/** Nothing is created or sent before the source is known to be sound, and packed. */
+/** Nothing is created or sent before the source is validated and packed. */
 async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
   const { approve, createForUpload } = await import('../source/new-service.ts')
   const { packWithProgress, assertNoOutwardLinks, warnOfMissingPackages } = await import(
@@ -121,7 +121,7 @@ function withoutSchedule(name: string): CliFailure {
   return usageFailure('a cron job needs a schedule', hint)
 }
 
-/** Throws CliFailure for a service that takes no uploads. */
+/** Throws CliFailure for a service that does not accept uploads. */
 function assertTakesUploads({ name, type, repo_url, image }: Service, options: UpOptions): void {
   if (options.type && options.type !== type) {
     throw usageFailure(`${name} already exists, as a ${type}`, 'choose another name: berth up NAME')

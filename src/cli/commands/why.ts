@@ -1,4 +1,4 @@
-// `berth why`: what became of a deploy or another record: the failure, what to do, where the time went.
+// `berth why`: explains the outcome of a deploy or another record: the failure, the next step, the phases.
 import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Info } from '../../api/info.ts'
@@ -50,7 +50,7 @@ async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
   } catch (error) {
     const isUnknown = error instanceof CliFailure && error.code === 'not_found'
     if (!isUnknown || idOrName === undefined) throw error
-    // Services and datastores share their names.
+    // Services and datastores share a namespace.
     const why = await fetchWhy(cli, `/datastores/${encodeURIComponent(idOrName)}`).catch(() => null)
     if (why === null) throw error
     printWhy(cli, why)

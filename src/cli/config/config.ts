@@ -1,4 +1,4 @@
-// The servers a person knows, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
+// The user's servers, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
 import { join } from 'node:path'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { withLock } from './file-lock.ts'
@@ -80,7 +80,7 @@ export function isServerUrl(text: string): boolean {
   return text.includes('://') || hostAndPort.test(text)
 }
 
-/** The known server of this name or address. */
+/** The known server with this name or address. */
 export function findServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } | null {
   const wanted = isServerUrl(nameOrUrl) ? parseServerUrl(nameOrUrl) : null
   const found = Object.entries(config.servers).find(([name, { url }]) =>

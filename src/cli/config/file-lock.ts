@@ -1,4 +1,4 @@
-// A lock between processes of one person: a file that only one of them can make.
+// A lock between processes of one user: a file that only one of them can create.
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sleep } from '../../async/sleep.ts'
@@ -9,7 +9,7 @@ const timeoutMs = 10_000
 /** The lock is held for milliseconds. An older lock was left behind by a process that died. */
 const staleMs = 5000
 
-/** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
+/** Throws CliFailure if the lock is not available within 10 s, and the errors of the work. */
 export async function withLock<T>(path: string, work: () => T): Promise<T> {
   for (const end = Date.now() + timeoutMs; !tryLock(path); await sleep(retryMs)) {
     if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'remove it' })

@@ -1,4 +1,4 @@
-// Which server a command talks to and with which token: flag, environment, project file, config, default.
+// Chooses the server and the token of a command: flag, environment, project file, config, default.
 import { readFileSync } from 'node:fs'
 import { isPlainUrl } from '../client/client.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
@@ -12,7 +12,7 @@ export interface ServerFlags {
 }
 
 export interface ServerChoice {
-  /** Its address, when it has no name. */
+  /** The name, or the address of a server without a name. */
   name: string
   url: string
   token: string | undefined
@@ -72,7 +72,7 @@ function lookUp(config: Config, nameOrUrl: string): ServerChoice {
   throw usageFailure(`no server is called '${nameOrUrl}'`, serversHint(config))
 }
 
-// Else a repository could have the token of the environment sent to its own address.
+// Otherwise a repository could direct the environment's token to its own address.
 function lookUpForProject(config: Config, project: Project, nameOrUrl: string): ServerChoice {
   const found = findServer(config, nameOrUrl)
   if (found) return { name: found.name, ...found.server }

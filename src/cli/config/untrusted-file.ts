@@ -1,4 +1,4 @@
-// Small files of a folder that may come from a stranger. They are read only if they are regular files.
+// Reads small files of an untrusted folder. Only regular files are read.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
@@ -17,7 +17,7 @@ export function readUntrustedFile(path: string, limitBytes: number): Found | nul
   const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))
   if (seen === undefined || seen.isDirectory()) return null
   if (!seen.isFile()) throw new CliFailure(`${path} is not a regular file`, { hint: 'remove it' })
-  // It may be another one by now: opened without following a link, and without waiting for a pipe.
+  // The file may have been replaced: it is opened without following a link or waiting for a pipe.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = orFailure(path, () => openSync(path, flags))
   try {

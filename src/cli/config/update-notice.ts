@@ -9,7 +9,7 @@ import { readJsonFile, writeJsonFile } from './json-file.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Runs after a command, on a terminal only. Its errors are ignored. */
+/** Runs after a command, only at a terminal. Its errors are ignored. */
 export function noticeUpdate({ env, out, serverVersion }: Cli, now = Date.now()): void {
   if (!out.isLive || serverVersion === undefined || !isNewer(serverVersion, version)) return
   try {

@@ -1,4 +1,4 @@
-// Waiting for a backup or a restore on the command line, and a backup's way to standard output.
+// Waits for a backup or a restore, and prints a backup to standard output.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Backup, Restore } from '../../api/backup.ts'

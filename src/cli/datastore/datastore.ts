@@ -1,4 +1,4 @@
-// How datastores are spoken of on the command line, and waiting until one serves.
+// Formats datastores, and waits until one is available.
 
 import type { Datastore } from '../../api/datastore.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -79,7 +79,7 @@ function untilNext({ status, next_attempt_at: at }: Datastore): string | null {
   return status === 'failed' && at ? `in ${span((Date.parse(at) - Date.now()) / 1000)}` : null
 }
 
-/** Asks for something, and looks until it serves or has failed. Returns the exit code. */
+/** Sends the request, and polls until the datastore is available or has failed. Returns the exit code. */
 export async function waitForDatastore(
   cli: Cli,
   { name, verb }: { name: string; verb: string },

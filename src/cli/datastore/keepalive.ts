@@ -1,11 +1,11 @@
 // Detects a server that disappeared without closing the WebSocket. The pings also keep the server from
-// closing a shell whose output is paused, for example by a pager: a paused socket does not respond pings.
+// closing a shell whose output is paused, for example by a pager: a paused socket does not respond to pings.
 import type { WebSocket } from 'ws'
 
 const pingEveryMs = 20_000
 const maxUnansweredPings = 3
 
-/** Pings every 20 s; calls `onDead` when nothing came for a minute. Returns a function that stops it. */
+/** Pings every 20 s; calls `onDead` after a minute without data. Returns a function that stops it. */
 export function keepAlive(
   socket: Pick<WebSocket, 'on' | 'ping' | 'isPaused'>,
   onDead: () => void,

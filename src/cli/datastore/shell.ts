@@ -83,7 +83,7 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
   })
 }
 
-/** Reads no more until the output is written. */
+/** Pauses reading until the output is written. */
 function writeOutput(socket: WebSocket, data: Buffer): void {
   const output = data[0] === stderrChannel ? process.stderr : process.stdout
   if (output.write(data.subarray(1))) return

@@ -1,6 +1,5 @@
-// A deploy as one story: the lines of its log and the states of its chart, in the order they happened.
-// They come on two streams. Each event is held a little and sorted, or a line would land in the wrong
-// state; instants are the server's, whose clock need not be ours.
+// A deploy as one sequence: the lines of its log and the states of its chart. They arrive on two streams, so
+// each event is delayed a little and sorted by the server's time, whose clock may differ from ours.
 
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -12,7 +11,7 @@ import { type LogLine, parseLogLine } from '../log-line.ts'
 
 export interface DeployState {
   at: string
-  /** The chart's node without its parents: `building`. */
+  /** The state without its parents: `building`. */
   name: string
   status: string
 }
@@ -43,7 +42,7 @@ export async function fetchStates(cli: Cli, deployId: string): Promise<DeploySta
   return toStates(await cli.client.call<HistoryEntry[]>('GET', `${deployPath(deployId)}/history`))
 }
 
-/** Transitions that stayed in a state are none here. */
+/** Skips transitions within a state. */
 export function toStates(history: HistoryEntry[]): DeployState[] {
   const states = history.map(({ at, state, status }) => ({ at, name: state.split('.').at(-1)!, status }))
   return states.filter(({ name }, index) => name !== states[index - 1]?.name)
@@ -129,7 +128,7 @@ function takeUpTo(buffer: DeployEvent[], instant: number): DeployEvent[] {
 }
 
 interface ServerClock {
-  /** Something of this instant has come. */
+  /** Called for each event, with its time. */
   observe(at: string): void
   now(): number
 }

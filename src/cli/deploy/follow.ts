@@ -56,7 +56,7 @@ function deployContinues(deployId: string) {
   )
 }
 
-/** Says what became of it: address and undo, or phase, reason and next step. Returns the exit code. */
+/** Prints the outcome: address and undo, or phase, reason and next step. Returns the exit code. */
 export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> {
   const service = await cli.client.call<Service>('GET', servicePath(deploy.service_id))
   const isLive = deploy.status === 'live' || deploy.status === 'deactivated'
@@ -68,8 +68,8 @@ export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> 
 }
 
 /**
- * Where it answers: its public address, a private service's name and port, else the address of its first
- * instance, which changes with each deploy; null for a worker.
+ * The public address, a private service's name and port, or else the address of the first instance, which
+ * changes with each deploy; null for a worker.
  */
 export async function addressOf({ client }: Cli, deploy: Deploy, service: Service): Promise<string | null> {
   if (service.url) return service.url
@@ -97,7 +97,7 @@ async function reportLive(
   const former = await previousLiveDeploy(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
   if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
-  // On one terminal the line above shows it already.
+  // If both streams go to one terminal, the line above shows it already.
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
 }
 
@@ -114,7 +114,7 @@ async function reportFailed(cli: Cli, deploy: Deploy, service: Service): Promise
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }
 
-/** Empty for an older server: a live deploy must not end as a failure of the command. */
+/** Empty for an older server: a live deploy must not fail the command. */
 async function phasesOf(cli: Cli, id: string): Promise<Why['phases']> {
   const why = await fetchWhy(cli, deployPath(id)).catch(() => null)
   return why?.phases ?? []
@@ -127,7 +127,7 @@ async function previousLiveDeploy({ client }: Cli, { id, service_id }: Deploy): 
   return deploys.find((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
 }
 
-/** From its beginning until it was live, or had failed. */
+/** The time from its start until it was live or had failed. */
 function totalMs(states: DeployState[]): number {
   const last = states.find(({ status }) => status !== 'queued' && status !== 'running') ?? states.at(-1)
   return last ? Date.parse(last.at) - Date.parse(states[0]!.at) : 0

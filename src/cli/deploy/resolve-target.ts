@@ -1,4 +1,4 @@
-// Which deploy is meant: one by its id, or the newest of a service.
+// Resolves the deploy: by its id, or the newest of a service.
 import type { Deploy } from '../../api/deploy.ts'
 import { deployPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'

@@ -1,5 +1,5 @@
-// Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
-// On a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
+// Shows a deploy live: a line for each state of its chart, with the newest lines of its log below. At a
+// terminal the running state is redrawn and its log disappears at the end; elsewhere every line stays.
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'
@@ -8,7 +8,7 @@ import { createBuildTally } from './build-tally.ts'
 import type { DeployState } from './deploy-events.ts'
 
 export interface DeployView {
-  /** The deploy is in another state. */
+  /** Called when the deploy enters another state. */
   enter(state: DeployState): void
   addLine(line: LogLine): void
 }
@@ -31,7 +31,7 @@ const failureLines = 10
 const unwindingStates = ['failing', 'canceling']
 /** States without a line: they are reported at the end. */
 const hiddenStates = [...unwindingStates, 'live', 'draining', 'deactivated', 'failed', 'canceled']
-/** Waiting for the turn is worth a line only when there was something to wait for. */
+/** Waiting for the turn gets a line only if there was something to wait for. */
 const minShownWaitMs = 1000
 
 /** `now` is the clock of the shown durations. */

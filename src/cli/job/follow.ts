@@ -13,7 +13,7 @@ import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts
 import { paragraph, phaseLine } from '../terminal/phase-line.ts'
 
 const retryMs = 500
-/** So long is a server waited for that dies with the last line of the log. */
+/** How long to wait for a server that stops right after the last line of the log. */
 const unreachableTimeoutMs = 60_000
 /** The highest exit code of a process. */
 const maxExitCode = 255
@@ -61,7 +61,7 @@ function onOneLine(out: Output, text: string): string {
   return out.isLive ? clip(plain(text), out.width() - 4) : plain(text)
 }
 
-/** Whole for a file or a program; what could move a cursor comes to no terminal. */
+/** Unchanged for a file or a program; at a terminal, control sequences that move the cursor are removed. */
 function escapeText(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)

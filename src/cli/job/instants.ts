@@ -1,5 +1,5 @@
-// Instants as clocks of a time zone show them.
-// The name of a zone comes from the server, and this program may know fewer of them: then it is UTC.
+// Formats times in a time zone. The zone's name comes from the server, and this program may not know it: then
+// UTC is used.
 
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 const day = { weekday: 'short', day: 'numeric', month: 'short' } as const
@@ -9,7 +9,7 @@ export function clockTime(at: string, timeZone: string): string {
   return isInstant(at) ? formatterOf(minute, timeZone).format(new Date(at)) : at
 }
 
-/** `Mon 23 Nov 03:00`, with its year when that is not the year of `now`. */
+/** `Mon 23 Nov 03:00`, with the year if it differs from that of `now`. */
 export function dayAndTime(at: string, timeZone: string, now = new Date()): string {
   if (!isInstant(at)) return at
   const yearOf = (instant: Date) => formatterOf({ year: 'numeric' }, timeZone).format(instant)
@@ -23,7 +23,7 @@ export function ownTimeZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
-/** Whether clocks of both zones show the same at all of these instants. */
+/** Whether the clocks of both zones agree at all of these times. */
 export function haveSameClock(one: string, other: string, instants: string[]): boolean {
   return instants.every((at) => dayAndTime(at, one) === dayAndTime(at, other))
 }

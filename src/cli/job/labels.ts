@@ -1,4 +1,4 @@
-// How job runs are spoken of: the colour of a status, what began one, how long it took, its command.
+// Formats job runs: the colour of a status, the trigger, the duration, the command.
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
@@ -30,7 +30,7 @@ export function outcomeOf({ status, exit_code }: JobRun): string {
   return status === 'failed' && exit_code !== null ? `${status} (${exit_code})` : status
 }
 
-/** `manual`, or `for 03:00`: the instant of its schedule, by the clock of that. */
+/** `manual`, or `for 03:00`: the scheduled time in the zone of the schedule. */
 export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): string {
   return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
 }
@@ -57,7 +57,7 @@ export function noRunsNotice({ name, type, live_deploy_id }: Service): string {
     : `no jobs of ${escapedName} yet: \`berth run ${escapedName} -- COMMAND\` runs one`
 }
 
-/** No longer than a line has use for. */
+/** Truncated to the width of a line. */
 export function commandOf({ command }: JobRun): string {
   return command === null ? "the image's own" : clip(plain(command), maxCommandChars)
 }

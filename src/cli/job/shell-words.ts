@@ -7,7 +7,7 @@ export function toShellCommand(words: string[]): string {
   return more.length === 0 ? only : words.map(quote).join(' ')
 }
 
-/** Nothing within single quotes means anything to a shell, but for the quote itself. */
+/** Within single quotes, only the quote itself is special to a shell. */
 function quote(word: string): string {
   return isHarmless(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-// What would change about the variables of a service, shown by key and never with a value.
+// The changes to the variables of a service, shown by key and never with a value.
 import type { EnvVar } from '../../api/env.ts'
 import { type Output, plain } from '../terminal/output.ts'
 

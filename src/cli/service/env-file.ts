@@ -1,5 +1,5 @@
-// Variables as a file of lines KEY=value, the way node reads them.
-// That form has no escapes: a value with every kind of quotes cannot be written in it.
+// Variables as a file of KEY=value lines, in the format that node reads. It has no escapes, so a value with
+// every kind of quotes cannot be written.
 import { parseEnv } from 'node:util'
 import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
@@ -11,7 +11,7 @@ export function parseEnvFile(text: string): EnvVar[] {
   return parsed.map(([key, value]) => ({ key, value: value ?? '' }))
 }
 
-/** A variable, whose quoted value may go over several lines; a comment; or nothing. */
+/** A variable, whose quoted value may span several lines; a comment; or an empty line. */
 const validLine =
   /[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`|)[^\n]*|#[^\n]*|\r?)(?:\n|$)/y
 
@@ -38,7 +38,7 @@ function isBare(value: string): boolean {
   return /^[\w./:@%+,=-]*$/.test(value)
 }
 
-// Node reads `\n` in double quotes as a new line, and no carriage return at all.
+// Node reads `\n` in double quotes as a newline, and cannot represent a carriage return.
 function parsesBackTo(line: string, value: string): boolean {
   return Object.values(parseEnv(line))[0] === value
 }

@@ -13,7 +13,7 @@ export interface SavingOptions {
   follow: boolean
 }
 
-/** Saved variables are of the next deploy, or of a restart at once. */
+/** Saved variables apply to the next deploy, or immediately with a restart. */
 export function addSavingOptions(command: Command): Command {
   return command
     .option('--restart', 'restart the service afterwards')
@@ -33,7 +33,7 @@ export async function readEnv(cli: Cli, name: string): Promise<EnvVar[]> {
   })
 }
 
-/** Saves by key. `undo` are the commands that take it back, where there are any. Returns the exit code. */
+/** Saves by key. `undo` are the commands that revert the change, if any. Returns the exit code. */
 export async function saveEnv(
   cli: Cli,
   name: string,

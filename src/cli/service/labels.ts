@@ -1,4 +1,4 @@
-// How services are spoken of: the colour of a state, the address people open.
+// Formats services: the colour of a state, the address.
 import type { Service } from '../../api/service.ts'
 import type { Style } from '../terminal/output.ts'
 

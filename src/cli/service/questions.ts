@@ -20,7 +20,7 @@ const sourceRules = {
 }
 const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
 
-/** Throws (usage) for a name that no service can have. */
+/** Throws (usage) for an invalid name. */
 export function assertServiceName(name: string): void {
   const complaint = nameProblem(name)
   if (complaint) throw usageFailure(`'${name}' is not a valid name`, complaint)

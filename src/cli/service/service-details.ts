@@ -1,4 +1,4 @@
-// All that is worth knowing of a service, on one screen.
+// The details of a service on one screen.
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
 import { age } from '../terminal/ages.ts'

@@ -1,5 +1,5 @@
-// The settings of a service as flags, for `create` and `update`.
-// The server judges the values; here only what would not even be a number is refused.
+// The settings of a service as flags, for `create` and `update`. The server validates the values; only values
+// that are not even numbers are rejected here.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Flag, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
@@ -24,7 +24,7 @@ export function addSettingFlags(command: Command): Command {
   return command
 }
 
-/** The settings that were given, under their names in the API. */
+/** The specified settings, under their names in the API. */
 export function givenSettings(options: Settings): Settings {
   const given = settingNames.flatMap((name) => {
     const { flag } = serviceSettings[name]
@@ -39,12 +39,12 @@ export function settingLabel(name: string): string {
   return flags.replace(/^--/, '').split(' ')[0]!.replaceAll('-', ' ')
 }
 
-/** Whether all of them act without a restart. */
+/** Whether all of them take effect without a restart. */
 export function applyAtOnce(settings: Settings): boolean {
   return Object.keys(settings).every((name) => settingOf(name)?.takesEffect === 'at once')
 }
 
-/** Whether one of them acts with the next build or pull only. */
+/** Whether one of them takes effect only at the next build or pull. */
 export function needDeploy(settings: Settings): boolean {
   return Object.keys(settings).some((name) => settingOf(name)?.takesEffect === 'at build')
 }

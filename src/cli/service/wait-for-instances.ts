@@ -11,9 +11,9 @@ import { CliFailure, interruption } from '../failure.ts'
 import { showStep } from '../terminal/step.ts'
 
 const pollMs = 500
-/** A service that starts again may be degraded for a moment. */
+/** A restarting service may be degraded for a moment. */
 const degradedGraceMs = 15_000
-/** Longer than an instance drains and starts by default. */
+/** Longer than an instance takes to drain and start by default. */
 const timeoutMs = 10 * 60_000
 
 export interface Change {
@@ -22,12 +22,12 @@ export interface Change {
   verb: string
 }
 
-/** Whether there is anything to wait for: an instance, or a version to start one from. */
+/** Whether there is anything to wait for: an instance, or a version to start. */
 export function hasInstances({ type, live_deploy_id }: Service): boolean {
   return type !== 'cron_job' && live_deploy_id !== null
 }
 
-/** Shows how far it is. Throws CliFailure when the service stays degraded, or Docker does not respond. */
+/** Shows the progress. Throws CliFailure if the service stays degraded, or Docker does not respond. */
 export async function waitForInstances(cli: Cli, { service, verb }: Change): Promise<void> {
   const { name } = service
   let last: ServiceStatus | null = null

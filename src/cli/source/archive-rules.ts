@@ -20,8 +20,8 @@ export function nameProblem(path: string): string | null {
 }
 
 /**
- * Why a symbolic link would be refused; null when it would not. It has to stay in the source, and behind a
- * name no `..` may follow: the name may be a link itself.
+ * The reason why a symbolic link would be rejected, or null. It must stay in the source, and no `..` may
+ * follow a name, which may be a link itself.
  */
 export function linkProblem(path: string, target: string): string | null {
   if (target.includes(replacement)) return 'is a link with a target that is not UTF-8'

@@ -6,7 +6,7 @@ import type { Cli } from '../client/session.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
 
-/** Shows it; answers whether it was written. */
+/** Shows the Dockerfile; returns whether it was written. */
 export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean> {
   const { out } = cli
   if (out.isJson) return false

@@ -28,13 +28,13 @@ interface RuleFile {
  */
 export type ExclusionReason = 'by rule' | 'by default'
 
-/** The rules that hold in one folder. Paths are from the top, with `/`. */
+/** The rules of one folder. Paths are relative to the top, with `/`. */
 export interface FolderRules {
-  /** Whether it is left out; null when it is not. */
+  /** Whether the path is excluded, and why; null if it is not. */
   exclusionOf(path: string, isFolder: boolean): ExclusionReason | null
-  /** The rules in a folder below, with what its own files add. */
+  /** The rules of a subfolder, including its own files. */
   enter(path: string): FolderRules
-  /** The kinds of files that were found up to here. */
+  /** The kinds of ignore files that were found so far. */
   names: FileName[]
 }
 
@@ -44,7 +44,7 @@ export interface TopRules {
   prefix: string
 }
 
-/** The rules of a folder. In a repository those of the folders above it hold too. Throws CliFailure. */
+/** The rules of a folder. In a repository, those of its parent folders apply too. Throws CliFailure. */
 export function rulesOf(folder: string): TopRules {
   const top = repositoryOf(folder) ?? folder
   const parts = folder === top ? [] : folder.slice(top.length + (top.endsWith('/') ? 0 : 1)).split('/')
@@ -76,13 +76,13 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
   }
 }
 
-/** Secrets of this machine, and dependencies that a build installs again. */
+/** Secrets of this machine, and dependencies that a build reinstalls. */
 function isExcludedByDefault(path: string, isFolder: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return isFolder ? name === 'node_modules' : /^\.env(\.local|\..+\.local)?$/.test(name)
 }
 
-/** The files are the nearest first. */
+/** The nearest file comes first. */
 function verdictOf(files: RuleFile[], path: string): boolean | null {
   for (const name of ignoreFileNames) {
     for (const file of files) {
@@ -99,8 +99,8 @@ function ruleVerdict({ folder, rules }: RuleFile, path: string): boolean | null 
 }
 
 /**
- * A file that leaves a folder out, which another file brings back: the library would leave out all below it.
- * In the folder its patterns without a slash hold on, which mean every depth.
+ * A file that excludes a folder which another file re-includes: the library would exclude everything below
+ * it. Inside the folder, its patterns without a slash still apply, because they match at every depth.
  */
 function toInnerRules({ name, lines }: RuleFile, folder: string): RuleFile {
   return toRuleFile(
@@ -125,7 +125,7 @@ function toRuleFile(name: FileName, folder: string, lines: string[]): RuleFile {
   return { name, folder, lines, rules: ignore({ ignorecase: false }).add(lines) }
 }
 
-/** The folder may come from a stranger, so a pattern must not take hours to match. */
+/** The folder may be untrusted, so a pattern must not take hours to match. */
 function assertFastPatterns(path: string, lines: readonly string[]): void {
   const slow = lines.findIndex(
     (line) => !line.startsWith('#') && line.split('**').length - 1 > maxDoubleStars,

@@ -75,7 +75,7 @@ function undetectedType({ folder }: Source): CliFailure {
   return new CliFailure(problem, { hint })
 }
 
-/** Asks for approval on a terminal. Without a terminal the service is created without approval. */
+/** Prompts for confirmation at a terminal. Without a terminal the service is created without a prompt. */
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
   const message = plain(`Create ${name}, a ${readable(type)}, ${reason}?`)

@@ -13,7 +13,7 @@ import { archiveLimits } from './archive-rules.ts'
 import { type Source, type SourceEntry, tooLarge } from './source-entries.ts'
 
 export interface PackedSource {
-  /** At its beginning; to be closed. */
+  /** Open at its start; the caller closes it. */
   file: FileHandle
   sizeBytes: number
 }
@@ -64,7 +64,7 @@ function diskFull(): CliFailure {
   })
 }
 
-/** Its name is gone before anything is in it. */
+/** The file is unlinked before anything is written to it. */
 async function openUnlinked(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-up-'))
   try {

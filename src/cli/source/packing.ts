@@ -1,4 +1,4 @@
-// The first steps of an upload as they are seen: looking through the folder, then packing it.
+// The visible first steps of an upload: scanning the folder, then packing it.
 import { posix } from 'node:path'
 import type { Service } from '../../api/service.ts'
 import { count, size } from '../../quantities.ts'
@@ -23,7 +23,7 @@ type SiteSettings = Settings & { type: string }
 const name = 'packing'
 const shownPaths = 6
 
-/** Throws CliFailure for what the server would refuse. */
+/** Throws CliFailure for a source that the server would reject. */
 export async function inspectSource({ out, signal }: Cli, folder: string): Promise<Inspected> {
   const startedAt = Date.now()
   let seen: Source | null = null

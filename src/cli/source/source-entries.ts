@@ -1,5 +1,5 @@
-// What of a folder is uploaded: all but .git and what the ignore files leave out, always in the same order.
-// Links are entries, never followed. What the server would refuse is found before anything is sent.
+// The uploaded entries of a folder: everything except .git and ignored files, always in the same order. Links
+// are entries and never followed. Entries that the server would reject are found before anything is sent.
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { archiveLimits, linkProblem, nameProblem } from './archive-rules.ts'
 import { type ExclusionReason, type FolderRules, rulesOf } from './ignore-files.ts'
 
 export interface SourceEntry {
-  /** From the folder, with `/`. */
+  /** Relative to the folder, with `/`. */
   path: string
   kind: 'file' | 'folder' | 'link'
   mode: number
@@ -28,7 +28,7 @@ export interface Source {
   ignoreFiles: string[]
   /** Paths excluded by the ignore files or by default. An excluded folder is listed without its content. */
   ignored: { path: string; reason: ExclusionReason }[]
-  /** Sockets, pipes and devices, which no archive holds. */
+  /** Sockets, pipes and devices, which an archive cannot contain. */
   specialFiles: string[]
 }
 
@@ -40,7 +40,7 @@ export interface WalkOptions {
 const maxShownProblems = 5
 const maxShownFolders = 3
 
-/** Throws CliFailure for what the server would refuse, and for what cannot be read. */
+/** Throws CliFailure for entries that the server would reject, and for unreadable ones. */
 export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
   const { rules, prefix } = rulesOf(folder)
   const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], ignored: [], specialFiles: [] }
@@ -56,7 +56,7 @@ export async function listSource(folder: string, options: WalkOptions): Promise<
   return source
 }
 
-/** Names the folders that are to blame. */
+/** Names the largest folders. */
 export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
   const limitBytes = archiveLimits[`${state}Bytes`]
   return new CliFailure(`the source is too large: ${state} it exceeds ${size(limitBytes)}`, {
@@ -110,7 +110,7 @@ function add({ source, problems, onProgress }: Walk, entry: SourceEntry): void {
   onProgress(source)
 }
 
-/** The same on every machine, whatever its language. */
+/** The same order on every machine, in any locale. */
 function byCodeUnits(one: string, other: string): number {
   return one < other ? -1 : 1
 }

@@ -1,5 +1,5 @@
-// Sends a packed source to its service; the deploy is queued when all of it has arrived.
-// Half an upload is worth nothing, and a second one might be a second deploy: it is never retried.
+// Sends a packed source to its service; the deploy is queued when all of it has arrived. An upload is never
+// retried, because a second one might cause a second deploy.
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Deploy } from '../../api/deploy.ts'

@@ -1,7 +1,7 @@
-// Opens a page in the user's browser, if there is a screen.
+// Opens a page in the user's browser, if there is a graphical display.
 import type { Cli } from '../client/session.ts'
 
-/** Whether it was opened, as far as one can tell. */
+/** Whether the browser was opened, as far as known. */
 export async function openInBrowser({ env, out }: Cli, page: string): Promise<boolean> {
   if (!out.isLive || !hasScreen(env)) return false
   const { default: open } = await import('open')

@@ -1,4 +1,4 @@
-// Texts that are wider than their room. Letters may be two columns wide.
+// Cuts text to the available width. Letters may be two columns wide.
 import stringWidth from 'string-width'
 
 /** Cuts the text to a number of columns, at its end or, with `keepsEnd`, at its start. */

@@ -1,4 +1,4 @@
-// What was deleted and can be restored: `berth trash`.
+// Deleted data that can be restored: `berth trash`.
 import type { Command } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { RestoredTrash, TrashEntry } from '../../../api/trash.ts'

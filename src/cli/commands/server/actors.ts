@@ -1,4 +1,4 @@
-// What works behind the records, and what an administrator does about what a fault of the server stopped.
+// Lists the actors behind the records, and retries or discards actors that an internal error stopped.
 import type { Command } from 'commander'
 import type { Actor, DiscardedActor } from '../../../api/actor.ts'
 import type { Cli } from '../../client/session.ts'

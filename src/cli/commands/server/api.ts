@@ -1,4 +1,4 @@
-// `berth api`: any call of the API, for what has no command, and for scripts.
+// `berth api`: any call of the API, for scripts and for functions without a command.
 import type { Command } from 'commander'
 import { incompleteResponse, type Query, readBody } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
@@ -90,7 +90,10 @@ function toQuery(fields: Record<string, unknown>): Query {
   return Object.fromEntries(texts)
 }
 
-/** JSON is sent whole: the server takes a body without a length for uploads only. An archive is streamed. */
+/**
+ * JSON is sent as a whole: the server accepts a body without a length only for uploads. Archives
+ * are streamed.
+ */
 async function inputOf(path: string) {
   if (!/\.(tgz|gz)$/.test(path)) {
     return { body: await readFileOrInput(path), headers: { 'content-type': 'application/json' } }
@@ -102,7 +105,7 @@ async function inputOf(path: string) {
   }
 }
 
-// Through a pipe the very bytes; on a terminal JSON is laid out, and nothing can move the cursor.
+// Through a pipe the exact bytes; at a terminal JSON is indented, and control characters are escaped.
 async function printResponse({ out }: Cli, response: Response): Promise<void> {
   if (!response.body) return
   if (!out.isTerminal) {

@@ -1,4 +1,4 @@
-// The certificates of all hosts: how far each is, why not further, and the next attempt at once.
+// The certificates of all hosts: the state, the problem, and an immediate retry.
 import type { Command } from 'commander'
 import type { Certificate, CertificateAuthority } from '../../../api/certificate.ts'
 import type { Cli } from '../../client/session.ts'

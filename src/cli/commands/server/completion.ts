@@ -1,4 +1,4 @@
-// Completion for shells: the script calls `berth complete` for the possible next words.
+// Completion for shells: the script calls `berth complete`, which prints possible next words.
 import type { Command } from 'commander'
 import type { Runner } from '../../command.ts'
 import { completeWords } from '../../completion/completion.ts'

@@ -1,4 +1,4 @@
-// The edge of the server: which HAProxy serves, and its replacement by a newer one.
+// The edge of the server: the running HAProxy, and its upgrade.
 import type { Command } from 'commander'
 import type { Edge } from '../../../api/edge.ts'
 import { sleep } from '../../../async/sleep.ts'

@@ -91,7 +91,7 @@ function withClearText(error: unknown, url: string): unknown {
   return new CliFailure(error.message, { ...error, hint })
 }
 
-/** Under the name that is free for it now: others may have been kept since it was chosen. */
+/** Uses the name that is free now: other logins may have stored theirs since it was chosen. */
 async function storeServer(cli: Cli, server: KnownServer) {
   let name = ''
   const { default: chosen } = await changeConfig(cli.env, (config) => {
@@ -101,7 +101,7 @@ async function storeServer(cli: Cli, server: KnownServer) {
   return { name, isFirst: chosen === name }
 }
 
-/** The address that is meant, and the name it is to be kept under. */
+/** The address, and the name to store it under. */
 function chooseTarget({ env, flags }: Cli, config: Config, address: string | undefined) {
   const wanted = flags.server ?? (env.BERTH_SERVER || undefined)
   if (wanted !== undefined && !isServerUrl(wanted)) {
@@ -120,7 +120,7 @@ function checkedName(name: string): string {
   throw usageFailure(`'${name}' is not a valid server name`, 'letters, digits, dots and dashes')
 }
 
-/** `local`, or the host; with its port when another server has that name. */
+/** `local`, or the host; with its port if another server has that name. */
 function nameFor(config: Config, url: string): string {
   const { hostname: host, port } = new URL(url)
   const name = isThisHost(url) ? 'local' : host
@@ -174,7 +174,7 @@ async function logOut(cli: Cli, server: string | undefined): Promise<void> {
   throw new CliFailure('there is no default server', { hint: 'berth servers lists yours' })
 }
 
-/** A token cannot revoke itself: it is only forgotten here. */
+/** A token cannot revoke itself: it is only deleted here. */
 export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
   const { name, server } = knownServer(readConfig(cli.env), wanted)
   await changeConfig(cli.env, (config) => {

@@ -93,7 +93,7 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
   return `by ${builder}, limited to ${limits.join(', ')} for all builds${reason}`
 }
 
-/** Nothing while it works; an older server does not tell. */
+/** Null while BuildKit works; an older server does not report it. */
 function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
   return since ? `BuildKit has been hanging since ${since}: builds use the classic builder` : null
 }
