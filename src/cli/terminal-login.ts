@@ -12,7 +12,7 @@ export interface StartedLogin extends StartedTerminalLogin {
   page: string
 }
 
-/** Asks for a login; `name` is what the token will be called. Throws when the server has no account yet. */
+/** Requests a login; `name` becomes the name of the token. Throws if the server has no account yet. */
 export async function startTerminalLogin(client: Client, name: string): Promise<StartedLogin> {
   const started = await client
     .call<StartedTerminalLogin>('POST', '/auth/cli', { body: { name } })

@@ -1,10 +1,10 @@
-// What a deletion prints about the trash: until when the data is kept, and how to restore them.
+// The message of a deletion about the trash: how long the data is kept, and how to restore it.
 import type { TrashEntry } from '../api/trash.ts'
 import type { Cli } from './client/session.ts'
 import { sayUndo } from './follow-up.ts'
 import { timeLeft } from './terminal/ages.ts'
 
-/** Prints that the data is deleted when it is not in the trash. */
+/** Prints a warning if the data is not in the trash. */
 export async function reportTrashed(cli: Cli, isMatch: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMatch)
   if (!entry) return cli.out.say('   its data was deleted: it is not in the trash')

@@ -4,16 +4,16 @@ import { settleWithin } from '../async/settle-within.ts'
 import type { EdgeFiles } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
-/** The line that was read last. */
+/** The last line that was read. */
 export interface AccessMark {
   id: string
-  /** When its request had ended, in milliseconds since 1970. */
+  /** The end of its request, in milliseconds since 1970. */
   at: number
 }
 
 /** A request as the log format reports it, with the names of pools and slots. */
 export interface AccessEvent {
-  /** Milliseconds since 1970, when the answer was complete. */
+  /** The time when the response was complete, in milliseconds since 1970. */
   at: number
   id: string
   client: string
@@ -33,13 +33,13 @@ export interface AccessEvent {
   agent: string
 }
 
-/** After so long without a line all of the ring's old content has come; it comes with pauses between. */
+/** After this time without a line, the ring's old content has arrived; it arrives with pauses in between. */
 const lullMs = 4 * restMs
 
 /**
- * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
- * If that line is not in the ring, every line whose request ended after it. Throws `edge_unavailable` when
- * HAProxy does not respond.
+ * Yields every line after the one with the id `after`, in batches, until HAProxy ends or `signal` aborts. If
+ * the ring no longer has that line, yields every line whose request ended after it. Throws `edge_unavailable`
+ * if HAProxy does not respond.
  */
 export async function* readAccess(
   files: EdgeFiles,
@@ -48,7 +48,7 @@ export async function* readAccess(
 ): AsyncGenerator<AccessEvent[]> {
   const startedAt = Date.now()
   const batches = openRuntime(files.adminSocket).lines('show events access -w', signal)
-  // Until that line is found, or the old content has come: it may all be new.
+  // Until that line is found, or the old content has arrived: all of it may be new.
   let held: AccessEvent[] | null = after === null ? null : []
   for (let next = batches.next(); ; ) {
     const found = held === null ? await next : await settleWithin(next, lullMs, null)
@@ -74,7 +74,7 @@ function endedAfter(events: AccessEvent[], { at }: AccessMark): AccessEvent[] {
   return events.filter((event) => event.at > at)
 }
 
-/** null for a line that was cut. */
+/** Null for a truncated line. */
 export function parseAccess(line: string): AccessEvent | null {
   const start = line.indexOf('{')
   if (start < 0) return null

@@ -4,10 +4,10 @@
 export interface AccessLine {
   /** When the request came: RFC 3339, UTC, milliseconds. */
   at: string
-  /** The id that the answer carries as X-Request-Id. */
+  /** The id in the response's X-Request-Id. */
   id: string
   serviceId: string
-  /** Which instance answered; null when none did. */
+  /** The instance that responded, or null. */
   deployId: string | null
   instance: number | null
   client: string
@@ -20,7 +20,7 @@ export interface AccessLine {
   status: number
   bytesIn: number
   bytesOut: number
-  /** From the first byte of the request to the last of the answer. */
+  /** From the first byte of the request to the last byte of the response. */
   durationMs: number
   /** Time until the body of the response began: the latency, also for streams. */
   firstByteMs: number

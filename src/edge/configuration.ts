@@ -11,10 +11,10 @@ import { minSlots, type Pool, slotName, type Upstream } from './routes.ts'
 import { errorBackends, errorResponses, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
 const defaultTimeoutMs = 75_000
-/** Path, agent and host are cut; escaped they may be six times as long. Beyond it a line would be cut. */
+/** Path, agent and host are truncated; escaped, they may be six times as long. Longer lines are truncated. */
 const longestLine = 12_000
 
-/** To the sockets of the daemon. */
+/** The timeout of the daemon's sockets. */
 const ownConnections = 100
 /** A head must fit, including cookies that other sites of the domain have set. */
 const bufferBytes = 32 * 1024

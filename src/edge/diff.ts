@@ -25,7 +25,7 @@ export function diff(found: RuntimeState, wanted: Routes, files: EdgeFiles): Com
   })
   closing.push(...surplus(found, wanted))
   return [
-    // Before its pool becomes another service's.
+    // Runs before its pool belongs to another service.
     ...forgotten(found, wanted, files),
     ...opening,
     ...mapped(found, wanted, files),
@@ -33,7 +33,7 @@ export function diff(found: RuntimeState, wanted: Routes, files: EdgeFiles): Com
   ]
 }
 
-/** While it is moved to another address nothing may reach it. */
+/** While it is moved to another address it must get no requests. */
 function open(name: string, has: ServerState | undefined, { address, port, state }: Upstream): Command[] {
   const weight = state === 'ready' ? 1 : 0
   const isThere = has?.address === address && has.port === port
@@ -55,7 +55,7 @@ function close(name: string, has: ServerState, upstream: Upstream | null): Comma
   return commands
 }
 
-/** Slots beyond what any upstream needs now. */
+/** Slots that no upstream needs now. */
 function surplus({ servers }: RuntimeState, { pools }: Routes): Command[] {
   return [...servers].flatMap(([name, has]) => {
     const [pool = '', slot = ''] = name.split('/')
@@ -104,7 +104,7 @@ function install(
   ]
   if (known.has(name)) return replace
   const list = { text: `add ssl crt-list ${files.certificateList} ${file}`, expected: /^Inserting/ }
-  // It may be there already, of a host that left the list.
+  // The certificate may already exist, from a host that left the list.
   return [{ text: `new ssl cert ${file}`, expected: /already exists/ }, ...replace, list]
 }
 
@@ -142,7 +142,7 @@ export function expectedState(wanted: Routes, found: RuntimeState): RuntimeState
   return { servers, maps: wanted.maps, certificates: found.certificates }
 }
 
-/** One that leaves stays where it was. */
+/** A leaving upstream keeps its address. */
 function served({ address, port, state }: Upstream, before: ServerState | undefined): ServerState {
   if (state !== 'leaving') return { address, port, weight: Number(state === 'ready'), isOpen: true }
   return { ...(before ?? { address, port, weight: 1 }), isOpen: false }

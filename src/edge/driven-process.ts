@@ -8,7 +8,7 @@ import { fingerprintOfPem, type RuntimeState, readRuntimeState } from './runtime
 import { countOpen, readWorkers } from './workers.ts'
 
 type Knowledge =
-  /** HAProxy may have anything. The next change reads its whole state first. */
+  /** The state of HAProxy is unknown. The next change reads all of it first. */
   | { mode: 'unknown' }
   /** Commands are being sent. A failure, or an invalidation during this time, leads to `unknown`. */
   | { mode: 'changing' }
@@ -38,19 +38,19 @@ export class DrivenProcess {
     this.#knowledge = unknown
   }
 
-  /** Which process serves now. Throws `edge_unavailable` when none does. */
+  /** The serving process. Throws `edge_unavailable` without one. */
   async identify(): Promise<number> {
     const { current } = await readWorkers(this.master)
     if (current === null) throw new Failure('edge_unavailable', 'HAProxy has no worker')
     return current
   }
 
-  /** Open requests at each slot of a pool (`s1`), also of workers of before a reload. */
+  /** Open requests at each slot of a pool (`s1`), including workers from before a reload. */
   countOpen(pool: string): Promise<Map<string, number>> {
     return countOpen(this.admin, this.master, pool)
   }
 
-  /** Brings its servers and maps to these routes. */
+  /** Applies these routes to its servers and maps. */
   change(routes: Routes): Promise<void> {
     return this.#whileChanging(async (state) => {
       for (const { text, expected } of diff(state, routes, this.files)) {
@@ -60,7 +60,7 @@ export class DrivenProcess {
     })
   }
 
-  /** Returns why certificates were refused. */
+  /** Returns the reasons for rejected certificates. */
   async changeCertificates({ certificates }: Routes): Promise<string[]> {
     const pems = new Map(certificates.map(({ host, pem }) => [host, pem]))
     const refusals: string[] = []

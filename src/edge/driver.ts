@@ -1,5 +1,5 @@
-// Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
-// What HAProxy has is remembered per process, see `Knowledge`; after an invalidation all of it is read again.
+// Drives one HAProxy: the wanted state is first written to its files, then applied by commands. The state of
+// each process is remembered, see `Knowledge`; after an invalidation it is read again completely.
 import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure } from '../errors.ts'
 import { fingerprintOf, renderConfiguration } from './configuration.ts'
@@ -19,14 +19,14 @@ export class Driver {
   readonly #given: Omit<Frame, 'slots'>
   /** The process that accepts new connections. */
   #current: DrivenProcess
-  /** Those that finish their connections. Their requests need the current upstreams too. */
+  /** Retired processes that finish their connections. Their requests need the current upstreams too. */
   #retired: DrivenProcess[] = []
   /** The last written content of each file, by path. */
   readonly #written = new Map<string, string>()
   #pools: number
   readonly #slots = new Map<number, number>()
 
-  /** `frame` may gain its dashboard before the first routes; it has at least so many pools. */
+  /** `frame` may get its dashboard before the first routes; it has at least that many pools. */
   constructor(files: EdgeFiles, frame: Omit<Frame, 'slots'>) {
     this.#files = files
     this.#given = frame
@@ -43,7 +43,7 @@ export class Driver {
     this.#retired = retired.map(processOf)
   }
 
-  /** Writes everything that a start reads. */
+  /** Writes all files that a start reads. */
   async render({ pools, maps, certificates }: Routes): Promise<void> {
     const files = this.#files
     this.#makeRoomFor(pools)
@@ -57,8 +57,8 @@ export class Driver {
   }
 
   /**
-   * Brings the running HAProxy to these routes; reloads it only when its frame is another. Answers why
-   * certificates were refused, which keeps nothing else from being served.
+   * Applies these routes to the running HAProxy, and reloads it only if its frame differs. Returns the
+   * reasons for rejected certificates, which do not prevent anything else from being served.
    */
   async apply(routes: Routes): Promise<string[]> {
     await this.render(routes)
@@ -77,7 +77,7 @@ export class Driver {
     return refusals
   }
 
-  /** Which process serves now. Throws `edge_unavailable` when none does. */
+  /** The serving process. Throws `edge_unavailable` without one. */
   async identify(): Promise<number> {
     return this.#current.identify()
   }
@@ -131,7 +131,7 @@ export class Driver {
   async #requireFrame(): Promise<void> {
     const wanted = fingerprintOf(this.#files, this.#frame())
     if (await this.#hasFrame(wanted)) return
-    // The master closes the connection on which it got the command.
+    // The master closes the connection of this command.
     await this.#current.master.ask('reload').catch(() => '')
     for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(recheckIntervalMs)) {
       if (await this.#isUpWith(wanted).catch(() => false)) return

@@ -13,7 +13,7 @@ export interface EdgeFiles {
   generation: number
   configuration: string
   map(name: MapName): string
-  /** The parts of the pages for what no instance answered. */
+  /** The parts of the pages for requests without an instance. */
   pages: string
   certificateList: string
   certificate(host: string): string
@@ -28,12 +28,12 @@ export interface EdgeFiles {
   output: string
 }
 
-/** Less than what a file's name may have, with its ending. */
+/** Less than the limit of a file name, including the extension. */
 const longestName = 200
-/** The kernel's limit of a socket's path, less the suffix that HAProxy puts there for a moment. */
+/** The kernel's limit of a socket's path, minus HAProxy's temporary suffix. */
 const longestSocketPath = 107 - '.12345678.tmp'.length
 
-/** Makes the folders, closed to others. Throws `edge_unusable` where the path is too long for a socket. */
+/** Creates the folders, private to the user. Throws `edge_unusable` if the path is too long for a socket. */
 export function openEdgeFiles(dataDir: string): EdgeFiles {
   const directory = join(dataDir, 'edge')
   const run = join(directory, 'run')
@@ -115,7 +115,7 @@ export function loadOrCreateSecret({ directory }: EdgeFiles): string {
   return secret
 }
 
-/** Without any, a bind to it would fail. */
+/** Without a listed address, a bind to it would fail. */
 export function hasIpv6(): boolean {
   try {
     return readFileSync('/proc/net/if_inet6', 'utf8') !== ''

@@ -1,17 +1,17 @@
-// What is the same for every service: HAProxy is reloaded only when it changes.
+// The part of the configuration that all services share: HAProxy is reloaded only when it changes.
 import type { Limits } from './limits.ts'
 import type { Proof } from './port-check.ts'
 
 export interface Frame {
   httpPort: number
   httpsPort: number
-  /** Whether the host has IPv6 at all: a bind to it would fail. */
+  /** Whether the host has IPv6; without it a bind would fail. */
   hasIpv6: boolean
   /** The owner of the sockets if the edge runs as root and the daemon does not. */
   socketOwner: { uid: number; gid: number } | null
   /** The user of the worker, which has an empty root directory; null for the user that starts HAProxy. */
   worker: { uid: number; gid: number } | null
-  /** Addresses and networks whose X-Forwarded-* are kept. */
+  /** Addresses and networks whose X-Forwarded-* headers are trusted. */
   trustedProxies: readonly string[]
   /** The address and host name of the API, and the secret that proves requests of the edge. */
   dashboard: { address: string; host: string; secret: string } | null

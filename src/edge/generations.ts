@@ -1,23 +1,23 @@
-// Edges side by side. During an upgrade a newer HAProxy takes the listening sockets from the older one, which
-// then finishes its connections. Each generation has its own sockets; it shares all other files.
+// Parallel edges. During an upgrade a newer HAProxy takes the listening sockets from the older one, which
+// then finishes its connections. Each generation has its own sockets; all other files are shared.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type EdgeFiles, writeAtomically } from './files.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
 
-/** The frontends that take requests from outside. */
+/** The frontends for public requests. */
 const frontends = ['http', 'https'] as const
 const statusColumn = 17
 const sessionsColumn = 4
 
-/** Makes its folder. The first generation has its sockets where they were before there were generations. */
+/** Creates its folder. The first generation uses the folder from before generations existed. */
 export function generationOf(files: EdgeFiles, generation: number): EdgeFiles {
   if (generation === files.generation) return files
   const { directory } = files
   const run = generation === 1 ? join(directory, 'run') : join(directory, 'run', String(generation))
   mkdirSync(run, { recursive: true, mode: 0o700 })
-  // Without an ending: the path is not longer than that of the first generation.
+  // Without an extension, so the path is not longer than that of the first generation.
   const end = generation === 1 ? '.sock' : ''
   return {
     ...files,
@@ -78,7 +78,7 @@ export function retiredAt(files: EdgeFiles): number | null {
   }
 }
 
-/** Whether it has a connection of a client, in any of its workers. Throws when it does not respond. */
+/** Whether any of its workers has a connection of a client. Throws if it does not respond. */
 export async function hasConnections(files: EdgeFiles): Promise<boolean> {
   const rows = await readFrontends(openRuntime(files.adminSocket))
   if (rows.some(({ sessions }) => sessions > 0)) return true

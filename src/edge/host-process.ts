@@ -1,4 +1,4 @@
-// HAProxy as a process of this host, for `--edge host`: started by the daemon, and not ended with it.
+// HAProxy as a process of this host, for `--edge host`: started by the daemon, and not stopped with it.
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -15,11 +15,11 @@ export interface EdgeProcess {
    * sockets of `former`. Throws `edge_unavailable` with the reason.
    */
   ensure(signal: AbortSignal, former?: EdgeFiles | null): Promise<void>
-  /** Ends it. Not there is fine. */
+  /** Stops it. Does nothing if it is not running. */
   stop(): Promise<void>
 }
 
-/** User and group `nobody` of Debian and others. */
+/** User and group `nobody` of Debian and other distributions. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
 /** The user of the worker when root starts HAProxy: `haproxy`, or `nobody`. */
@@ -58,7 +58,7 @@ export async function hostVersion(signal: AbortSignal): Promise<string> {
   }
 }
 
-/** Polls until HAProxy serves, the time is over, or `isOver` returns true. */
+/** Polls until HAProxy serves, the time is over, or `hasEnded` returns true. */
 export async function servesWithin(
   files: EdgeFiles,
   withinMs: number,
@@ -73,7 +73,7 @@ export async function servesWithin(
   }
 }
 
-/** Whether its worker takes commands, and so has its ports open; and its master too. */
+/** Whether its worker accepts commands, and so has its ports open, and its master responds. */
 export async function serves(files: EdgeFiles): Promise<boolean> {
   try {
     const info = await openRuntime(files.adminSocket).ask('show info')
@@ -136,7 +136,7 @@ export function alertsIn(output: string): string {
   return excerpt.map((line) => line.replace(/^\[\w+\]\s*\(\d+\)\s*:\s*/, '')).join('; ')
 }
 
-/** Only what has our configuration in its arguments: a number may be another process's by now. */
+/** Only a process with our configuration in its arguments: the pid may have been reused. */
 async function end(files: EdgeFiles): Promise<void> {
   const master = openRuntime(files.masterSocket)
   const old = await readWorkers(master).catch(() => ({ current: null, old: [] }))

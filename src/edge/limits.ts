@@ -1,9 +1,9 @@
-// How much of the edge one client may use, and what happens when the edge is nearly full. HAProxy keeps the
-// counters. After a reload they start at zero in the new worker; the old worker keeps its own until its
+// Limits how much of the edge one client may use, and sheds load when the edge is nearly full. HAProxy keeps
+// the counters. After a reload they start at zero in the new worker; the old worker keeps its own until its
 // connections have ended.
 
 export interface Limits {
-  /** Connections of each of the two frontends. */
+  /** The connection limit of each of the two frontends. */
   connections: number
   /** The limit per source address, for IPv6 per /64; 0 for none. */
   connectionsPerAddress: number
@@ -12,11 +12,11 @@ export interface Limits {
 }
 
 const rateSeconds = 10
-/** Shares of a frontend's connections. From the first on a connection ends with its response. */
+/** Shares of a frontend's connections. Above the first one, a connection closes after its response. */
 const pressure = 0.75
-/** From this on only connections for the dashboard's host name are accepted by https. */
+/** Above this share, https accepts only connections for the dashboard's host name. */
 const reserve = 0.9
-/** One with TLS and buffers, in the middle of a request. */
+/** The memory of a TLS connection with its buffers, in the middle of a request. */
 const bytesPerConnection = 64 * 1024
 const memoryShare = 1 / 4
 const bounds = { least: 1000, most: 50_000 }
@@ -28,12 +28,12 @@ export function limitsFor(
 ): Limits {
   const affordable = Math.floor((memoryBytes * memoryShare) / bytesPerConnection / 2)
   const connections = Math.min(bounds.most, Math.max(bounds.least, affordable))
-  // One address alone never causes pressure.
+  // A single address never causes pressure.
   const most = Math.floor(connections / 4)
   return { connections, connectionsPerAddress: Math.min(connectionsPerAddress, most), requestsPerAddress }
 }
 
-/** In a frontend, before all rules about requests. */
+/** Rules for the start of a frontend, before all rules about requests. */
 export function limitRules(
   { connections, connectionsPerAddress, requestsPerAddress }: Limits,
   { areProxiesTrusted, reservedFor }: { areProxiesTrusted: boolean; reservedFor: string | null },

@@ -1,5 +1,5 @@
-// What the edge must serve: pools of upstreams, and maps from hosts to pools. It is complete, built from
-// committed rows; anything that is not in it is removed.
+// The complete wanted state of the edge: pools of upstreams, and maps from hosts to pools, built from
+// committed rows. Anything that is not in it is removed.
 
 /** The upstreams of one service. Its name (`p7`) does not change during the life of the service. */
 export interface Pool {
@@ -15,7 +15,7 @@ export interface Upstream {
   state: 'verifying' | 'ready' | 'leaving'
 }
 
-/** The maps, which are files next to the configuration, and what their keys are. */
+/** The maps, which are files next to the configuration, with the meaning of their keys. */
 export const mapNames = ['hosts', 'https', 'hsts', 'challenges', 'body-limits', 'timeouts'] as const
 export type MapName = (typeof mapNames)[number]
 

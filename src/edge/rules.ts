@@ -7,7 +7,7 @@ import { limitRules, rateRouting } from './limits.ts'
 import { type ErrorPageName, htmlOf, jsonOf } from './pages.ts'
 import { proofBackend, proofRouting } from './port-check.ts'
 
-/** With its head it fits into a buffer of HAProxy. */
+/** Together with its head, the body fits into a buffer of HAProxy. */
 const smallBodyBytes = 16 * 1024
 const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
@@ -81,7 +81,7 @@ export function frontendRules(
     'set-var(txn.agent) req.hdr(user-agent),bytes(0,300)',
     `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
     ...dropping(areProxiesTrusted),
-    // Inside such a tunnel no rule of these would hold.
+    // No rule applies inside such a tunnel.
     'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
     'set-header x-request-id %[var(txn.id)]',
     ...(areProxiesTrusted ? wayByProxies(scheme) : wayOf(scheme)),
@@ -149,14 +149,14 @@ function wayOf(scheme: 'http' | 'https'): string[] {
   ]
 }
 
-/** The same where proxies are trusted: these are believed, and added to. */
+/** With trusted proxies, their headers are believed and extended. */
 function wayByProxies(scheme: 'http' | 'https'): string[] {
   const missing = (header: string) => `unless { req.hdr(${header}) -m found }`
   return [
     'add-header x-forwarded-for %[src]',
     `set-header x-forwarded-proto ${scheme} ${missing('x-forwarded-proto')}`,
     `set-header x-forwarded-host %[req.hdr(host)] ${missing('x-forwarded-host')}`,
-    // From here on the source is their client.
+    // From here on the source address is that of the proxy's client.
     'set-src req.hdr_ip(x-forwarded-for,-2) if from_proxy',
     `set-header x-real-ip %[src] ${missing('x-real-ip')}`,
   ]
@@ -171,7 +171,7 @@ const mayBeOwn = '{ status 502 503 504 }'
 const isOwnAnswer = `${mayBeOwn} { res.hdr(x-berth-answer) -m found }`
 const wantsJson = '{ var(txn.kind) -m found }'
 
-/** See `AccessEvent`. What clients choose is escaped. */
+/** The log format, see `AccessEvent`. Text from clients is escaped. */
 function logFormat(scheme: 'http' | 'https'): string {
   const text = (expression: string) => `"%[${expression},json(utf8s)]"`
   const fields = [
@@ -189,7 +189,7 @@ function logFormat(scheme: 'http' | 'https'): string {
     ['in', '%U'],
     ['out', '%B'],
     ['ms', '%Ta'],
-    // Of these, from the first byte of the answer's body to the last.
+    // The part of the duration from the first byte of the response's body to the last.
     ['data', '%Td'],
     ['agent', text('var(txn.agent)')],
   ]
@@ -199,7 +199,7 @@ function logFormat(scheme: 'http' | 'https'): string {
 /** In seconds. */
 const retryAfter: Record<number, number> = { 429: 10, 503: 60 }
 
-/** An answer of the edge's own. */
+/** A response of the edge itself. */
 export function errorResponses(name: ErrorPageName, status: number): string {
   const wait = retryAfter[status]
   const more = `hdr cache-control no-store${wait ? ` hdr retry-after ${wait}` : ''}`

@@ -1,4 +1,4 @@
-// The state that HAProxy reports, read completely. After a start of either side nothing else is trusted.
+// Reads the complete state of HAProxy. After a start of either side nothing else is reliable.
 import { X509Certificate } from 'node:crypto'
 import type { EdgeFiles } from './files.ts'
 import { type MapName, mapNames } from './routes.ts'
@@ -29,7 +29,7 @@ export async function readRuntimeState(runtime: Runtime, files: EdgeFiles): Prom
   }
 }
 
-/** The bits of the administrative state by which a person, and so we, took it out of service. */
+/** The administrative state bits of a server that was disabled by a command. */
 const forcedMaintenance = 0x01
 
 export function parseServers(text: string): RuntimeState['servers'] {

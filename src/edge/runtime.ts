@@ -1,4 +1,4 @@
-// HAProxy's runtime socket: one command per connection, with limits, and its response as text. A refusal is
+// HAProxy's runtime socket: one command per connection, with limits, and its response as text. An error is
 // text like any other response, so the caller decides which responses are expected.
 import { connect, type Socket } from 'node:net'
 import { sleep } from '../async/sleep.ts'
@@ -16,7 +16,7 @@ export interface Runtime {
 }
 
 const answerMs = 5_000
-/** In characters: behind so much there is more. */
+/** The batch size in characters: a full batch means that there is more. */
 const manyAtOnce = 32 * 1024
 /** The pause between two readings. */
 export const restMs = 250
@@ -57,7 +57,7 @@ export function openRuntime(path: string): Runtime {
       throw new Failure('edge_refused', `HAProxy refused '${what}': ${response.trim()}`)
     },
     async *lines(command, signal) {
-      // An abort that was before reaches no listener.
+      // An earlier abort does not call the listener.
       if (signal.aborted) return
       const socket = connect(path)
       const end = () => socket.destroy()

@@ -18,7 +18,7 @@ export function parseWorkers(text: string): Workers {
   return { current: pids(now)[0] ?? null, old: pids(before) }
 }
 
-/** Requests that are open at each server of a pool, by slot (`s1`), over all workers. */
+/** Open requests at each server of a pool, by slot (`s1`), over all workers. */
 export async function countOpen(admin: Runtime, master: Runtime, pool: string): Promise<Map<string, number>> {
   const question = `show stat ${pool} 4 -1`
   const { old } = await readWorkers(master)
@@ -29,7 +29,7 @@ export async function countOpen(admin: Runtime, master: Runtime, pool: string): 
   return open
 }
 
-/** The second column is the server, the fifth how many requests it has. */
+/** The second column is the server, the fifth its number of requests. */
 function parseOpen(text: string): { name: string; count: number }[] {
   const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return rows.map((row) => row.split(',')).map(([, name = '', , , count]) => ({ name, count: Number(count) }))

@@ -21,7 +21,7 @@ export interface CheckoutRequest {
   branch: string | null
   /** Null for the branch's head. */
   commit: string | null
-  /** Emptied first. */
+  /** Emptied before the checkout. */
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
@@ -45,7 +45,7 @@ const maxMessageBytes = 4096
 const maxSubmoduleDepth = 5
 
 /**
- * Throws `invalid_request` (odd input), `source_not_found` (no such branch or commit),
+ * Throws `invalid_request` (malformed input), `source_not_found` (a missing branch or commit),
  * `git_remote_unreachable`, `repository_private`, `source_invalid` (a submodule or a file that is not
  * available), `insufficient_storage`, or the signal's reason.
  */
@@ -131,7 +131,7 @@ function isOtherHash(error: unknown): boolean {
   return error instanceof GitError && /mismatched algorithms/.test(error.outputLines.join('\n'))
 }
 
-/** git that only writes files here, and so never gets the credentials. */
+/** Runs git for local files only, so it never gets the credentials. */
 async function write(
   { directory, marker, credentials, onLine, signal }: Tree,
   args: string[],

@@ -6,7 +6,7 @@ import { GitError } from './process.ts'
 import { type Advertised, branchesOf, type Remote } from './remote.ts'
 import type { RepositoryUrl } from './repository.ts'
 
-/** A branch's head, or a commit, whole or abbreviated; a submodule knows no branch. */
+/** A branch's head, or a full or abbreviated commit id; a submodule has no branch. */
 export type CommitRequest = { branch: string; commit: null } | { branch: string | null; commit: string }
 
 interface Places {
@@ -15,7 +15,10 @@ interface Places {
   repository: RepositoryUrl
 }
 
-/** Resolves with the whole id of a commit that is here now. Throws `source_not_found`, or a GitError. */
+/**
+ * Resolves with the full id of a commit that is now available locally. Throws `source_not_found`, or
+ * a GitError.
+ */
 export async function findCommit(places: Places, wanted: CommitRequest): Promise<string> {
   if (wanted.commit === null) return findHead(places, wanted.branch)
   for (const search of searches(places.remote, wanted)) {
@@ -44,7 +47,7 @@ function searches(remote: Remote, { branch, commit }: { branch: string | null; c
   return isWhole(commit) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
 }
 
-/** Remotes show more than branches and tags: the heads of pull requests, for one. */
+/** Remotes also list refs that are not branches or tags, such as the heads of pull requests. */
 async function fetchShown(remote: Remote, commit: string): Promise<void> {
   const { refs } = await remote.advertised()
   const shas = new Set(refs.map(({ sha }) => sha).filter((sha) => sha.startsWith(commit)))

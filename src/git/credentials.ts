@@ -36,7 +36,7 @@ export function checkCredentials(credentials: Credentials): Credentials {
   return credentials
 }
 
-/** git configuration that answers this origin's demand for credentials, and no other's. */
+/** The git configuration that gives these credentials to this origin only. */
 export function credentialConfig(origin: string): [key: string, value: string][] {
   return [[`credential.${origin}.helper`, credentialHelper]]
 }
@@ -45,7 +45,7 @@ export function credentialVariables(credentials: Credentials): Record<string, st
   return { BERTH_GIT_USERNAME: credentials.username, BERTH_GIT_PASSWORD: credentials.password }
 }
 
-/** The second line of defence: whatever git or a remote prints, these credentials are not in it. */
+/** The second line of defence: these credentials are masked in all output of git and of a remote. */
 export function createMask(credentials: Credentials | null): Mask {
   const secrets = credentials === null ? [] : spellings(credentials)
   return (text) => {

@@ -4,7 +4,7 @@ import { type Credentials, credentialConfig, credentialVariables } from './crede
 import { proxyVariables } from './remote-host.ts'
 import type { RepositoryKind, RepositoryUrl } from './repository.ts'
 
-/** Says whose a git process is, also after the daemon that started it is gone (see reaper.ts). */
+/** Identifies the owner of a git process, even after its daemon has died (see reaper.ts). */
 export const markerVariable = 'BERTH_GIT_MARKER'
 
 export type Environment = Record<string, string>
@@ -20,7 +20,7 @@ const protocols: Record<RepositoryKind, string> = {
 const sshCommand = [
   'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
   '-o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4',
-  // A shared connection would live on in the background, out of reach of a kill.
+  // A shared connection would continue in the background, where a kill does not reach it.
   '-o ControlMaster=no -o ControlPath=none',
 ].join(' ')
 
@@ -36,7 +36,7 @@ const sharedConfig: [key: string, value: string][] = [
 const httpConfig: [key: string, value: string][] = [
   // redirects.ts follows redirects and checks each host.
   ['http.followRedirects', 'false'],
-  // Bytes a second, for as many seconds: then the transfer has stalled.
+  // A transfer slower than this many bytes per second, for this many seconds, has stalled.
   ['http.lowSpeedLimit', '1000'],
   ['http.lowSpeedTime', '60'],
 ]
@@ -47,7 +47,7 @@ export function readingEnvironment(marker: string): Environment {
     PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
     // No home: curl would read ~/.netrc.
     HOME: '/dev/null',
-    // Messages are read by us and shown to people: English, and file names as they are.
+    // Messages are parsed and shown to users: in English, with unescaped file names.
     LC_ALL: 'C.UTF-8',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
@@ -58,12 +58,12 @@ export function readingEnvironment(marker: string): Environment {
   }
 }
 
-/** For commands that write the repository and its files here. */
+/** For commands that write the local repository and its files. */
 export function writingEnvironment(marker: string): Environment {
   return { ...readingEnvironment(marker), ...configVariables(sharedConfig) }
 }
 
-/** For commands that talk to the remote. */
+/** For commands that contact the remote. */
 export function remoteEnvironment(
   repository: RepositoryUrl,
   credentials: Credentials | null,

@@ -1,5 +1,5 @@
-// What has been fetched, read on the spot. The only file that knows simple-git, and for quick commands only:
-// it kills git without the helpers git starts, so whatever may take long goes through process.ts.
+// Reads fetched objects. The only file that uses simple-git, and only for quick commands: it kills git
+// without git's helper processes, so long operations use process.ts.
 import { simpleGit } from 'simple-git'
 import { messageOf } from '../errors.ts'
 import { readingEnvironment } from './environment.ts'
@@ -7,7 +7,7 @@ import { readingEnvironment } from './environment.ts'
 export interface History {
   /** The full id of a commit in this repository, by its first digits or a ref; null if it does not exist. */
   find(commit: string): Promise<string | null | 'ambiguous'>
-  /** Whole, in UTF-8, without trailing blanks. */
+  /** The full message in UTF-8, without trailing whitespace. */
   message(sha: string): Promise<string>
   /** The settings in a file with the syntax of a git configuration; empty if the file does not exist. */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
@@ -17,7 +17,7 @@ export interface History {
 
 export function openHistory(directory: string, marker: string): History {
   const env = readingEnvironment(marker)
-  // It takes any use of these variables for an attack; ours shut the host's configuration out.
+  // simple-git treats these variables as an attack; ours exclude the host's configuration.
   const guards = { allowEnvironment: Object.keys(env), unsafe: { allowUnsafeConfigPaths: true } }
   const git = simpleGit({ baseDir: directory, ...guards }).env(env)
 

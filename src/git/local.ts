@@ -10,7 +10,7 @@ import { Failure } from '../errors.ts'
 
 /** The environment and arguments of the git client. */
 export interface LocalAccess {
-  /** A URL and not a path: of a path, git's client would itself open a file that is a bundle. */
+  /** A URL instead of a path: given a path, git's client would itself open a bundle file. */
   url: string
   uploadPack: string
 }
@@ -30,8 +30,8 @@ const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'ref
 const linksBytes = 64 * 1024
 
 /**
- * Call it right before git runs. Throws `repository_private` with the directory or file that others may not
- * read, or `git_remote_unreachable` when there is nothing.
+ * Must be called right before git runs. Throws `repository_private` with the directory or file that others
+ * may not read, or `git_remote_unreachable` if nothing exists there.
  */
 export async function openLocal(path: string, localRepositories: string[]): Promise<LocalAccess> {
   const named = await findNamed(path, localRepositories)
@@ -65,14 +65,14 @@ function accessTo(real: string, user: User): LocalAccess {
   return { url: pathToFileURL(real).href, uploadPack }
 }
 
-/** Nothing where this process cannot change its user; then the checks alone decide. */
+/** Empty if this process cannot change its user; then only the checks protect. */
 function asUser({ uid, gid }: User): string[] {
   if (process.getuid?.() !== 0 || uid === 0) return []
   const capabilities = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all']
   return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', ...capabilities]
 }
 
-/** git hands the command to a shell. */
+/** git passes the command to a shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -165,7 +165,7 @@ async function linkedDirectory(url: string, file: string, found: Stats): Promise
   return resolve(dirname(file), line.replace(/^gitdir: */, ''))
 }
 
-/** Null bytes, comments and odd quoting do not occur in what git itself writes there. */
+/** git itself writes no NUL bytes, comments or unusual quoting there. */
 async function readLines(file: string): Promise<string[]> {
   const text = await readStart(file).catch(() => '')
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))

@@ -39,7 +39,7 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
   run.signal.throwIfAborted()
   const child = spawn('git', args, {
     cwd: run.cwd,
-    // It is to look for a repository in its own folder only.
+    // git must look for a repository only in its own folder.
     env: { ...run.env, GIT_CEILING_DIRECTORIES: dirname(run.cwd) },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,7 +84,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // The group is gone already.
+    // The group has already ended.
   }
 }
 
@@ -94,6 +94,6 @@ function giveUpOomProtection(child: ChildProcess): void {
     const protection = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
     if (protection < 0) writeFileSync(`/proc/${child.pid}/oom_score_adj`, '0')
   } catch {
-    // It has ended already, or this system has no such file.
+    // It has already ended, or this system has no such file.
   }
 }

@@ -1,5 +1,5 @@
-// git's standard error as lines for people. While git counts it rewrites its line with carriage returns: only
-// the last is shown, and one every few seconds, so that a long transfer does not look dead.
+// git's standard error as readable lines. git rewrites a progress line with carriage returns: only its last
+// state is shown, and one every few seconds, so that a long transfer does not look stuck.
 const liveEveryMs = 5_000
 const maxLineLength = 16_384
 const interesting = /^(remote: +\S|warning: |Receiving |Resolving |Unpacking |Updating )/
@@ -8,7 +8,7 @@ export interface Progress {
   write(text: string): void
   /** Flushes the rest of the stream as a line. */
   end(): void
-  /** The last lines that are not counting, for the reason of a failure. */
+  /** The last lines that are not progress, for the reason of a failure. */
   said(): string[]
 }
 
@@ -36,7 +36,7 @@ export function createProgress(onLine: (line: string) => void): Progress {
 
   return {
     write(text) {
-      // ssh ends its lines with both; a return at the end of a piece may be the first half of that.
+      // ssh ends its lines with CR LF; a CR at the end of a chunk may be the first half of that.
       const pieces = (rest + text).split(/(?<=\n|\r(?!\n|$))/)
       rest = pieces.at(-1)?.endsWith('\n') ? '' : (pieces.pop() ?? '')
       for (const piece of pieces) {
@@ -53,7 +53,7 @@ export function createProgress(onLine: (line: string) => void): Progress {
   }
 }
 
-/** A remote may send anything here, terminal commands too. */
+/** A remote may send anything here, including terminal control sequences. */
 function clean(text: string): string {
   return text.replace(/\p{Cc}/gu, ' ').trimEnd()
 }

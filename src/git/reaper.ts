@@ -8,8 +8,8 @@ const maxRounds = 200
 const roundMs = 10
 
 /**
- * Kills every process that carries this marker and resolves, with their number, when none is left. It looks
- * again until then, since a process may start another between the look and the kill.
+ * Kills every process with this marker and resolves with their number when none is left. It searches
+ * repeatedly, because a process may start another one in between.
  */
 export async function reapGit(marker: string): Promise<number> {
   const killed = new Set<number>()

@@ -1,4 +1,4 @@
-// Redirects of a server: we follow them one by one, because git would not check the next host.
+// Follows redirects of a server one by one, because git would not check the next host.
 import { Failure } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import { GitError } from './process.ts'

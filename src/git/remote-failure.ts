@@ -14,7 +14,7 @@ const translations: [pattern: RegExp, reason: string][] = [
   [/could not read (Username|Password)/, 'it asks for a user name and a password'],
   [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],
-  // What git reports for a redirect after authentication.
+  // git's message for a redirect after authentication.
   [/expected flush after ref listing/, 'it redirects to another address'],
 ]
 
@@ -41,7 +41,7 @@ export function toFailure(
   return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
 }
 
-/** The same for a commit that is here but cannot be laid out as files: the fault is in the source. */
+/** The same for a commit that is available but cannot be checked out: the error is in the source. */
 export function toSourceFailure(error: unknown): unknown {
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()

@@ -38,7 +38,7 @@ export async function pinHost(
   const addresses = literal ? [literal] : await resolve(name).catch(() => [])
   const refused = addresses.find((address) => !isAllowed(address, denyPrivateHosts))
   if (refused !== undefined) throw refusal(url, name, refused)
-  // Both may know names that this host does not: the configuration of ssh, and a proxy.
+  // ssh's configuration and a proxy may resolve names that this host cannot.
   const isElsewhere = kind === 'ssh' ? !denyPrivateHosts : hasProxy()
   if (addresses.length === 0 && !isElsewhere) {
     throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name cannot be resolved`)

@@ -29,7 +29,7 @@ export interface RemotePlace {
 
 /** Both reject with a GitError: only the caller knows whether a missing commit is a failure. */
 export interface Remote {
-  /** Everything the remote shows: its branches, its tags and more. */
+  /** All refs of the remote: branches, tags and others. */
   advertised(): Promise<Advertised>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
@@ -96,8 +96,8 @@ export function openRemote({
 }
 
 /**
- * The default branch first, the others by name. Throws `git_remote_unreachable`, also when no answer comes
- * in 20 s.
+ * The default branch first, the others by name. Throws `git_remote_unreachable`, also without a response
+ * within 20 s.
  */
 export async function listBranches(
   place: Omit<RemotePlace, 'directory' | 'onLine'>,
@@ -124,7 +124,10 @@ export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
   return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
 
-/** Also of a remote that does not name it, as with a detached HEAD: where there is hardly a doubt. */
+/**
+ * Also finds the default branch of a remote that does not name it, as with a detached HEAD, if the choice
+ * is clear.
+ */
 export function defaultBranchOf(advertised: Advertised): string | null {
   const names = branchesOf(advertised).map(({ name }) => name)
   const { defaultBranch } = advertised

@@ -1,5 +1,5 @@
-// What a user may name as a source: a repository, a branch, a commit. Everything git will see passes
-// through here first, so that nothing reads as an option, another transport or a relative path.
+// The sources that users can specify: a repository, a branch, a commit. All input for git is validated here
+// first, so that nothing can be read as an option, another transport or a relative path.
 import { Failure } from '../errors.ts'
 import { type Credentials, checkCredentials } from './credentials.ts'
 
@@ -7,11 +7,11 @@ export type RepositoryKind = 'https' | 'http' | 'ssh' | 'path'
 
 export interface RepositoryUrl {
   /**
-   * What users see and git gets, always without credentials. The user name of an ssh address is part of it.
+   * The address for users and for git, without credentials. The user name of an ssh address is part of it.
    */
   url: string
   kind: RepositoryKind
-  /** In lower case, with the port when one is named; null for a path. */
+  /** In lower case, with the port if it is specified; null for a path. */
   host: string | null
   credentials: Credentials | null
 }
@@ -50,7 +50,7 @@ export function checkBranch(text: string): string {
   return text
 }
 
-/** A commit's id, whole or its first 4 digits or more, in lower case. Throws `invalid_request`. */
+/** A full commit id, or at least its first 4 digits, in lower case. Throws `invalid_request`. */
 export function checkCommit(text: string): string {
   const commit = text.trim().toLowerCase()
   if (!/^[0-9a-f]{4,64}$/.test(commit))
@@ -132,7 +132,7 @@ function parseScp(text: string): RepositoryUrl {
   }
 }
 
-/** git hands a path to a shell: its own for a repository of this host, the remote's over ssh. */
+/** git passes a path to a shell: its own for a local repository, the remote's over ssh. */
 function refuseShellCharacters(path: string): void {
   const found = /["'`$&;|<>(){}[\]*?!#]/.exec(path)?.[0]
   if (found !== undefined) throw invalid(`has a ${found} in its path, which means something to a shell`)

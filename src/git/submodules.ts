@@ -1,5 +1,5 @@
-// The submodules of a commit. A stranger may have written `.gitmodules`: an address is capped at the rules of
-// a service's own, and the parent's credentials go to the parent's origin only.
+// The submodules of a commit. `.gitmodules` is untrusted: an address must pass the rules for a service's own
+// repository, and the parent's credentials are sent to the parent's origin only.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, messageOf } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { History } from './history.ts'
 import { type RepositoryKind, type RepositoryUrl, resolveRepositoryUrl } from './repository.ts'
 
 export interface Submodule {
-  /** Inside the parent's folder. */
+  /** Relative to the parent's folder. */
   path: string
   repository: RepositoryUrl
   credentials: Credentials | null
@@ -28,7 +28,7 @@ const kinds: Record<RepositoryKind, RepositoryKind[]> = {
   path: ['https'],
 }
 
-/** Those that the tree has a commit for. Throws `source_invalid` for an address that is refused. */
+/** The submodules that have a commit in the tree. Throws `source_invalid` for a rejected address. */
 export async function listSubmodules(history: History, sha: string, parent: Parent): Promise<Submodule[]> {
   const submodules: Submodule[] = []
   for (const { path, url, update } of await readEntries(history, sha)) {
@@ -59,7 +59,7 @@ async function readEntries(history: History, sha: string): Promise<Entry[]> {
   return groupByName(settings)
 }
 
-/** Others are in no tree that git checks out, or would break a log line. */
+/** Other paths cannot be in a tree that git checks out, or would break a log line. */
 function isPlain(path: string): boolean {
   return !/\p{Cc}/u.test(path) && path.split('/').every((part) => !['', '.', '..'].includes(part))
 }

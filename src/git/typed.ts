@@ -1,12 +1,12 @@
-// What people type, by git's rules: a repository, a branch, a commit. Each throws `invalid_request`.
+// Parses user input by git's rules: a repository, a branch, a commit. Each function throws `invalid_request`.
 import type { Credentials } from './credentials.ts'
 import { checkBranch, checkCommit, parseRepositoryUrl } from './repository.ts'
 
-/** Credentials as they are kept, with the scheme, host and port that they are for. */
+/** Stored credentials, with the scheme, host and port that they are for. */
 export type TypedCredentials = Credentials & { origin: string }
 
 export const typed = {
-  /** `url` never holds the credentials. */
+  /** `url` never contains the credentials. */
   repository(text: string): { url: string; credentials: TypedCredentials | null } {
     const { url, credentials } = parseRepositoryUrl(text)
     return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }

@@ -9,7 +9,7 @@ export interface Output {
   readonly isJson: boolean
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
-  /** Whether stdout takes colours. */
+  /** Whether stdout supports colours. */
   readonly isColoured: boolean
   /** Whether stderr is a terminal that can redraw: progress may move. */
   readonly isLive: boolean
@@ -80,7 +80,7 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
   }
 }
 
-/** Control characters above ASCII, which JSON may hold as they are, are written as `\u009b`. */
+/** Control characters above ASCII, which JSON allows unescaped, are written as `\u009b`. */
 function toJson(value: unknown): string {
   const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
@@ -114,7 +114,7 @@ function openStage(stream: NodeJS.WriteStream) {
   }
 
   return {
-    /** At once, or with the next frame: of many lines that stay each would wait for it. */
+    /** Draws immediately or with the next frame; otherwise each of many permanent lines would wait for it. */
     redrawSoon(): void {
       if (performance.now() - redrawnAt >= frameMs) redraw()
     },

@@ -10,7 +10,7 @@ export interface PhaseLine {
   mark: string
   name: string
   detail?: string
-  /** Null for what has no duration. */
+  /** Null without a duration. */
   durationMs: number | null
 }
 
@@ -50,7 +50,7 @@ export function paragraph(text: string, indent: string, room: number): string[] 
   return lines
 }
 
-/** `   undo: berth rollback shop`, something to be copied: it is never cut. */
+/** `   undo: berth rollback shop`: never cut, because users copy it. */
 export function nextStep(screen: Screen, label: string, command: string): string {
   return `   ${screen.tint('dim', `${label}:`)} ${plain(command)}`
 }

@@ -18,7 +18,7 @@ interface Question {
 interface TextQuestion extends Question {
   placeholder?: string
   initialValue?: string
-  /** The complaint about an answer; undefined when it will do. */
+  /** The error for an invalid answer; undefined for a valid one. */
   validate?(text: string): string | undefined
 }
 
@@ -42,13 +42,13 @@ export async function askText(cli: Cli, question: TextQuestion): Promise<string>
   return answered(response)
 }
 
-/** A line that is not shown. */
+/** One line of hidden text. */
 export async function askSecret(cli: Cli, question: Question): Promise<string> {
   const { clack, common } = await begin(cli, question)
   return answered(await clack.password({ ...common, message: question.message }))
 }
 
-/** One of a list. */
+/** A choice from a list. */
 export async function pick(cli: Cli, question: Question & { choices: Choice[] }): Promise<string> {
   const { clack, common } = await begin(cli, question)
   const options = question.choices

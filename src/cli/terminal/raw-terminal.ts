@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 
 export interface RawTerminal {
   size(): { cols: number; rows: number }
-  /** Puts it back. */
+  /** Restores the terminal. */
   close(): void
 }
 

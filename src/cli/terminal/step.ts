@@ -1,4 +1,4 @@
-// A step of the command line's own: a line that moves while it lasts, and stays when it is done.
+// A step of the command line itself: a line that is redrawn while it runs, and stays when it is done.
 import type { Output } from './output.ts'
 import { phaseLine } from './phase-line.ts'
 

@@ -1,5 +1,5 @@
-// Results for people: tables without borders, and lists of facts.
-// Cells are cleaned here, so a command may hand over what the server sent.
+// Tables without borders, and lists of facts. Cells are escaped here, so a command may pass text from
+// the server.
 import stringWidth from 'string-width'
 import { clip } from './clip.ts'
 import type { Output, Style } from './output.ts'
@@ -9,9 +9,9 @@ export interface Column<Row> {
   heading: string
   text(row: Row): string
   style?: (row: Row) => Style | null
-  /** May be cut when the terminal is too narrow. One column at most. */
+  /** May be cut if the terminal is too narrow. At most one column. */
   isFlexible?: boolean
-  /** Then its beginning is cut: ids differ at their end. */
+  /** Cuts the start instead, because ids differ at their end. */
   keepsEnd?: boolean
   isRight?: boolean
 }
@@ -19,7 +19,7 @@ export interface Column<Row> {
 const gap = 2
 const minColumns = 6
 
-/** Prints a row a line below dim headings. On a terminal no line is longer than it is wide. */
+/** Prints one line per row below dim headings. At a terminal, lines are cut to its width. */
 export function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]): void {
   for (const line of tableLines(out, rows, columns)) out.print(line)
 }
@@ -59,7 +59,7 @@ export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]
 
 export type Fact = [label: string, value: string | null | undefined, style?: Style | null]
 
-/** Prints a label and a value a line; what has no value is left out. */
+/** Prints one line per label and value; labels without a value are omitted. */
 export function printFacts(out: Output, facts: Fact[]): void {
   const reported = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
   const columns = Math.max(...reported.map(([label]) => label.length)) + gap

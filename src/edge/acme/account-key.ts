@@ -2,7 +2,7 @@
 // at the first use, so a daemon without certificates does not load it.
 import type { JWK } from 'jose'
 
-/** The private key as JSON, to be kept. */
+/** The private key as JSON, for storage. */
 export type AccountJwk = JWK
 
 export interface AccountKey {
@@ -12,7 +12,7 @@ export interface AccountKey {
   sign(payload: object | null, header: { url: string; nonce: string; kid: string | null }): Promise<object>
 }
 
-/** A new one, for ES256. */
+/** Creates a key for ES256. */
 export async function createAccountKey(): Promise<AccountJwk> {
   const { exportJWK, generateKeyPair } = await import('jose')
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })

@@ -21,7 +21,7 @@ export interface AcmeRequest {
 const requestMs = 30_000
 const largestBytes = 256 * 1024
 
-/** Throws `acme_unreachable`, or the signal's own reason. An answer of any status is an answer. */
+/** Throws `acme_unreachable`, or the signal's reason. Resolves for any status. */
 export async function sendRequest(
   url: string,
   question: AcmeRequest,
@@ -54,7 +54,7 @@ async function exchange(
   return { url, status: response.status, headers: response.headers, text }
 }
 
-/** Throws `acme_unreachable` for an address whose answers anybody on the way could write. */
+/** Throws `acme_unreachable` for an address without TLS: anyone on the path could forge its responses. */
 export function parseCaUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   const isLoopback = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)

@@ -1,4 +1,4 @@
-// What goes wrong with a CA.
+// Failures of a CA.
 import { Failure } from '../../errors.ts'
 
 export type AcmeCode = 'acme_unreachable' | 'acme_rate_limited' | 'acme_rejected' | 'acme_challenge_failed'
@@ -7,7 +7,7 @@ export interface AcmeDetails {
   hint?: string
   /** RFC 3339: the earliest time for another request. */
   retryAt?: string | null
-  /** Such as `rejectedIdentifier`, without the prefix that all of them have. */
+  /** Such as `rejectedIdentifier`, without the common prefix. */
   problem?: string | null
 }
 

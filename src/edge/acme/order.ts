@@ -9,13 +9,13 @@ import { AcmeFailure } from './failure.ts'
 import { challengeFailure, type Problem, retryAtOf } from './refusal.ts'
 import { type Account, jsonOf, locationOf, openSession, type Session } from './session.ts'
 
-/** What is needed to download the certificate of a pending order. */
+/** The data for downloading the certificate of a pending order. */
 export interface PendingOrder {
   url: string
   keyPem: string
 }
 
-/** Answers the authority's challenges; both resolve when it holds. */
+/** Publishes and removes the response to a challenge; both resolve when it is in effect. */
 export interface Challenges {
   /**
    * Proves control by a file at `/.well-known/acme-challenge/<token>`, or by a TXT record, as
@@ -60,8 +60,8 @@ const minPauseMs = 250
 const longestPauseMs = 15_000
 
 /**
- * The signal bounds all of it. Throws `acme_unreachable`, `acme_rate_limited` and `acme_rejected`, and
- * `acme_challenge_failed` when the CA could not reach the host.
+ * The signal bounds the whole order. Throws `acme_unreachable`, `acme_rate_limited`, `acme_rejected`, and
+ * `acme_challenge_failed` if the CA could not reach the host.
  */
 export async function issueCertificate(
   wanted: OrderRequest,
@@ -154,7 +154,7 @@ async function settledAuthorization(session: Session, url: string, signal: Abort
   return authorizationIn(await poll(session, url, hasEnded, signal))
 }
 
-/** Asks again until it is over: as often as the CA likes, or less and less often. */
+/** Polls until it has ended: at the interval that the CA requests, or with a growing one. */
 async function poll(
   session: Session,
   url: string,

@@ -1,5 +1,5 @@
-// Problem documents of a CA (RFC 8555 section 6.7) as failures. The CA's text comes from outside: it is cut
-// and put on one line.
+// Converts problem documents of a CA (RFC 8555 section 6.7) to failures. The CA's text is untrusted: it is
+// truncated and put on one line.
 import type { AcmeResponse } from './answer.ts'
 import { AcmeFailure } from './failure.ts'
 
@@ -57,7 +57,7 @@ export function isBadNonce(response: AcmeResponse): boolean {
   return response.status === 400 && typeOf(problemIn(response.text)) === 'badNonce'
 }
 
-/** The instant of a Retry-After header, at most a week ahead; null without one. */
+/** The time of a Retry-After header, at most a week ahead; null without one. */
 export function retryAtOf(headers: Headers, nowMs = Date.now()): string | null {
   const text = headers.get('retry-after')?.trim()
   if (!text) return null

@@ -14,7 +14,7 @@ export interface Account {
 export interface Session {
   newOrderUrl: string
   authorize: AccountKey['authorize']
-  /** A payload of null is a POST-as-GET. Throws the refusal of the CA. */
+  /** A payload of null is a POST-as-GET. Throws if the CA rejects the request. */
   post(url: string, payload: object | null): Promise<AcmeResponse>
 }
 
@@ -26,7 +26,7 @@ interface Directory {
 
 const maxNonces = 20
 
-/** Makes the account where the CA does not know its key; agrees to the CA's terms. */
+/** Registers an account if the CA does not know its key, and agrees to the CA's terms. */
 export async function openSession(
   { directoryUrl, email, key }: Account,
   signal: AbortSignal,
