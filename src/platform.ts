@@ -6,7 +6,7 @@ interface Program {
   /** Required packages with native code. */
   natives: string[]
   /** Whether it runs on newer Node versions that it was not tested with. */
-  takesNewer: boolean
+  supportsNewer: boolean
   /** The exit code on an unsupported platform. The systemd unit does not restart the daemon after 2. */
   exitCode: number
 }
@@ -21,11 +21,11 @@ export interface Platform {
   load(name: string): Promise<unknown>
 }
 
-export const berth: Program = { name: 'berth', natives: [], takesNewer: true, exitCode: 1 }
+export const berth: Program = { name: 'berth', natives: [], supportsNewer: true, exitCode: 1 }
 export const berthd: Program = {
   name: 'berthd',
   natives: ['uWebSockets.js', 'lmdb', 'argon2'],
-  takesNewer: false,
+  supportsNewer: false,
   exitCode: 2,
 }
 
@@ -67,9 +67,11 @@ export async function platformProblem(program: Program, platform: Platform): Pro
   return null
 }
 
-function runsOn({ takesNewer }: Program, node: string): boolean {
+function runsOn({ supportsNewer }: Program, node: string): boolean {
   const line = minimumVersions.find((version) => major(version) === major(node))
-  return line ? minor(node) >= minor(line) : takesNewer && major(node) > major(minimumVersions[0] as string)
+  return line
+    ? minor(node) >= minor(line)
+    : supportsNewer && major(node) > major(minimumVersions[0] as string)
 }
 
 function nodeProblem({ natives }: Program, { node, glibc }: Platform): string {

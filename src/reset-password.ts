@@ -27,7 +27,7 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
       const hint = 'open the setup link that it printed when it started'
       throw new Failure('not_found', 'this server has no account yet', hint)
     }
-    const password = stdin.isTTY ? await askTwice(stdin) : firstLine(await text(stdin))
+    const password = stdin.isTTY ? await promptTwice(stdin) : firstLine(await text(stdin))
     if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
     const passwordHash = await createPasswords().hash(password)
     const { sessions, tokens } = await access.commit((commit) => {
@@ -49,7 +49,7 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
 }
 
 /** Typed characters are not shown. */
-async function askTwice(input: NodeJS.ReadStream): Promise<string> {
+async function promptTwice(input: NodeJS.ReadStream): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })
   lines.once('SIGINT', () => lines.close())

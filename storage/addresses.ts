@@ -24,13 +24,13 @@ export class Addresses {
   readonly #holders: Table<Holder>
   /** `[deploy, index]` -> address. */
   readonly #held: Table<number>
-  readonly #lastGiven: Table<number>
+  readonly #lastAllocated: Table<number>
 
   constructor(store: Store) {
     this.#store = store
     this.#holders = store.table('addresses')
     this.#held = store.table('deploy_addresses')
-    this.#lastGiven = store.table('last_address')
+    this.#lastAllocated = store.table('last_address')
   }
 
   get(deployId: string, index: number): string | null {
@@ -48,7 +48,7 @@ export class Addresses {
       const address = this.#nextFree(range)
       this.#holders.put(address, { deploy_id: deployId, index })
       this.#held.put([deployId, index], address)
-      this.#lastGiven.put('last', address)
+      this.#lastAllocated.put('last', address)
       return toText(address)
     })
   }
@@ -90,7 +90,7 @@ export class Addresses {
   /** The next free one, not the lowest: a stale connection must not reach a new instance. */
   #nextFree(range: AddressRange): number {
     const [first, last] = [toNumber(range.first), toNumber(range.last)]
-    const start = Math.max(first, (this.#lastGiven.getOrNull('last') ?? 0) + 1)
+    const start = Math.max(first, (this.#lastAllocated.getOrNull('last') ?? 0) + 1)
     const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
     if (found === null)
       throw new StorageError('no_address_left', 'every address of the private network is in use')

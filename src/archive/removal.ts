@@ -8,7 +8,7 @@ const filesAtOnce = 32
 
 /** Does not follow links. Does nothing if the folder does not exist. */
 export async function removeTree(path: string): Promise<void> {
-  const directory = await opendir(path).catch(nullIfGone)
+  const directory = await opendir(path).catch(nullIfMissing)
   if (!directory) return
   const files: string[] = []
   for await (const entry of directory) {
@@ -18,14 +18,14 @@ export async function removeTree(path: string): Promise<void> {
     if (files.length === filesAtOnce) await removeFiles(files.splice(0))
   }
   await removeFiles(files)
-  await rmdir(path).catch(nullIfGone)
+  await rmdir(path).catch(nullIfMissing)
 }
 
 async function removeFiles(files: string[]): Promise<void> {
-  await Promise.all(files.map((file) => unlink(file).catch(nullIfGone)))
+  await Promise.all(files.map((file) => unlink(file).catch(nullIfMissing)))
 }
 
-function nullIfGone(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (codeOf(error) === 'ENOENT') return null
   throw error
 }

@@ -28,7 +28,7 @@ export class Tree {
     if (parts.length === 0) return
     await this.#enter(parts.slice(0, -1))
     const path = this.#path(parts)
-    await this.#makeAnew(parts, async () => {
+    await this.#createReplacing(parts, async () => {
       if (!(await isFolder(path))) await mkdir(path)
     })
     await chmod(path, (mode & modeBits) | folderBits)
@@ -36,7 +36,7 @@ export class Tree {
 
   async addFile(parts: Parts, mode: number, content: AsyncIterable<Buffer>): Promise<void> {
     await this.#enter(parts.slice(0, -1))
-    const file = await this.#makeAnew(parts, () => open(this.#path(parts), asNew, fileBits))
+    const file = await this.#createReplacing(parts, () => open(this.#path(parts), asNew, fileBits))
     try {
       for await (const piece of content) await file.appendFile(piece)
       // Restores the mode bits that the umask removed at the creation.
@@ -49,7 +49,7 @@ export class Tree {
   /** The caller has already checked the target. */
   async addSymlink(parts: Parts, target: string): Promise<void> {
     await this.#enter(parts.slice(0, -1))
-    await this.#makeAnew(parts, () => symlink(target, this.#path(parts)))
+    await this.#createReplacing(parts, () => symlink(target, this.#path(parts)))
   }
 
   /** The target must be an existing file. */
@@ -57,11 +57,11 @@ export class Tree {
     await this.#enter(parts.slice(0, -1))
     await this.#requireFile(parts, target)
     if (parts.join('/') === target.join('/')) return
-    await this.#makeAnew(parts, () => link(this.#path(target), this.#path(parts)))
+    await this.#createReplacing(parts, () => link(this.#path(target), this.#path(parts)))
   }
 
   /** Removes an existing entry that is not a folder, and retries. */
-  async #makeAnew<T>(parts: Parts, make: () => Promise<T>): Promise<T> {
+  async #createReplacing<T>(parts: Parts, make: () => Promise<T>): Promise<T> {
     try {
       return await make()
     } catch (error) {

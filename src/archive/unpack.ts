@@ -66,7 +66,7 @@ export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
     const { metadataBytes } = request.limits ?? defaultLimits
     for await (const entry of readEntries(reader, metadataBytes)) {
       signal.throwIfAborted()
-      await unpacking.place(entry, reader.takenBytes)
+      await unpacking.addEntry(entry, reader.takenBytes)
     }
     return await unpacking.finish(draft, request)
   } catch (error) {
@@ -103,7 +103,7 @@ class Unpacking {
     this.#roomBytes = roomBytes
   }
 
-  async place(entry: Entry, takenBytes: number): Promise<void> {
+  async addEntry(entry: Entry, takenBytes: number): Promise<void> {
     this.current = entry.name
     const parts = partsOf(entry.name)
     this.#count(entry, takenBytes)
@@ -114,7 +114,7 @@ class Unpacking {
     }
     if (entry.sizeBytes > 0) throw refused(entry.name, `is ${kindOf(entry.type)} with content`)
     if (entry.type === '5') await this.#tree.addFolder(parts, entry.mode)
-    else await this.#placeLink(entry, parts)
+    else await this.#addLink(entry, parts)
   }
 
   /** If the tree has a single folder at its top, that folder becomes the tree, unless it must be kept. */
@@ -138,7 +138,7 @@ class Unpacking {
     if (this.#bytes > this.#roomBytes) throw noRoom()
   }
 
-  async #placeLink({ type, name, linkName }: Entry, parts: string[]): Promise<void> {
+  async #addLink({ type, name, linkName }: Entry, parts: string[]): Promise<void> {
     if (parts.length === 0 || (type !== '1' && type !== '2')) throw refused(name, `is ${kindOf(type)}`)
     if (type === '1') return this.#tree.addHardLink(parts, partsOf(linkName))
     if (climbsToTop(parts, linkName)) this.#outward ??= { name, target: linkName }

@@ -46,7 +46,7 @@ export async function choosePackages(wish: PackageWish, signal?: AbortSignal): P
     return other?.isCurrent ? other.files : await choose(wish, other?.isFetched ? other.files : null, signal)
   }
   if (!hasApt() && known?.isFetched) return known.files
-  return askApt(chooseOnce, signal)
+  return selectWithApt(chooseOnce, signal)
 }
 
 async function choose(wish: PackageWish, former: string[] | null, signal: AbortSignal | undefined) {
@@ -83,7 +83,7 @@ async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: Abort
 /** Fetches the packages that are missing from the cache. */
 export async function fetchPackages(files: string[], signal?: AbortSignal): Promise<void> {
   const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
-  if (missing.length > 0) await askApt(() => downloadFresh(missing, signal), signal)
+  if (missing.length > 0) await selectWithApt(() => downloadFresh(missing, signal), signal)
 }
 
 /** A mirror may have dropped files that the lists still name: the lists are updated once. */
@@ -102,7 +102,7 @@ export function readPackage(file: string, signal?: AbortSignal): Promise<Buffer>
   return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)], { signal })
 }
 
-async function askApt<T>(question: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function selectWithApt<T>(question: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!hasApt()) throw new PackagesMissing('there is no apt here')
   try {
     return await withFileLock(join(cacheDirectory, 'apt.lock'), question, signal)

@@ -6,17 +6,17 @@ import { plain } from './terminal/output.ts'
 import { nextStep } from './terminal/phase-line.ts'
 
 /** `✔ shop is scaled to 3`, on stderr. */
-export function sayDone({ out }: Cli, text: string): void {
+export function printDone({ out }: Cli, text: string): void {
   out.say(` ${out.tint('green', '✔')} ${plain(text)}`)
 }
 
 /** `   undo: berth scale shop 2` */
-export function sayUndo({ out }: Cli, command: string): void {
+export function printUndo({ out }: Cli, command: string): void {
   out.say(nextStep(out, 'undo', command))
 }
 
 /** `   next: berth up shop` */
-export function sayNext({ out }: Cli, command: string): void {
+export function printNext({ out }: Cli, command: string): void {
   out.say(nextStep(out, 'next', command))
 }
 
@@ -25,7 +25,7 @@ export async function followUp(cli: Cli, deploy: Deploy, isFollowed: boolean): P
   if (isFollowed) return follow(cli, deploy)
   if (cli.out.isJson) cli.out.json(deploy)
   else cli.out.print(plain(deploy.id))
-  sayNext(cli, `berth logs --deploy ${deploy.id} -f`)
+  printNext(cli, `berth logs --deploy ${deploy.id} -f`)
   return 0
 }
 

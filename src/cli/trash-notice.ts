@@ -1,7 +1,7 @@
 // The message of a deletion about the trash: how long the data is kept, and how to restore it.
 import type { TrashEntry } from '../api/trash.ts'
 import type { Cli } from './client/session.ts'
-import { sayUndo } from './follow-up.ts'
+import { printUndo } from './follow-up.ts'
 import { timeLeft } from './terminal/ages.ts'
 
 /** Prints a warning if the data is not in the trash. */
@@ -10,5 +10,5 @@ export async function reportTrashed(cli: Cli, isMatch: (entry: TrashEntry) => bo
   if (!entry) return cli.out.say('   its data was deleted: it is not in the trash')
   const left = timeLeft(entry.expires_at)
   cli.out.say(`   its data stays in the trash for ${left}, until ${entry.expires_at}`)
-  sayUndo(cli, `berth trash restore ${entry.id}`)
+  printUndo(cli, `berth trash restore ${entry.id}`)
 }

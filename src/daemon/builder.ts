@@ -43,7 +43,7 @@ function openCache(config: Config, engine: Engine, logger: Logger) {
   return openBuildCache(engine, {
     sizeMb: config['build-cache-size'] || null,
     onPruned: (bytes) => bytes > 0 && logger.info({ bytes }, 'the build cache was pruned'),
-    onTrouble: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
+    onProblem: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
   })
 }
 
@@ -53,7 +53,7 @@ function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {
     cpus: config['build-cpu-limit'] || null,
     pids: config['build-pids-limit'] || null,
   })
-  const { limits, whyNot: reason } = guard
+  const { limits, notEnforcedReason: reason } = guard
   if (reason === null) logger.info({ ...limits }, 'builds are limited')
   else logger.warn({ ...limits, reason }, 'the limits of builds are not in force')
   return guard

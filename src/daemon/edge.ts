@@ -74,7 +74,7 @@ export function openEdgeOf(
       resolve()
     }
   })
-  const surroundings = { dashboardHost }
+  const routeSources = { dashboardHost }
   const unavailableReason = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
   const driver = new Driver(files, frame)
   const publicPorts = openPublicPorts(frame)
@@ -83,7 +83,7 @@ export function openEdgeOf(
     files,
     driver,
     publicPorts,
-    surroundings,
+    routeSources,
     unavailableReason,
     ...options,
   })

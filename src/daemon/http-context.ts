@@ -35,7 +35,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
       builds: {
         builder: config.builder,
         limits: ports.buildGuard.limits,
-        notEnforcedReason: ports.buildGuard.whyNot,
+        notEnforcedReason: ports.buildGuard.notEnforcedReason,
         cacheSizeMb: config['build-cache-size'] || null,
       },
       dataDir: ports.settings.dataDir,

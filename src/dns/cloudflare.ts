@@ -16,7 +16,7 @@ interface Answer<Result> {
   errors?: { code?: number; message?: string }[]
 }
 
-interface Asked {
+interface ApiRequest {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   body?: object
@@ -24,7 +24,7 @@ interface Asked {
 
 /** The token is read for each request, so that a new one needs no restart. */
 export function createCloudflare(readToken: () => string, baseUrl = standardUrl): DnsProvider {
-  const call = <Result>(request: Asked, signal: AbortSignal) =>
+  const call = <Result>(request: ApiRequest, signal: AbortSignal) =>
     ask<Result>(`${baseUrl}${request.path}`, readToken(), request, signal)
 
   async function zoneOf(name: string, signal: AbortSignal): Promise<string> {
@@ -75,7 +75,7 @@ function isSame({ content }: { content: string }, { value }: TxtRecord): boolean
   return content === value || content === `"${value}"`
 }
 
-async function ask<Result>(url: string, token: string, request: Asked, signal: AbortSignal) {
+async function ask<Result>(url: string, token: string, request: ApiRequest, signal: AbortSignal) {
   const { method, body } = request
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(requestMs)])
   try {

@@ -16,7 +16,7 @@ const recheckIntervalMs = 50
 /** A class, because it consists of many small operations on the assumed state of HAProxy. */
 export class Driver {
   readonly #files: EdgeFiles
-  readonly #given: Omit<Frame, 'slots'>
+  readonly #baseFrame: Omit<Frame, 'slots'>
   /** The process that accepts new connections. */
   #current: DrivenProcess
   /** Retired processes that finish their connections. Their requests need the current upstreams too. */
@@ -29,7 +29,7 @@ export class Driver {
   /** `frame` may get its dashboard before the first routes; it has at least that many pools. */
   constructor(files: EdgeFiles, frame: Omit<Frame, 'slots'>) {
     this.#files = files
-    this.#given = frame
+    this.#baseFrame = frame
     this.#pools = frame.pools
     this.#current = new DrivenProcess(files)
   }
@@ -104,7 +104,7 @@ export class Driver {
   }
 
   #frame(): Frame {
-    return { ...this.#given, pools: this.#pools, slots: this.#slots }
+    return { ...this.#baseFrame, pools: this.#pools, slots: this.#slots }
   }
 
   /**

@@ -4,7 +4,7 @@
 interface Answer {
   code: string
   title: string
-  words: string
+  text: string
 }
 
 /** Pages by their name in the configuration. */
@@ -12,37 +12,37 @@ export const errorPages = {
   unknown: {
     code: 'unknown_host',
     title: 'No such site',
-    words: 'Nothing is served at this address.',
+    text: 'Nothing is served at this address.',
   },
   unready: {
     code: 'no_instance_ready',
     title: 'Not ready',
-    words: 'No instance of this service is ready to answer. Try again in a moment.',
+    text: 'No instance of this service is ready to answer. Try again in a moment.',
   },
   suspended: {
     code: 'suspended',
     title: 'Suspended',
-    words: 'This service is suspended: its owner has paused it.',
+    text: 'This service is suspended: its owner has paused it.',
   },
   hasty: {
     code: 'too_many_requests',
     title: 'Too many requests',
-    words: 'Your address has sent too many requests. Try again in a few seconds.',
+    text: 'Your address has sent too many requests. Try again in a few seconds.',
   },
   broken: {
     code: 'bad_gateway',
     title: 'No answer',
-    words: 'The service closed the connection before it had answered.',
+    text: 'The service closed the connection before it had answered.',
   },
   slow: {
     code: 'gateway_timeout',
     title: 'Too slow',
-    words: 'The service did not respond in time.',
+    text: 'The service did not respond in time.',
   },
   large: {
     code: 'payload_too_large',
     title: 'Too large',
-    words: 'What was sent is larger than this service takes.',
+    text: 'What was sent is larger than this service takes.',
   },
 } satisfies Record<string, Answer>
 
@@ -54,19 +54,19 @@ const style =
 
 /** A page, as the text of a log format. */
 export function htmlOf(name: ErrorPageName): string {
-  const { title, words } = errorPages[name]
+  const { title, text } = errorPages[name]
   return (
     '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
     `<title>${title}</title><style>${style.replaceAll('%', '%%')}</style>` +
-    `<h1>${title}</h1><p>${words}</p><small>Request %[var(txn.id)]</small>`
+    `<h1>${title}</h1><p>${text}</p><small>Request %[var(txn.id)]</small>`
   )
 }
 
 /** The same for programs, in the format of the API's own errors. */
 export function jsonOf(name: ErrorPageName, status: number): string {
-  const { code, title, words } = errorPages[name]
-  const problem = { type: 'about:blank', title, status, code, detail: words, request_id: '%[var(txn.id)]' }
+  const { code, title, text } = errorPages[name]
+  const problem = { type: 'about:blank', title, status, code, detail: text, request_id: '%[var(txn.id)]' }
   return JSON.stringify(problem)
 }
 

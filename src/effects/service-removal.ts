@@ -16,7 +16,7 @@ import { removeRunContainers } from './job-run/clear.ts'
 import type { AccessLog } from './logs/access-log.ts'
 import type { LogCollector } from './logs/log-collector.ts'
 import type { SharedPorts } from './ports.ts'
-import { retryUntilCleanedUp, untilCommitted } from './waiting.ts'
+import { retryUntilCleanedUp, waitForCommit } from './waiting.ts'
 
 export interface ServiceRemovalPorts extends SharedPorts, EnginePorts {
   instances: Instances
@@ -37,7 +37,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
       }
       // These end by themselves once their service is being deleted.
       const others = () => companionKinds.flatMap((kind) => [...ports.storage.actors.active(kind, serviceId)])
-      await untilCommitted(ports.storage.changes, serviceId, signal, () =>
+      await waitForCommit(ports.storage.changes, serviceId, signal, () =>
         active().length + others().length === 0 ? true : null,
       )
       return { at: isoNow() }

@@ -7,7 +7,7 @@ import type { EnginePorts } from './engine/ports.ts'
 import type { SharedPorts } from './ports.ts'
 
 /** Calls `look` now and after each change of that service, until it has a result. */
-export function untilCommitted<T>(
+export function waitForCommit<T>(
   changes: ChangeFeed,
   serviceId: string,
   signal: AbortSignal,

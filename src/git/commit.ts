@@ -44,7 +44,7 @@ function searches(remote: Remote, { branch, commit }: { branch: string | null; c
   const everything = () =>
     remote.fetch(['+refs/heads/*:refs/berth/heads/*', '+refs/tags/*:refs/berth/tags/*'], 'whole')
   const fetchCommit = () => fetchShown(remote, commit)
-  return isWhole(commit) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
+  return isFullId(commit) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
 }
 
 /** Remotes also list refs that are not branches or tags, such as the heads of pull requests. */
@@ -101,7 +101,7 @@ function headOf(branch: string): string {
   return `+refs/heads/${branch}:refs/berth/head`
 }
 
-function isWhole(commit: string): boolean {
+function isFullId(commit: string): boolean {
   return commit.length === 40 || commit.length === 64
 }
 

@@ -44,14 +44,14 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  giveUpOomProtection(child)
+  dropOomProtection(child)
   const kill = () => killGroup(child)
   run.signal.addEventListener('abort', kill, { once: true })
   const progress = createProgress((line) => run.onLine(run.mask(line)))
   try {
     const { output, exitCode } = await finish(child, progress, kill)
     run.signal.throwIfAborted()
-    if (exitCode !== 0) throw new GitError(args[0] ?? '', progress.said().map(run.mask))
+    if (exitCode !== 0) throw new GitError(args[0] ?? '', progress.outputLines().map(run.mask))
     return output
   } finally {
     run.signal.removeEventListener('abort', kill)
@@ -89,7 +89,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 /** The daemon may be protected from the kernel's out-of-memory killer; a large clone must not be. */
-function giveUpOomProtection(child: ChildProcess): void {
+function dropOomProtection(child: ChildProcess): void {
   try {
     const protection = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
     if (protection < 0) writeFileSync(`/proc/${child.pid}/oom_score_adj`, '0')

@@ -9,7 +9,7 @@ export interface Progress {
   /** Flushes the rest of the stream as a line. */
   end(): void
   /** The last lines that are not progress, for the reason of a failure. */
-  said(): string[]
+  outputLines(): string[]
 }
 
 export function createProgress(onLine: (line: string) => void): Progress {
@@ -49,7 +49,7 @@ export function createProgress(onLine: (line: string) => void): Progress {
       finished(rest)
       rest = ''
     },
-    said: () => lines,
+    outputLines: () => lines,
   }
 }
 

@@ -83,7 +83,7 @@ export class LogFiles {
     const at = this.#segments.findLastIndex((segment) => segment.first <= after + 1)
     for (const segment of this.#segments.slice(Math.max(at, 0))) {
       const reading = this.#pool.use(segment.path, (file) => readSegment(file, segment, after, upTo))
-      const batch = await reading.catch(nullIfGone)
+      const batch = await reading.catch(nullIfMissing)
       if (batch !== null) return batch
     }
     return null
@@ -111,7 +111,7 @@ export class LogFiles {
 
   /** Null before the first `writeNote`. */
   async readNote(): Promise<string | null> {
-    return readFile(join(this.#directory, noteName), 'utf8').catch(nullIfGone)
+    return readFile(join(this.#directory, noteName), 'utf8').catch(nullIfMissing)
   }
 
   async remove(): Promise<void> {
@@ -193,7 +193,7 @@ function fittingData(chunks: Chunk[], roomBytes: number): Buffer[] {
 }
 
 /** A file may be dropped before it is read. The next file then reports the missing lines. */
-function nullIfGone(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
   throw error
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnginePorts } from '../../src/effects/engine/ports.ts'
-import { retryWhileEngineUnavailable, untilCommitted } from '../../src/effects/waiting.ts'
+import { retryWhileEngineUnavailable, waitForCommit } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/store/changes.ts'
 import { standIn } from '../support/stand-in.ts'
@@ -30,14 +30,14 @@ function openFeed() {
 
 test('a condition that is already true needs no change', async () => {
   const { feed, listeners } = openFeed()
-  assert.equal(await untilCommitted(feed, 'svc-1', neverAborted, () => 7), 7)
+  assert.equal(await waitForCommit(feed, 'svc-1', neverAborted, () => 7), 7)
   assert.equal(listeners(), 0)
 })
 
 test('the condition is checked after each change of its service, and of no other', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
-  const found = untilCommitted(feed, 'svc-1', neverAborted, () => (++looks === 3 ? 'found' : null))
+  const found = waitForCommit(feed, 'svc-1', neverAborted, () => (++looks === 3 ? 'found' : null))
   for (const serviceId of ['svc-2', 'svc-1', null, 'svc-10']) change(serviceId)
   assert.equal(looks, 2)
   change('svc-1')
@@ -48,7 +48,7 @@ test('the condition is checked after each change of its service, and of no other
 test('a check that throws ends the wait', async () => {
   const { feed, change, listeners } = openFeed()
   let looks = 0
-  const found = untilCommitted(feed, 'svc-1', neverAborted, () => {
+  const found = waitForCommit(feed, 'svc-1', neverAborted, () => {
     if (++looks === 2) throw new Failure('not_found', 'gone')
     return null
   })
@@ -60,11 +60,11 @@ test('a check that throws ends the wait', async () => {
 test('the signal ends the wait for a change, even if it was already aborted', async () => {
   const { feed, listeners } = openFeed()
   const controller = new AbortController()
-  const found = untilCommitted(feed, 'svc-1', controller.signal, () => null)
+  const found = waitForCommit(feed, 'svc-1', controller.signal, () => null)
   controller.abort(reason)
   await assert.rejects(found, reason)
   await assert.rejects(
-    untilCommitted(feed, 'svc-1', AbortSignal.abort(reason), () => null),
+    waitForCommit(feed, 'svc-1', AbortSignal.abort(reason), () => null),
     reason,
   )
   assert.equal(listeners(), 0)

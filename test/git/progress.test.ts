@@ -8,7 +8,7 @@ function readAll(pieces: string[]): { lines: string[]; said: string[] } {
   const progress = createProgress((line) => lines.push(line))
   for (const piece of pieces) progress.write(piece)
   progress.end()
-  return { lines, said: progress.said() }
+  return { lines, said: progress.outputLines() }
 }
 
 test('of a progress line that git rewrites only the last state is shown, for any chunks', () => {

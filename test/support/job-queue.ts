@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import type { JobRunInput, Overlap } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
-import { beginRun } from '../../src/effects/cron-schedule/begin.ts'
+import { startRun } from '../../src/effects/cron-schedule/begin.ts'
 import { type Clock, systemClock } from '../../src/effects/cron-schedule/clock.ts'
 import { createJobSlots } from '../../src/effects/job-run/job-slots.ts'
 import type { JobRunPorts } from '../../src/effects/job-run/ports.ts'
@@ -52,7 +52,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
       const own = { id: 'sch-1', serviceId: 'svc-1' }
       return (
-        await beginRun(ports, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null })
+        await startRun(ports, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null })
       ).skipped
     },
     change: (fields: Partial<ServiceRow>) =>

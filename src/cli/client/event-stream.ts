@@ -16,7 +16,7 @@ export interface StreamEvent {
 export interface FollowOptions {
   query?: Query
   /** The stream ends with the existing content: its normal close is the end. */
-  untilNow?: boolean
+  existingOnly?: boolean
   /** Prints no messages about connection losses, because another stream to the same server prints them. */
   quiet?: boolean
   /** Stops following, in addition to Ctrl-C. */
@@ -99,7 +99,7 @@ async function* readUntilLoss(following: StreamState, connection: Connection) {
       following.losses = 0
       yield event
     }
-    return following.options.untilNow ?? false
+    return following.options.existingOnly ?? false
   } catch (error) {
     if (error instanceof CliFailure) throw error
     return false

@@ -5,11 +5,11 @@ import type { Service } from '../../api/service.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
-import { followUp, sayDone, sayNext } from '../follow-up.ts'
+import { followUp, printDone, printNext } from '../follow-up.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { parseEnvFile } from '../service/env-file.ts'
 import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
-import { addSettingFlags, collect, givenSettings } from '../service/setting-flags.ts'
+import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
 import { pick } from '../terminal/prompts.ts'
 import { readFileOrInput } from '../terminal/standard-input.ts'
 
@@ -48,7 +48,7 @@ export function addCreateCommands(program: Command, run: Runner): void {
 async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {
   const { client, out } = cli
   const { deploy, follow } = options
-  const settings = givenSettings({ ...options })
+  const settings = parsedSettings({ ...options })
   // Only cron jobs have a schedule.
   const type = options.type ?? (settings.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
@@ -61,10 +61,10 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const body = { name: chosen, ...(type ? { type } : {}), ...settings, ...answers, ...schedule, env, deploy }
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
-  else sayDone(cli, `${service.name} was created`)
+  else printDone(cli, `${service.name} was created`)
   const first = service.latest_deploy
   if (first && follow) return followUp(cli, first, true)
-  sayNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))
+  printNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))
   return 0
 }
 

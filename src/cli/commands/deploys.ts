@@ -10,7 +10,7 @@ import { deployStyle, durationOf, originOf } from '../deploy/labels.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { fetchNewest } from '../fetch-newest.ts'
-import { followUp, sayDone } from '../follow-up.ts'
+import { followUp, printDone } from '../follow-up.ts'
 import { requesterName } from '../requester-name.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { whole } from '../service/setting-flags.ts'
@@ -84,14 +84,14 @@ async function cancel(cli: Cli, deployOrName: string): Promise<void> {
   const id = deployOrName.startsWith('dep-') ? deployOrName : await activeDeploy(cli, deployOrName)
   const deploy = await cli.client.call<Deploy>('POST', `${deployPath(id)}/cancel`)
   if (cli.out.isJson) cli.out.json(deploy)
-  else sayDone(cli, `${id} is canceled${deploy.phase ? ` while ${deploy.phase}` : ''}`)
+  else printDone(cli, `${id} is canceled${deploy.phase ? ` while ${deploy.phase}` : ''}`)
 }
 
 async function cancelRun(cli: Cli, id: string): Promise<void> {
   const run = await cli.client.call<JobRun>('POST', `${jobPath(id)}/cancel`)
   if (cli.out.isJson) return cli.out.json(run)
   const grace = run.started_at === null ? '' : '; it has ten seconds to exit'
-  sayDone(cli, `${id} is canceled${grace}`)
+  printDone(cli, `${id} is canceled${grace}`)
 }
 
 /** The running deploy, otherwise the oldest queued deploy. Throws CliFailure if no deploy can be canceled. */

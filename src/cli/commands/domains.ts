@@ -8,7 +8,7 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
-import { sayDone, sayUndo } from '../follow-up.ts'
+import { printDone, printUndo } from '../follow-up.ts'
 import { readable } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
@@ -72,12 +72,12 @@ async function add(cli: Cli, name: string, wanted: string): Promise<void> {
   const added = await client.call<ServiceDomain>('POST', path, { body: { domain: wanted } })
   if (out.isJson) return out.json(added)
   const { domain } = added
-  sayDone(cli, `${domain} now belongs to ${name}`)
+  printDone(cli, `${domain} now belongs to ${name}`)
   if (isPublicHost(domain)) {
     printDnsRecord(cli, domain)
     await reportHttps(cli)
   }
-  sayUndo(cli, `berth domains rm ${name} ${domain}`)
+  printUndo(cli, `berth domains rm ${name} ${domain}`)
 }
 
 function printDnsRecord({ out, client }: Cli, domain: string): void {
@@ -104,6 +104,6 @@ async function reportHttps({ out, client }: Cli): Promise<void> {
 
 async function remove(cli: Cli, name: string, domain: string): Promise<void> {
   await cli.client.call('DELETE', `${servicePath(name)}/domains/${encodeURIComponent(domain)}`)
-  sayDone(cli, `${domain} no longer belongs to ${name}`)
-  sayUndo(cli, `berth domains add ${name} ${domain}`)
+  printDone(cli, `${domain} no longer belongs to ${name}`)
+  printUndo(cli, `berth domains add ${name} ${domain}`)
 }

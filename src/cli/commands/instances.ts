@@ -8,7 +8,7 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
-import { followUp, sayDone, sayUndo } from '../follow-up.ts'
+import { followUp, printDone, printUndo } from '../follow-up.ts'
 import { positive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, waitForInstances } from '../service/wait-for-instances.ts'
 
@@ -66,7 +66,7 @@ async function scale(cli: Cli, name: string, instances: number, { wait }: WaitOp
   const words = `${service.name} is scaled to ${count(instances, 'instance')}${when}`
   const undo = former.instances === instances ? null : `berth scale ${service.name} ${former.instances}`
   const isWaiting = wait && !service.suspended
-  await conclude(cli, { service, verb: 'scaling' }, { isWaiting, words, undo })
+  await conclude(cli, { service, verb: 'scaling' }, { isWaiting, message: words, undo })
 }
 
 async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boolean, { wait }: WaitOption) {
@@ -77,26 +77,30 @@ async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boo
   const words = `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`
   const undo = isSuspended ? `berth resume ${service.name}` : null
   const change = { service, verb: isSuspended ? 'suspending' : 'resuming' }
-  await conclude(cli, change, { isWaiting: wait, words, undo })
+  await conclude(cli, change, { isWaiting: wait, message: words, undo })
 }
 
 interface Conclusion {
   isWaiting: boolean
   /** The message about a change with `--no-wait`. */
-  words: string
+  message: string
   undo: string | null
 }
 
 // The undo is printed last, also if the wait fails, because the change is saved.
-async function conclude(cli: Cli, change: Change, { isWaiting, words, undo }: Conclusion): Promise<void> {
+async function conclude(
+  cli: Cli,
+  change: Change,
+  { isWaiting, message: words, undo }: Conclusion,
+): Promise<void> {
   const { client, out } = cli
   const { service } = change
   const isShown = isWaiting && hasInstances(service)
   try {
     if (isShown) await waitForInstances(cli, change)
-    else if (!out.isJson) sayDone(cli, words)
+    else if (!out.isJson) printDone(cli, words)
   } finally {
-    if (undo && !out.isJson) sayUndo(cli, undo)
+    if (undo && !out.isJson) printUndo(cli, undo)
   }
   if (out.isJson) out.json(isShown ? await client.call<Service>('GET', servicePath(service.id)) : service)
 }

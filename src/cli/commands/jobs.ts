@@ -10,7 +10,7 @@ import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { fetchNewest } from '../fetch-newest.ts'
-import { sayNext } from '../follow-up.ts'
+import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
 import { toShellCommand } from '../job/shell-words.ts'
 import { resolveService } from '../service/resolve-target.ts'
@@ -63,16 +63,16 @@ async function runCommand(
   others: string[],
   options: RunOptions,
 ): Promise<number> {
-  const { name, words } = splitWords(first === undefined ? [] : [first, ...others])
+  const { name, words } = splitArguments(first === undefined ? [] : [first, ...others])
   const service = requireServiceName(name)
-  const started = await beginRun(cli, service, words, options)
+  const started = await startRun(cli, service, words, options)
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
   return concludeRun(cli, await followRun(cli, started))
 }
 
 /** The argument before `--` is the name, if there is one. Throws (usage) for more than one. */
-function splitWords(given: string[]) {
+function splitArguments(given: string[]) {
   const { argv } = process
   const dashes = argv.indexOf('--')
   const words = dashes === -1 ? [] : argv.slice(dashes + 1)
@@ -83,7 +83,7 @@ function splitWords(given: string[]) {
   return { name, words }
 }
 
-async function beginRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
+async function startRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
   const command = toShellCommand(words)
   // An empty variable of a script must not start the command of a cron job.
   if (words.length > 0 && command.trim() === '') throw usageFailure('the command is empty')
@@ -104,7 +104,7 @@ async function beginRun({ client }: Cli, service: string, words: string[], { tim
 function leaveRun(cli: Cli, run: JobRun): number {
   if (cli.out.isJson) cli.out.json(run)
   else cli.out.print(plain(run.id))
-  sayNext(cli, `berth logs --job ${run.id} -f`)
+  printNext(cli, `berth logs --job ${run.id} -f`)
   return exitCodes.ok
 }
 

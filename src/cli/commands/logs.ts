@@ -92,7 +92,7 @@ function assertIdOf(noun: 'deploy' | 'job', id: string | undefined): void {
 /** Whether the log has an end. */
 async function showLog(cli: Cli, path: string, options: LogsOptions): Promise<void> {
   const { follow = false } = options
-  const events = followEvents(cli, `${path}/logs`, { query: { follow }, untilNow: !follow })
+  const events = followEvents(cli, `${path}/logs`, { query: { follow }, existingOnly: !follow })
   await printLines(cli, events, { time: timeOf(cli.out, options), showsInstance: false })
 }
 

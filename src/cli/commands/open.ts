@@ -7,7 +7,7 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
-import { sayDone } from '../follow-up.ts'
+import { printDone } from '../follow-up.ts'
 import { addressOf, readable } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { openInBrowser } from '../terminal/browser.ts'
@@ -29,7 +29,7 @@ async function openService(cli: Cli, name: string | undefined): Promise<void> {
   if (!isPlainUrl(url)) throw new CliFailure('the server returned an address that is not a web page')
   if (out.isJson) return out.json({ url })
   const isOpened = out.isTerminal && (await openInBrowser(cli, url))
-  if (isOpened) sayDone(cli, `${url} is opened in your browser`)
+  if (isOpened) printDone(cli, `${url} is opened in your browser`)
   else out.print(url)
 }
 

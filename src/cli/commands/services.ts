@@ -8,15 +8,15 @@ import type { Runner } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
-import { sayDone, sayNext } from '../follow-up.ts'
+import { printDone, printNext } from '../follow-up.ts'
 import { addressOrSchedule, readable, sourceOf, stateStyle } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { showService } from '../service/service-details.ts'
 import {
   addSettingFlags,
   applyAtOnce,
-  givenSettings,
   needDeploy,
+  parsedSettings,
   settingLabel,
 } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
@@ -84,7 +84,7 @@ async function showOne(cli: Cli, name: string | undefined): Promise<void> {
 
 async function updateService(cli: Cli, name: string | undefined, options: object): Promise<void> {
   const { client, out } = cli
-  const settings = givenSettings({ ...options })
+  const settings = parsedSettings({ ...options })
   const chosen = requireServiceName(name)
   if (Object.keys(settings).length === 0) {
     throw usageFailure('nothing to change', 'berth update --help lists the settings')
@@ -92,11 +92,11 @@ async function updateService(cli: Cli, name: string | undefined, options: object
   const path = servicePath(chosen)
   const service = await client.call<Service>('PATCH', path, { body: settings })
   if (out.isJson) return out.json(service)
-  sayDone(cli, `${service.name}: ${Object.keys(settings).map(settingLabel).join(', ')} saved`)
-  if (needDeploy(settings)) sayNext(cli, nextDeploy(service))
-  else if (!applyAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+  printDone(cli, `${service.name}: ${Object.keys(settings).map(settingLabel).join(', ')} saved`)
+  if (needDeploy(settings)) printNext(cli, nextDeploy(service))
+  else if (!applyAtOnce(settings) && service.live_deploy_id) printNext(cli, `berth restart ${service.name}`)
   else if (service.schedule && ('schedule' in settings || 'timezone' in settings)) {
-    sayNext(cli, `berth schedule ${service.name}`)
+    printNext(cli, `berth schedule ${service.name}`)
   }
 }
 
@@ -121,7 +121,7 @@ async function deleteService(cli: Cli, name: string | undefined, options: Delete
   const service = await client.call<Service>('GET', path)
   if (!options.yes) await agreeToDelete(cli, service, options)
   await client.call('DELETE', path, { query: { force, delete_disk: deleteDisk, purge } })
-  sayDone(cli, `${service.name} is being deleted`)
+  printDone(cli, `${service.name} is being deleted`)
   if (service.disk_mount_path) cli.out.say(`   ${await diskNotice(cli, options)}`)
 }
 

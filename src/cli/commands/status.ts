@@ -8,7 +8,7 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
-import { sayNext } from '../follow-up.ts'
+import { printNext } from '../follow-up.ts'
 import { readable, stateStyle } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
@@ -39,7 +39,7 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   for (const line of await statusLines(out, chosen, status)) out.print(line)
   // Only a cron job is live without instances.
   const isIdle = status.state === 'live' && status.desired_instances === 0
-  if (isIdle) sayNext(cli, `berth schedule ${chosen}`)
+  if (isIdle) printNext(cli, `berth schedule ${chosen}`)
 }
 
 /** Runs until Ctrl-C. After the first successful response, waits for an unavailable server to return. */

@@ -78,13 +78,13 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   printHeading(out, deploy, service)
   printPhases(out, why.phases)
   if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
-  if (isTrouble(deploy)) printProblem(out, why)
+  if (isFailure(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
   }
 }
 
-function isTrouble({ status }: Deploy): boolean {
+function isFailure({ status }: Deploy): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
@@ -116,7 +116,7 @@ function toJson(deploy: Deploy, why: Why, hangsSince: string | null) {
 function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
   const { status, phase, created_at, finished_at } = deploy
   const verb = { queued: 'is queued', running: 'is', live: 'is live', deactivated: 'was live' }
-  const text = isTrouble(deploy)
+  const text = isFailure(deploy)
     ? `${status === 'failed' ? 'failed' : 'was canceled'} while ${phase ?? 'queued'}`
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)

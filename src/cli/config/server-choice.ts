@@ -27,7 +27,7 @@ interface Sources {
 }
 
 export function chooseServer({ flags, env, findProject, config }: Sources): ServerChoice {
-  const token = givenToken(flags, env)
+  const token = configuredToken(flags, env)
   const named = flags.server ?? (env.BERTH_SERVER || undefined)
   if (named !== undefined) return withToken(lookUp(config, named), token)
   const project = findProject()
@@ -37,7 +37,7 @@ export function chooseServer({ flags, env, findProject, config }: Sources): Serv
 }
 
 /** The token from the flags or the environment; undefined if neither contains a token. */
-export function givenToken(flags: ServerFlags, env: NodeJS.ProcessEnv): string | undefined {
+export function configuredToken(flags: ServerFlags, env: NodeJS.ProcessEnv): string | undefined {
   if (flags.token !== undefined) return checkedToken(flags.token, '--token')
   if (flags.tokenFile !== undefined) return checkedToken(readToken(flags.tokenFile), flags.tokenFile)
   return env.BERTH_TOKEN ? checkedToken(env.BERTH_TOKEN, 'BERTH_TOKEN') : undefined

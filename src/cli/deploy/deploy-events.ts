@@ -48,7 +48,7 @@ export function toStates(history: HistoryEntry[]): DeployState[] {
   return states.filter(({ name }, index) => name !== states[index - 1]?.name)
 }
 
-export function isOver({ status }: Pick<Deploy, 'status'>): boolean {
+export function hasEnded({ status }: Pick<Deploy, 'status'>): boolean {
   return status !== 'queued' && status !== 'running'
 }
 

@@ -6,7 +6,7 @@ import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { withoutSecrets } from '../failure.ts'
-import { followUp, sayDone, sayNext, sayUndo } from '../follow-up.ts'
+import { followUp, printDone, printNext, printUndo } from '../follow-up.ts'
 
 export interface SavingOptions {
   restart?: boolean
@@ -46,10 +46,10 @@ export async function saveEnv(
   const before = await client.call<Service>('GET', path)
   const vars = await client.call<EnvVar[]>('PATCH', `${path}/env`, { body, query: { restart } })
   if (out.isJson) out.json(vars)
-  sayDone(cli, `saved: ${before.name} has ${count(vars.length, 'variable')}`)
+  printDone(cli, `saved: ${before.name} has ${count(vars.length, 'variable')}`)
   const { latest_deploy: deploy, live_deploy_id } = await client.call<Service>('GET', path)
   const isRestarting = restart && deploy && deploy.id !== before.latest_deploy?.id
-  if (!isRestarting && live_deploy_id) sayNext(cli, `berth restart ${before.name}`)
-  for (const command of undo) sayUndo(cli, command)
+  if (!isRestarting && live_deploy_id) printNext(cli, `berth restart ${before.name}`)
+  for (const command of undo) printUndo(cli, command)
   return isRestarting ? followUp(cli, deploy, follow) : 0
 }

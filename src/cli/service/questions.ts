@@ -35,7 +35,7 @@ export async function askName(cli: Cli): Promise<string> {
       instead: 'give a name: berth create NAME',
       validate: (text) => nameProblem(text.trim()),
     })
-    if (!(await isTaken(cli, name.trim()))) return name.trim()
+    if (!(await isNameInUse(cli, name.trim()))) return name.trim()
     cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is in use: choose another name`)
   }
 }
@@ -64,7 +64,7 @@ function nameProblem(name: string): string | undefined {
   return namePattern.test(name) ? undefined : nameRule
 }
 
-async function isTaken({ client }: Cli, name: string): Promise<boolean> {
+async function isNameInUse({ client }: Cli, name: string): Promise<boolean> {
   const paths = [servicePath(name), `/datastores/${encodeURIComponent(name)}`]
   const found = await Promise.all(
     paths.map((path) =>

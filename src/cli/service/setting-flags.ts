@@ -25,7 +25,7 @@ export function addSettingFlags(command: Command): Command {
 }
 
 /** The specified settings, under their names in the API. */
-export function givenSettings(options: Settings): Settings {
+export function parsedSettings(options: Settings): Settings {
   const given = settingNames.flatMap((name) => {
     const { flag } = serviceSettings[name]
     return flag ? [[name, options[attributeOf(flag.flags)]] as const] : []

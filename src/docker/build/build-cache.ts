@@ -14,7 +14,7 @@ interface CacheOptions {
   /** Null keeps everything. */
   sizeMb: number | null
   onPruned(bytes: number): void
-  onTrouble(reason: string): void
+  onProblem(reason: string): void
   idleMs?: number
   /** The engine measures its whole cache for this, which takes seconds. */
   intervalMs?: number
@@ -31,7 +31,7 @@ export function openBuildCache(engine: Engine, options: CacheOptions): BuildCach
   const pruneIfDue = () => {
     if (options.sizeMb === null || performance.now() < prunedAt + intervalMs) return
     prunedAt = performance.now()
-    void prune(engine, options.sizeMb).then(options.onPruned, (error) => options.onTrouble(messageOf(error)))
+    void prune(engine, options.sizeMb).then(options.onPruned, (error) => options.onProblem(messageOf(error)))
   }
   return {
     async during(build) {

@@ -65,7 +65,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
 
   function finishOutput(): void {
     for (const stream of ['stdout', 'stderr'] as const) {
-      for (const line of outputs[stream].rest()) onLine(stream, line, course.step())
+      for (const line of outputs[stream].remainder()) onLine(stream, line, course.step())
     }
   }
 

@@ -10,7 +10,7 @@ export interface BuildGuard {
   /** The limits of all builds of this server together. */
   limits: BuildLimits
   /** The reason why the limits are not enforced; null if they are. */
-  whyNot: string | null
+  notEnforcedReason: string | null
   /** Guards the steps while it runs. */
   run<T>(build: (watch: LimitWatch) => Promise<T>): Promise<T>
   /**
@@ -36,9 +36,9 @@ export interface ReachedLimits {
 /** A step runs unlimited for about this long. */
 const pauseMs = 50
 
-/** Never throws: what keeps the limits from being in force is in `whyNot`. */
+/** Never throws: what keeps the limits from being in force is in `notEnforcedReason`. */
 export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLimits): BuildGuard {
-  const { cgroup, whyNot } = openGroup(engineHost, owner, limits)
+  const { cgroup, notEnforcedReason } = openGroup(engineHost, owner, limits)
   const search = createStepSearch(owner)
   let running = 0
   const watchSteps = async () => {
@@ -49,7 +49,7 @@ export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLi
   }
   return {
     limits,
-    whyNot,
+    notEnforcedReason,
     async run(build) {
       if (running++ === 0) void watchSteps()
       const before = cgroup?.counts()
@@ -73,12 +73,12 @@ function openGroup(
   engineHost: string,
   owner: Owner,
   limits: BuildLimits,
-): { cgroup: BuildCgroup | null; whyNot: string | null } {
-  const none = (whyNot: string) => ({ cgroup: null, whyNot })
+): { cgroup: BuildCgroup | null; notEnforcedReason: string | null } {
+  const none = (notEnforcedReason: string) => ({ cgroup: null, notEnforcedReason })
   if (!engineHost.startsWith('unix://')) return none('the engine may run on another machine')
   if (process.getuid?.() !== 0) return none('berthd does not run as root, which may limit processes')
   try {
-    return { cgroup: openBuildCgroup(buildCgroup(owner), limits), whyNot: null }
+    return { cgroup: openBuildCgroup(buildCgroup(owner), limits), notEnforcedReason: null }
   } catch (error) {
     return none(`the control group cannot be made: ${messageOf(error)}`)
   }

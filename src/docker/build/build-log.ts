@@ -119,7 +119,7 @@ function linesOf(step: Step, log: VertexLog): string[] {
 
 /** The last, incomplete line of the output. */
 function restOf(step: Step, output: Output): string[] {
-  return output.lines.rest().map((line) => toLine(step, output, line))
+  return output.lines.remainder().map((line) => toLine(step, output, line))
 }
 
 function toLine(step: Step, output: Output, line: string): string {

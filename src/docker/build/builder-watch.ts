@@ -84,7 +84,7 @@ export class BuilderWatch {
   }
 
   /** Resolves when it works; rejects with the signal. */
-  untilItWorks(signal: AbortSignal): Promise<unknown> {
+  waitUntilWorking(signal: AbortSignal): Promise<unknown> {
     const subscribe = (listener: () => void) => {
       this.#waiting.add(listener)
       return () => void this.#waiting.delete(listener)

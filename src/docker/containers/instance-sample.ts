@@ -26,7 +26,7 @@ export async function sampleInstances(engine: Engine, owner: Owner): Promise<Ins
   const queue = found.values()
   const work = async () => {
     for (const { Id: containerId, Labels } of queue) {
-      const usage = await readUsage(engine, engine.docker.getContainer(containerId)).catch(nullUnlessAway)
+      const usage = await readUsage(engine, engine.docker.getContainer(containerId)).catch(nullIfUnavailable)
       const about = { serviceId: Labels[labels.serviceId] ?? '', deployId: Labels[labels.id] ?? '' }
       samples.push({ containerId, ...about, usage })
     }
@@ -35,7 +35,7 @@ export async function sampleInstances(engine: Engine, owner: Owner): Promise<Ins
   return samples
 }
 
-function nullUnlessAway(error: unknown): null {
+function nullIfUnavailable(error: unknown): null {
   if (codeOf(error) === 'docker_unavailable') throw error
   return null
 }

@@ -2,7 +2,7 @@
 // buffered, because the output can be larger than any memory.
 import { createFrameSplitter, type OutputStream } from '../exec/frame-splitter.ts'
 
-interface Words {
+interface Output {
   /** The output that no stream consumed; at most 64 KiB. */
   stdout: string
   /** The last 8 KiB. */
@@ -16,7 +16,7 @@ const maxErrorBytes = 8 * 1024
 export async function readOutput(
   stream: AsyncIterable<Uint8Array>,
   take?: (piece: Uint8Array) => Promise<void>,
-): Promise<Words> {
+): Promise<Output> {
   const pieces: [OutputStream, Buffer][] = []
   const split = createFrameSplitter((from, bytes) => void pieces.push([from, bytes]))
   let stdout = Buffer.alloc(0)

@@ -7,7 +7,7 @@ export interface OutputLines {
   /** The lines that a piece completes. */
   push(piece: string): string[]
   /** The last line, if it has no line break. */
-  rest(): string[]
+  remainder(): string[]
 }
 
 const longestHeldBack = 16 * 1024
@@ -28,7 +28,7 @@ export function createOutputLines(): OutputLines {
     return lines
   }
 
-  return { push, rest }
+  return { push, remainder: rest }
 }
 
 /** `5%\r10%\r` → `10%`. */

@@ -47,7 +47,7 @@ export function createOrders(ports: OrderPorts) {
     const isNew = countsAsNew(ports, ordered)
     const isPending = pendingOrder(ports.storage.certificates.order(ordered.host), account) !== null
     const turn = isNew && !isPending ? ports.weeklyLimit.take(ordered.host) : null
-    if (turn?.trouble) return { validity: null, trouble: turn.trouble }
+    if (turn?.problem) return { validity: null, trouble: turn.problem }
     try {
       const key = await accountKey(account)
       const validity = await withTimeout(

@@ -25,7 +25,7 @@ export interface DomainUsage {
 
 export interface Reservation {
   /** The reason why the order must wait; null if it may proceed. */
-  trouble: CertificateProblem | null
+  problem: CertificateProblem | null
   release(): void
 }
 
@@ -55,10 +55,10 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
     /** Whether a new host may be ordered now. It counts as issued until it is released. */
     take(host: string): Reservation {
       const usage = usageOf(registeredDomainOf(host))
-      if (usage.nextOrderAt !== null) return { trouble: toProblem(usage), release: () => undefined }
+      if (usage.nextOrderAt !== null) return { problem: toProblem(usage), release: () => undefined }
       const turn = {}
       open.set(turn, usage.domain)
-      return { trouble: null, release: () => void open.delete(turn) }
+      return { problem: null, release: () => void open.delete(turn) }
     },
 
     /** Whether the CA would treat an order for the host as a renewal. */

@@ -24,16 +24,16 @@ interface BeginInput extends DueRun {
  */
 const maxQueued = 100
 
-export function beginRun(ports: CronSchedulePorts, clock: Clock) {
+export function startRun(ports: CronSchedulePorts, clock: Clock) {
   return async (input: BeginInput): Promise<BegunRun> => {
     const isStarted = ports.storage.actors.record(input.runId) !== null
-    const skipped = isStarted ? null : await beginOrSkip(ports, input, new Date(clock.now()))
+    const skipped = isStarted ? null : await startOrSkip(ports, input, new Date(clock.now()))
     if (skipped) logSkip(ports, input, skipped)
     return { at: isoNow(), skipped }
   }
 }
 
-async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Date): Promise<string | null> {
+async function startOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Date): Promise<string | null> {
   const { storage, actors } = ports
   const service = storage.services.get(input.serviceId)
   if (!service || service.deleting) return 'its service is being deleted'

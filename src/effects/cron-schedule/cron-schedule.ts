@@ -1,7 +1,7 @@
 // The effects of a schedule: waiting for its next instant, and starting the run.
 import type { machine } from '../../../machines/cron-schedule.ts'
 import type { Effects } from '../../../machines/slot.ts'
-import { beginRun } from './begin.ts'
+import { startRun } from './begin.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { awaitInstant, awaitResume } from './instant.ts'
 import type { CronSchedulePorts } from './ports.ts'
@@ -13,6 +13,6 @@ export function cronScheduleEffects(
   return {
     awaitInstant: awaitInstant(ports, clock),
     awaitResume: awaitResume(ports, clock),
-    beginRun: beginRun(ports, clock),
+    beginRun: startRun(ports, clock),
   }
 }

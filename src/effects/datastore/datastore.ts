@@ -9,7 +9,7 @@ import { applyLimits } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 import { awaitAnswer } from './probe.ts'
 import { removeDatastore } from './removal.ts'
-import { awaitBackupTime, beginBackup } from './schedule.ts'
+import { awaitBackupTime, startBackup } from './schedule.ts'
 import { startDatastore, stopDatastore } from './start.ts'
 import { reclaimDatastore, saveDatastore, trashDatastore } from './trash.ts'
 import { keepDatastore } from './upkeep.ts'
@@ -23,7 +23,7 @@ export function datastoreEffects(ports: DatastorePorts): Effects<typeof machine>
     keepDatastore: keepDatastore(ports),
     applyLimits: applyLimits(ports),
     awaitBackupTime: awaitBackupTime(ports),
-    beginBackup: beginBackup(ports),
+    beginBackup: startBackup(ports),
     saveDatastore: saveDatastore(ports),
     trashDatastore: trashDatastore(ports),
     awaitExpiry,

@@ -24,7 +24,7 @@ export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
   }
 }
 
-export function beginBackup(ports: Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>) {
+export function startBackup(ports: Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>) {
   return async ({ id, kind, version, backupId }: DatastoreSlot & { backupId: string }) => {
     const { name } = findDatastore(ports, id).record
     const running = backupsOf(ports, id).find(

@@ -4,7 +4,7 @@ import { datastoreName } from '../../docker/engine/names.ts'
 import { byServer } from '../by.ts'
 import { measureVolume } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
-import { retryUntilCleanedUp, untilCommitted } from '../waiting.ts'
+import { retryUntilCleanedUp, waitForCommit } from '../waiting.ts'
 import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 import { stopSeconds } from './start.ts'
@@ -24,7 +24,7 @@ export function saveDatastore(ports: DatastorePorts) {
       { ...input, trigger: 'final' },
       { by: byServer('the deletion of its datastore') },
     )
-    const status = await untilCommitted(changes, id, signal, () => {
+    const status = await waitForCommit(changes, id, signal, () => {
       const found = actors.record(backupId)?.status
       return found === 'running' ? null : String(found)
     })

@@ -9,7 +9,7 @@ import { codeOf, Failure } from '../../errors.ts'
 import type { AccessLog } from '../logs/access-log.ts'
 import { toAccessLine } from './access-line.ts'
 import type { PortProblem, PublicPorts } from './public-ports.ts'
-import { type RouteContext, type RouteParts, ServiceRoutes, toRoutes } from './service-routes.ts'
+import { type RouteParts, type RouteSources, ServiceRoutes, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
 /** The interface of the edge for deploys and certificates. */
@@ -67,7 +67,7 @@ interface Parts extends RouteParts {
   files: EdgeFiles
   driver: Driver
   publicPorts: PublicPorts
-  surroundings: Omit<RouteContext, 'challenges' | 'certificates'>
+  routeSources: Omit<RouteSources, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
   /** The reason for being unavailable, for a message. */
@@ -215,10 +215,10 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   }
 
   async #routes(): Promise<Routes> {
-    const { surroundings, certificates } = this.#parts
+    const { routeSources, certificates } = this.#parts
     await this.#services.ensurePools()
-    const around = { ...surroundings, challenges: this.#challenges, certificates: certificates() }
-    return toRoutes(this.#services.all(), around)
+    const sources = { ...routeSources, challenges: this.#challenges, certificates: certificates() }
+    return toRoutes(this.#services.all(), sources)
   }
 
   #requestRound(serviceId?: string): number {

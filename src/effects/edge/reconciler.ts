@@ -18,7 +18,7 @@ import { containerLauncher, hostLauncher } from './launcher.ts'
 import type { EdgePorts } from './ports.ts'
 import { type PublicPorts, watchPorts } from './public-ports.ts'
 import {
-  findWanted,
+  findConfigured,
   isReplacement,
   readRunning,
   type Software,
@@ -128,7 +128,9 @@ export class EdgeReconciler {
     const current = await ensureGeneration(this.#generations, signal)
     // The daemon ended after a newer generation had taken over: keep that one, and retire the others.
     if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
-    const wanted = await this.#whileReconciling(id, signal, (ending) => findWanted(this.#software, ending))
+    const wanted = await this.#whileReconciling(id, signal, (ending) =>
+      findConfigured(this.#software, ending),
+    )
     const running = await readRunning(current, this.#generations.launcher)
     const isWanted = force || isReplacement(running, wanted, this.#software.image)
     if (!isWanted) return { generation, hasReplaced: false }
@@ -152,7 +154,7 @@ export class EdgeReconciler {
   async #compareOnce(id: string, signal: AbortSignal): Promise<void> {
     const { actors, logger } = this.#ports
     const current = await followAccepting(this.#generations)
-    const wanted = await findWanted(this.#software, signal)
+    const wanted = await findConfigured(this.#software, signal)
     const running = await readRunning(current, this.#generations.launcher)
     const available = isReplacement(running, wanted, this.#software.image) ? toSoftware(wanted) : null
     const mayUpgrade = this.#mayUpgrade

@@ -89,7 +89,7 @@ export class ServiceRoutes {
   }
 }
 
-export interface RouteContext {
+export interface RouteSources {
   /** Key and certificate chain by host; only valid certificates. */
   certificates: ReadonlyMap<string, string>
   /** ACME responses by token. */
@@ -100,7 +100,7 @@ export interface RouteContext {
 /** Pure. A host with a certificate is redirected to https; the dashboard host always is. */
 export function toRoutes(
   services: ServiceRoute[],
-  { certificates, challenges, dashboardHost }: RouteContext,
+  { certificates, challenges, dashboardHost }: RouteSources,
 ): Routes {
   const maps = noMaps()
   const claims = services.flatMap((route) => route.hosts.map((host, at) => ({ host, route, at })))

@@ -38,7 +38,7 @@ export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'im
  * The software that a start would use now. An image is on the engine when this resolves. Throws
  * `edge_image_missing`, or the reason why an image cannot be pulled.
  */
-export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Promise<Software> {
+export async function findConfigured(parts: SoftwareParts, signal: AbortSignal): Promise<Software> {
   if (parts.mode === 'host') {
     const version = await hostVersion(signal)
     return { version, image: null, identity: version }

@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/release.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
-import { untilCommitted, waitForEngine } from '../waiting.ts'
+import { waitForCommit, waitForEngine } from '../waiting.ts'
 import { cancelWithService } from './cancel-with-service.ts'
 import { linesBeforeCommand } from './log-once.ts'
 import { ownRuns } from './overlapping-runs.ts'
@@ -47,7 +47,7 @@ async function waitForOthers(
     for (const other of before()) await replace(ports, other.id, id)
   }
   const logged = await linesBeforeCommand(ports, id)
-  await untilCommitted(changes, serviceId, signal, () => {
+  await waitForCommit(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true
     const line = `waiting for ${ahead.id} of this service to end`

@@ -15,7 +15,7 @@ import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
 import { formatOfFile } from './sql-file.ts'
 import { checkSql } from './sql-load.ts'
-import { isGone, isTransient, type Restorer, retryUntilDone, workOf } from './work.ts'
+import { isMissing, isTransient, type Restorer, retryUntilDone, workOf } from './work.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
 const attempts = 5
@@ -49,7 +49,7 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
       const switchOver = (datastore: Datastore) =>
         restorerOf(datastore).switchOver(ports, datastore, workOf(ports, input), signal)
       // If an attempt is interrupted, the next one detects how far it got.
-      await withRetries(ports, input, signal, switchOver, () => !isGone(ports, input.datastoreId))
+      await withRetries(ports, input, signal, switchOver, () => !isMissing(ports, input.datastoreId))
       return { at: isoNow() }
     },
 

@@ -13,7 +13,7 @@ export class CopyData {
   }
 
   /** Skips to the end of the data or of the chunk. */
-  skip(piece: Buffer, from: number): { next: number; lines: number; isOver: boolean } {
+  skip(piece: Buffer, from: number): { next: number; lines: number; hasEnded: boolean } {
     let lines = 0
     for (let at = from; at < piece.length; at++) {
       if (this.matched < 0) {
@@ -25,13 +25,13 @@ export class CopyData {
         lines++
         const isOver = this.isAtEnd
         this.matched = 0
-        if (isOver) return { next: at + 1, lines, isOver }
+        if (isOver) return { next: at + 1, lines, hasEnded: isOver }
       } else if (byte === end[this.matched] || (byte === carriageReturn && this.matched === end.length)) {
         this.matched++
       } else {
         this.matched = -1
       }
     }
-    return { next: piece.length, lines, isOver: false }
+    return { next: piece.length, lines, hasEnded: false }
   }
 }

@@ -73,7 +73,7 @@ export class SqlLexer {
   }
 
   private skipCopy(at: number): number {
-    const { next, lines, isOver } = this.copy.skip(this.piece, at)
+    const { next, lines, hasEnded: isOver } = this.copy.skip(this.piece, at)
     this.line += lines
     if (isOver) this.begin('sql')
     return next

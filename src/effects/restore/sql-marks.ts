@@ -24,11 +24,11 @@ class Line {
 /** A file may hold several dumps; each one that starts must end. */
 export class DumpMarks {
   readonly comment = new Line()
-  private begun = 0
+  private started = 0
   private ended = 0
 
   get isCut(): boolean {
-    return this.begun > this.ended
+    return this.started > this.ended
   }
 
   /** Called at the end of a comment. */
@@ -37,7 +37,7 @@ export class DumpMarks {
     if (comment === 'PostgreSQL database cluster dump') {
       throw new Error('pg_dumpall wrote it, with all databases: use pg_dump of one database')
     }
-    if (comment === 'PostgreSQL database dump') this.begun++
+    if (comment === 'PostgreSQL database dump') this.started++
     if (comment === 'PostgreSQL database dump complete') this.ended++
   }
 }

@@ -77,7 +77,7 @@ export async function retryUntilDone(
       return await work(await waitUntilServing(ports, datastoreId, signal))
     } catch (error) {
       signal.throwIfAborted()
-      if (isGone(ports, datastoreId)) return
+      if (isMissing(ports, datastoreId)) return
       const reason = messageOf(error)
       if (reason !== logged) ports.logger.warn({ restore: id, reason }, 'a restore is not over yet')
       logged = reason
@@ -90,7 +90,7 @@ export async function retryUntilDone(
  * A datastore in the trash, or on its way there, still exists: it may be restored, and changes to its data
  * wait until then.
  */
-export function isGone({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: string): boolean {
+export function isMissing({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'
   return record === null || (isDeleted && !record.trash)

@@ -37,7 +37,7 @@ export async function addDomain(call: Call<ServiceParams, unknown, AddDomain>): 
   }
   const withDomain = ({ custom_domains }: ServiceRow) => [...new Set([...custom_domains, domain])]
   const change = (row: ServiceRow) => changedDomains(row, withDomain(row))
-  return answer(await changeService(call, row.id, change, { answer }))
+  return answer(await changeService(call, row.id, change, { response: answer }))
 }
 
 export async function removeDomain(call: Call<DomainParams>): Promise<undefined> {

@@ -12,7 +12,7 @@ interface ChangeOptions {
   /** Increments the revision even if the row is unchanged, because `also` changes something. */
   isForced?: boolean
   /** The response to a repeated request; the service by default. */
-  answer?: (row: ServiceRow) => unknown
+  response?: (row: ServiceRow) => unknown
 }
 
 /** Throws `conflict` for a host of another service, and for a service that is being deleted. */
@@ -20,7 +20,7 @@ export function changeService(
   { context, eventId }: Call,
   id: string,
   change: (row: ServiceRow) => ServiceRow,
-  { also, isForced = false, answer = (row) => toService(context, row) }: ChangeOptions = {},
+  { also, isForced = false, response: answer = (row) => toService(context, row) }: ChangeOptions = {},
 ): Promise<ServiceRow> {
   const event = { id: eventId ?? '', answer: null as unknown }
   const applyChange = (row: ServiceRow) => {

@@ -52,7 +52,7 @@ test('a stream of existing data ends where the connection closes', async (t) => 
     requested += 1
     response.end('id: 1\nevent: log\ndata: one\n\n')
   }
-  const { lines, said } = await follow(t, answer, { untilNow: true })
+  const { lines, said } = await follow(t, answer, { existingOnly: true })
 
   assert.deepEqual([lines, said, requested], [['one'], [], 1])
 })

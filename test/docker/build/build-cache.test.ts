@@ -20,7 +20,7 @@ test('a build prunes the build cache to its size, and nothing else', {
   const owner = testOwner()
   const pruned: number[] = []
   const problem: string[] = []
-  const options = { onPruned: (bytes: number) => pruned.push(bytes), onTrouble: problem.push.bind(problem) }
+  const options = { onPruned: (bytes: number) => pruned.push(bytes), onProblem: problem.push.bind(problem) }
   const buildWith = async (sizeMb: number | null, word: string) => {
     const cache = openBuildCache(engine, { sizeMb, ...options, idleMs: 0 })
     const fill = `head -c 30000000 /dev/urandom > /c/${word}`
@@ -52,7 +52,7 @@ test('a cache that cannot be pruned fails no build, and pruning is not retried s
   const problem: string[] = []
   const broken = { call: () => Promise.reject(new Error('no answer')) } as unknown as Engine
   const options = { sizeMb: 64, onPruned: () => assert.fail(), idleMs: 0 }
-  const cache = openBuildCache(broken, { ...options, onTrouble: (reason) => problem.push(reason) })
+  const cache = openBuildCache(broken, { ...options, onProblem: (reason) => problem.push(reason) })
 
   assert.equal(await cache.during(async () => 'image'), 'image')
   await until('the prune', () => problem.length > 0)

@@ -88,11 +88,11 @@ test('once BuildKit works again it is used again', async (t) => {
   site.door.hang()
   await site.builder.build(prepareBuild(t, site.owner, files).request)
   assert.notEqual(site.watch.hangsSince(), null)
-  const untilItWorks = site.watch.untilItWorks(new AbortController().signal)
+  const untilWorking = site.watch.waitUntilWorking(new AbortController().signal)
 
   site.door.recover()
 
-  await untilItWorks
+  await untilWorking
   assert.equal(site.watch.hangsSince(), null)
   const { request, lines } = prepareBuild(t, site.owner, files)
   await site.builder.build({ ...request, noCache: true })
@@ -182,7 +182,7 @@ test('waiting for a hanging builder ends with the signal', async (t) => {
   await site.builder.build(request)
   const abort = new AbortController()
 
-  const waiting = site.watch.untilItWorks(abort.signal)
+  const waiting = site.watch.waitUntilWorking(abort.signal)
   abort.abort(new Error('canceled'))
 
   await assert.rejects(waiting, /^Error: canceled$/)

@@ -202,7 +202,7 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)
   const { engine, owner } = site
   const guard = openBuildGuard('unix:///', owner, limits)
-  assert.equal(guard.whyNot, null)
+  assert.equal(guard.notEnforcedReason, null)
   t.after(() => guard.close())
   const builder = builders[name](engine, { ...unlimited(owner), guard })
   const group = buildCgroup(owner)

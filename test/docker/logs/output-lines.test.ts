@@ -8,15 +8,15 @@ test('a line is reported when it ends, in whatever pieces it arrives', () => {
   assert.deepEqual(output.push('one\r\ntw'), ['one'])
   assert.deepEqual(output.push('o'), [])
   assert.deepEqual(output.push('\n\nthree'), ['two', ''])
-  assert.deepEqual(output.rest(), ['three'])
-  assert.deepEqual(output.rest(), [])
+  assert.deepEqual(output.remainder(), ['three'])
+  assert.deepEqual(output.remainder(), [])
 })
 
 test('an endless line is reported in parts, with nothing missing', () => {
   const output = createOutputLines()
   const pieces = Array.from({ length: 1000 }, (_, at) => `${at},`.repeat(20))
 
-  const lines = [...pieces.flatMap((piece) => output.push(piece)), ...output.rest()]
+  const lines = [...pieces.flatMap((piece) => output.push(piece)), ...output.remainder()]
 
   assert.equal(lines.join(''), pieces.join(''))
   assert.ok(Math.max(...lines.map(({ length }) => length)) <= 16 * 1024 + 100)
@@ -32,7 +32,7 @@ test('an overwritten line is reported once, in its last state, and earlier state
   assert.deepEqual(output.push(`50%\r60%\r   \r${blank}\n\r\r\n`), ['60%', ''])
   assert.deepEqual(output.push('70%\r'), [])
   assert.deepEqual(output.push('  '), [])
-  assert.deepEqual(output.rest(), ['70%'])
+  assert.deepEqual(output.remainder(), ['70%'])
 })
 
 test('long progress without a line break is reported once, at its end', () => {

@@ -36,7 +36,7 @@ async function startEdge(storage: Storage) {
   const settings = { baseDomain: 'localhost' }
   const edge = new HaproxyEdge({
     ...{ storage, settings, files, driver },
-    surroundings: { dashboardHost: null },
+    routeSources: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     publicPorts: { check: async () => null },

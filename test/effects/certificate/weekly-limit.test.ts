@@ -44,25 +44,25 @@ test('a domain at its limit waits with a reason and a time; other domains do not
   limit.issued('a.example.com', 'order-1')
   limit.issued('a.example.com', 'order-1')
   const open = limit.take('b.example.com')
-  equal(open.trouble, null)
+  equal(open.problem, null)
   const held = limit.take('c.example.com')
-  equal(held.trouble?.code, 'acme_weekly_limit')
+  equal(held.problem?.code, 'acme_weekly_limit')
   open.release()
-  equal(limit.take('c.example.com').trouble, null)
+  equal(limit.take('c.example.com').problem, null)
   limit.issued('b.example.com', 'order-2')
 
   const issuedCertificates = openIssuedCertificates(`${storage.directory}/certificates`)
   const later = openWeeklyLimit({ settings, storage: { ...storage, issuedCertificates } })
 
-  const { trouble } = later.take('c.example.com')
+  const { problem: trouble } = later.take('c.example.com')
   equal(trouble?.message, '2 new certificates of example.com in 7 days: the limit is 2 a week')
   const waitMs = Date.parse(trouble!.retryAt!) - Date.now()
   equal(Math.round(waitMs / hourMs), 84)
-  equal(later.take('c.example.org').trouble, null)
+  equal(later.take('c.example.org').problem, null)
   equal(
     openWeeklyLimit({ settings: { ...settings, acmeDirectory: 'https://other.example.com' }, storage }).take(
       'c.example.com',
-    ).trouble,
+    ).problem,
     null,
   )
   deepEqual(
@@ -80,7 +80,7 @@ test('after a refusal for the domain of a host, other new hosts of the domain wa
 
   const later = openWeeklyLimit({ settings: free, storage })
 
-  const { trouble } = later.take('b.example.com')
+  const { problem: trouble } = later.take('b.example.com')
   deepEqual([trouble?.message, trouble?.retryAt], [message, retryAt])
   deepEqual(later.list(), [
     { domain: 'example.com', issued: 0, remaining: null, nextOrderAt: retryAt, reason: message },
@@ -97,7 +97,7 @@ test('a limit for one host or for the account does not delay other hosts', async
   ]) {
     limit.refused('a.example.com', { message, retryAt: null })
     const turn = limit.take('b.example.com')
-    equal(turn.trouble, null, message)
+    equal(turn.problem, null, message)
     turn.release()
   }
 })
@@ -111,7 +111,7 @@ test('a limit for a wildcard or a domain’s own host does not delay other hosts
   ] as const) {
     limit.refused(host, { message, retryAt: null })
     const turn = limit.take('b.example.com')
-    equal(turn.trouble, null, message)
+    equal(turn.problem, null, message)
     turn.release()
   }
 })
@@ -120,7 +120,7 @@ test('a refusal for the domain, caused by its own host, delays its other hosts',
   const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
   const message = 'too many certificates (50) already issued for "example.com" in the last 168h0m0s'
   limit.refused('example.com', { message, retryAt: null })
-  equal(limit.take('b.example.com').trouble?.message, message)
+  equal(limit.take('b.example.com').problem?.message, message)
 })
 
 test('a truncated count does not stop the daemon', async (t) => {

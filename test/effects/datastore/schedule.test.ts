@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextTime } from '../../../src/domain/schedule.ts'
-import { awaitBackupTime, beginBackup } from '../../../src/effects/datastore/schedule.ts'
+import { awaitBackupTime, startBackup } from '../../../src/effects/datastore/schedule.ts'
 import { openBackupPorts } from '../../support/backup-ports.ts'
 
 const dayMs = 86_400_000
@@ -65,7 +65,7 @@ test('a schedule starts a backup under its committed id', async (t) => {
   const { ports, datastore, spawned } = await openBackupPorts(t)
   await datastore()
 
-  await beginBackup(ports)(slot)
+  await startBackup(ports)(slot)
 
   const [{ at: _, ...made }, ...more] = spawned as [(typeof spawned)[0]]
   const own = { id: 'bak-9', datastoreId: 'dst-1', datastoreName: 'shop-db', kind: 'postgres', version: '17' }
@@ -77,11 +77,11 @@ test('no backup starts while the previous scheduled one runs; a manual one is no
   await datastore()
   await backup({ status: 'running', trigger: 'manual' })
   await backup({ status: 'failed' })
-  await beginBackup(ports)(slot)
+  await startBackup(ports)(slot)
   assert.equal(spawned.length, 1)
   await backup({ status: 'running' })
 
-  await beginBackup(ports)({ ...slot, backupId: 'bak-10' })
+  await startBackup(ports)({ ...slot, backupId: 'bak-10' })
 
   assert.deepEqual([spawned.length, warnings], [1, ['the previous backup has not ended: none is started']])
 })
@@ -91,7 +91,7 @@ test('a start repeated after a crash yields the same backup', async (t) => {
   await datastore()
   await backup({ id: slot.backupId, status: 'running' })
 
-  await beginBackup(ports)(slot)
+  await startBackup(ports)(slot)
 
   assert.deepEqual(
     spawned.map(({ id }) => id),

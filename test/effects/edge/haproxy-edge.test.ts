@@ -25,7 +25,7 @@ async function openEdge(t: TestContext) {
     files: { generation: 1 } as EdgeFiles,
     driver: driver as unknown as Driver,
     publicPorts: { check: async () => null },
-    surroundings: { dashboardHost: null },
+    routeSources: { dashboardHost: null },
     certificates: () => new Map(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
     unavailableReason: () => 'no answer',

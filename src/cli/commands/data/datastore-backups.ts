@@ -11,7 +11,7 @@ import { awaitWork, printBackup } from '../../datastore/backup.ts'
 import { datastorePath } from '../../datastore/datastore.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain, type Style } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
@@ -60,12 +60,12 @@ async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Pro
   })
   if (out.isJson) return out.json(made)
   if (!isPrinted) {
-    sayDone(cli, `${made.datastore} was backed up and verified: ${made.id}`)
-    return sayNext(cli, `berth db backups --get ${made.id} > ${made.file.split('/').at(-1)}`)
+    printDone(cli, `${made.datastore} was backed up and verified: ${made.id}`)
+    return printNext(cli, `berth db backups --get ${made.id} > ${made.file.split('/').at(-1)}`)
   }
   await printBackup(cli, made)
   if (!keep) await client.call('DELETE', `/backups/${made.id}`)
-  sayDone(cli, `${made.datastore} was backed up and verified${keep ? `: ${made.id}` : ''}`)
+  printDone(cli, `${made.datastore} was backed up and verified${keep ? `: ${made.id}` : ''}`)
 }
 
 interface ListOptions {
@@ -85,7 +85,7 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
   if (get !== undefined) return download(cli, get)
   if (rm !== undefined) {
     await client.call('DELETE', `/backups/${encodeURIComponent(rm)}`)
-    return sayDone(cli, `${rm} is being deleted`)
+    return printDone(cli, `${rm} is being deleted`)
   }
   const query = name === undefined ? {} : { datastore: name }
   const backups = await client.call<Backup[]>('GET', '/backups', { query })
@@ -135,7 +135,7 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
     from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
   const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
   if (out.isJson) return out.json(restored)
-  sayDone(cli, `${restored.datastore} now has the data of ${restored.backup_id ?? 'the file'}`)
+  printDone(cli, `${restored.datastore} now has the data of ${restored.backup_id ?? 'the file'}`)
 }
 
 /** A file has a size, a pipe does not. */

@@ -14,7 +14,7 @@ import {
 } from '../../datastore/datastore.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
-import { sayDone } from '../../follow-up.ts'
+import { printDone } from '../../follow-up.ts'
 import { amount, onOrOff, whole } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
@@ -175,7 +175,7 @@ async function update(cli: Cli, name: string, options: SettingOptions): Promise<
   }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
   if (cli.out.isJson) return cli.out.json(datastore)
-  sayDone(cli, `${datastore.name} has ${settingsSummary(datastore)}`)
+  printDone(cli, `${datastore.name} has ${settingsSummary(datastore)}`)
   if (datastore.notice) cli.out.say(`   ${plain(datastore.notice)}`)
 }
 
@@ -196,7 +196,7 @@ async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptio
   const datastore = await client.call<Datastore>('GET', datastorePath(name))
   if (!yes) await agreeToRemove(cli, datastore, purge)
   await client.call('DELETE', datastorePath(datastore.id), { query: { force, purge } })
-  sayDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
+  printDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
   if (!purge) await reportTrashed(cli, ({ id }) => id === datastore.id)
 }
 

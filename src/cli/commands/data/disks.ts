@@ -6,7 +6,7 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure } from '../../failure.ts'
-import { sayDone } from '../../follow-up.ts'
+import { printDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
@@ -61,6 +61,6 @@ async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Pr
     if (typed.trim() !== name) throw new CliFailure('the name does not match: nothing was deleted')
   }
   await client.call('DELETE', `/disks/${encodeURIComponent(name)}`, { query: { purge } })
-  sayDone(cli, `${name} is being deleted`)
+  printDone(cli, `${name} is being deleted`)
   await reportTrashed(cli, (entry: TrashEntry) => entry.kind === 'disk' && entry.name === name)
 }

@@ -8,7 +8,7 @@ import type { Runner } from '../../command.ts'
 import { datastorePath, waitForDatastore } from '../../datastore/datastore.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { age, timeLeft } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
@@ -101,8 +101,8 @@ async function restore(cli: Cli, wanted: string, { name }: { name?: string }): P
   }
   const restored = await ask()
   if (out.isJson) out.json(restored)
-  else sayDone(cli, `the disk ${restored.name} of ${entry.service_name} is kept again`)
-  sayNext(cli, 'berth disks')
+  else printDone(cli, `the disk ${restored.name} of ${entry.service_name} is kept again`)
+  printNext(cli, 'berth disks')
   return 0
 }
 
@@ -115,5 +115,5 @@ async function purge(cli: Cli, wanted: string, { yes }: { yes?: boolean }): Prom
     if (typed.trim() !== entry.name) throw new CliFailure('the name does not match: nothing was removed')
   }
   await cli.client.call('DELETE', entryPath(entry))
-  sayDone(cli, `${entry.name} is being removed, with its data`)
+  printDone(cli, `${entry.name} is being removed, with its data`)
 }

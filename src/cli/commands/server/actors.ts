@@ -5,7 +5,7 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
@@ -61,8 +61,8 @@ async function retry(cli: Cli, id: string): Promise<void> {
   const { client, out } = cli
   const actor = await client.call<Actor>('POST', pathOf(id, 'retry'))
   if (out.isJson) return out.json(actor)
-  sayDone(cli, `${plain(id)} is resumed: it is ${plain(actor.status)}`)
-  sayNext(cli, 'berth actors --parked')
+  printDone(cli, `${plain(id)} is resumed: it is ${plain(actor.status)}`)
+  printNext(cli, 'berth actors --parked')
 }
 
 async function discard(cli: Cli, id: string, { yes }: { yes?: boolean }): Promise<void> {
@@ -77,7 +77,7 @@ async function discard(cli: Cli, id: string, { yes }: { yes?: boolean }): Promis
   }
   const discarded = await client.call<DiscardedActor>('POST', pathOf(id, 'discard'))
   if (out.isJson) return out.json(discarded)
-  sayDone(cli, `${plain(id)} is discarded`)
+  printDone(cli, `${plain(id)} is discarded`)
   const { left_behind: left } = discarded
   if (left.length === 0) return out.say('   it left no objects behind')
   out.say('   it left these objects behind, and none of them was removed:')

@@ -5,7 +5,7 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import type { Style } from '../../terminal/output.ts'
 import { plain } from '../../terminal/output.ts'
@@ -107,6 +107,6 @@ async function retry(cli: Cli, wanted: string): Promise<void> {
   const path = `/certificates/${encodeURIComponent(found.id)}/retry`
   const certificate = await client.call<Certificate>('POST', path)
   if (out.isJson) return out.json(certificate)
-  sayDone(cli, `the certificate of ${host} is being retried`)
-  sayNext(cli, 'berth certs')
+  printDone(cli, `the certificate of ${host} is being retried`)
+  printNext(cli, 'berth certs')
 }

@@ -7,7 +7,7 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
 import { showStep } from '../../terminal/step.ts'
 import { printTable } from '../../terminal/table.ts'
@@ -53,7 +53,7 @@ async function show(cli: Cli): Promise<void> {
     { heading: 'EDGE', text: ({ name }) => name, style: () => 'bold' },
     { heading: '', text: ({ value }) => value, isFlexible: true },
   ])
-  if (available) sayNext(cli, 'berth edge upgrade')
+  if (available) printNext(cli, 'berth edge upgrade')
 }
 
 async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promise<void> {
@@ -80,8 +80,8 @@ async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promis
     })
   }
   if (out.isJson) return out.json(edge)
-  if (edge.upgraded_at === before.upgraded_at) sayDone(cli, `${describe(edge)} is the newest available`)
-  else sayDone(cli, `the edge now runs ${describe(edge)}`)
+  if (edge.upgraded_at === before.upgraded_at) printDone(cli, `${describe(edge)} is the newest available`)
+  else printDone(cli, `the edge now runs ${describe(edge)}`)
 }
 
 /** `HAProxy 2.6.12 (localhost/berth/edge:0a1b2c)` */

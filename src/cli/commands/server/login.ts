@@ -17,10 +17,10 @@ import {
   parseServerUrl,
   readConfig,
 } from '../../config/config.ts'
-import { givenToken } from '../../config/server-choice.ts'
+import { configuredToken } from '../../config/server-choice.ts'
 import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
-import { sayDone, sayNext } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import { openInBrowser } from '../../terminal/browser.ts'
 import { plain } from '../../terminal/output.ts'
@@ -59,7 +59,7 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
   const { env, flags, out } = cli
   const { url } = chooseTarget(cli, readConfig(env), address)
   const enter = async () => {
-    const token = givenToken(flags, env) ?? (await approvedToken(cli, url, options.browser))
+    const token = configuredToken(flags, env) ?? (await approvedToken(cli, url, options.browser))
     return { token, info: await verify(cli, url, token) }
   }
   const { token, info } = await enter().catch((error: unknown) => {
@@ -67,11 +67,11 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
   })
   const { name, isFirst } = await storeServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
-  sayDone(cli, `logged in to ${url}, called ${name} here`)
+  printDone(cli, `logged in to ${url}, called ${name} here`)
   if (url.startsWith('http:') && !isThisHost(url)) {
     out.say(` ${out.tint('yellow', '!')} without https, anyone on the network in between can read the token`)
   }
-  sayNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
+  printNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
 }
 
 function isWithoutScheme(address: string | undefined): boolean {
@@ -182,7 +182,7 @@ export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
     return { default: config.default === name ? undefined : config.default, servers }
   })
   if (cli.out.isJson) return cli.out.json({ server: name, url: server.url })
-  sayDone(cli, `the token of ${name} is deleted from this machine`)
+  printDone(cli, `the token of ${name} is deleted from this machine`)
   cli.out.say(`   it is still valid: revoke it at ${server.url}/account`)
 }
 

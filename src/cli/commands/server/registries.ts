@@ -4,7 +4,7 @@ import type { Registry } from '../../../api/registry.ts'
 import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
-import { sayDone } from '../../follow-up.ts'
+import { printDone } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { askSecret } from '../../terminal/prompts.ts'
 import { readStandardInput } from '../../terminal/standard-input.ts'
@@ -72,10 +72,10 @@ async function add(cli: Cli, host: string, { username, passwordStdin, verify }: 
   const registry = await cli.client.call<Registry>('PUT', path, { body })
   if (cli.out.isJson) return cli.out.json(registry)
   const how = verify ? ', which the registry accepted' : ''
-  sayDone(cli, `images of ${registry.host} are pulled as ${registry.username}${how}`)
+  printDone(cli, `images of ${registry.host} are pulled as ${registry.username}${how}`)
 }
 
 async function remove(cli: Cli, host: string): Promise<void> {
   await cli.client.call('DELETE', `/registries/${encodeURIComponent(host)}`)
-  sayDone(cli, `the credentials of ${host} are deleted`)
+  printDone(cli, `the credentials of ${host} are deleted`)
 }

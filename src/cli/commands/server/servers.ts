@@ -6,7 +6,7 @@ import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
 import { examples } from '../../examples.ts'
-import { sayDone } from '../../follow-up.ts'
+import { printDone } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import { printFacts, printTable } from '../../terminal/table.ts'
 import { forgetServer } from './login.ts'
@@ -55,7 +55,7 @@ async function useServer(cli: Cli, wanted: string): Promise<void> {
   const config = readConfig(cli.env)
   const { name } = knownServer(config, wanted)
   await changeConfig(cli.env, (config) => ({ ...config, default: name }))
-  sayDone(cli, `${name} is now the default`)
+  printDone(cli, `${name} is now the default`)
 }
 
 async function showInfo({ client, out, server }: Cli): Promise<void> {

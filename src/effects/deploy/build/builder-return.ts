@@ -5,7 +5,7 @@ import { duration } from '../../../quantities.ts'
 import type { DeployLog } from '../log.ts'
 
 interface Waiting {
-  builderWatch: Pick<BuilderWatch, 'untilItWorks'>
+  builderWatch: Pick<BuilderWatch, 'waitUntilWorking'>
   log: Pick<DeployLog, 'info'>
   /** The limit of each wait. When it is reached, the build's own error is thrown. */
   timeoutMs: number
@@ -25,7 +25,7 @@ export async function retryWhileBuilderUnavailable(
       log.info(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
       log.info('a restart of the Docker engine ends this, and interrupts every service')
       const expired = AbortSignal.timeout(timeoutMs)
-      await builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {
+      await builderWatch.waitUntilWorking(AbortSignal.any([signal, expired])).catch(() => {
         signal.throwIfAborted()
         throw error
       })

@@ -6,7 +6,7 @@ import { scheduleIdOf } from '../../../domain/job-defaults.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { planOf } from '../../cron-schedule/plan.ts'
 import { isoNow } from '../../iso-now.ts'
-import { untilCommitted } from '../../waiting.ts'
+import { waitForCommit } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
 
 /** Returns when another deploy is live, or the service is being deleted. */
@@ -20,7 +20,7 @@ export async function superviseSchedule(
   const id = scheduleIdOf(serviceId)
   const plan = planOf(service)
   if (plan) await startSchedule(ports, id, { id, serviceId, plan, at: isoNow() })
-  await untilCommitted(ports.storage.changes, serviceId, signal, () => {
+  await waitForCommit(ports.storage.changes, serviceId, signal, () => {
     const now = ports.storage.services.get(serviceId)
     return now && !now.deleting && now.live_deploy_id === deployId ? null : true
   })

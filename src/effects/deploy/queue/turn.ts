@@ -9,7 +9,7 @@ import { Failure } from '../../../errors.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
-import { retryWhileEngineUnavailable, untilCommitted, waitForEngine } from '../../waiting.ts'
+import { retryWhileEngineUnavailable, waitForCommit, waitForEngine } from '../../waiting.ts'
 import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { usesDisk } from '../start/disk-claim.ts'
@@ -78,7 +78,7 @@ async function waitForTurn(
   log: ActorLog['info'],
 ): Promise<{ supersededBy: string | null }> {
   let logged: string | null = null
-  return untilCommitted(ports.storage.changes, serviceId, signal, () => {
+  return waitForCommit(ports.storage.changes, serviceId, signal, () => {
     requireService(ports, serviceId)
     const { ahead, newer } = findNeighbours(ports, id, serviceId)
     if (newer) return { supersededBy: newer }

@@ -7,15 +7,15 @@ import { Failure } from '../../../../src/errors.ts'
 
 const hangs = new Failure('builder_hangs', 'it hangs')
 
-function openSite(untilItWorks: BuilderWatch['untilItWorks'], timeoutMs: number) {
+function openSite(waitUntilWorking: BuilderWatch['waitUntilWorking'], timeoutMs: number) {
   const lines: string[] = []
   const controller = new AbortController()
-  const builderWatch = { untilItWorks }
+  const builderWatch = { waitUntilWorking }
   const log = { info: (line: string) => void lines.push(line) }
   return { lines, controller, waiting: { builderWatch, log, timeoutMs, signal: controller.signal } }
 }
 
-const never: BuilderWatch['untilItWorks'] = (signal) =>
+const never: BuilderWatch['waitUntilWorking'] = (signal) =>
   new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason))
