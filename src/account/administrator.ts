@@ -185,7 +185,7 @@ export class Administrator {
 
   #assertNoAccount(): void {
     if (!this.get()) return
-    throw new Failure('already_set_up', 'this server has its account already', 'sign in instead')
+    throw new Failure('already_set_up', 'this server already has an account', 'sign in instead')
   }
 
   /** Rejects a password that was replaced while it was being verified. Only inside a commit. */

@@ -66,7 +66,7 @@ const labels: Record<Kind, string> = {
 const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'
 const hints: Record<Kind, string> = {
   sign_in: resetHint,
-  setup_code: 'the right one is on the server, in its data directory, in setup_code',
+  setup_code: "find the code in the file setup_code of the server's data directory",
   current_password: resetHint,
 }
 
@@ -81,7 +81,7 @@ function tooManyFailed(guessed: GuessTarget, waitMs: number): RetryLater {
 function tooManyAtOnce(guessed: GuessTarget): RetryLater {
   return new RetryLater(
     'too_many_attempts',
-    `too many ${labels[kindOf(guessed)]} at once`,
+    `too many concurrent ${labels[kindOf(guessed)]}`,
     1,
     'try again in a moment',
   )

@@ -48,7 +48,7 @@ function refuseTwice(vars: EnvVar[], { addIssue }: z.core.$RefinementCtx<EnvVar[
   const seen = new Set<string>()
   for (const [index, one] of vars.entries()) {
     if (seen.has(one.key)) {
-      addIssue({ code: 'custom', path: [index, 'key'], message: 'is given twice', input: one.key })
+      addIssue({ code: 'custom', path: [index, 'key'], message: 'is specified twice', input: one.key })
     }
     seen.add(one.key)
   }

@@ -133,7 +133,7 @@ export const UpdateService = z
   .strictObject({ name: unchangeable, type: unchangeable, ...settings, suspended: optional(z.boolean()) })
   .meta({
     id: 'UpdateService',
-    description: 'Null counts as not given; an empty text, or 0, clears the setting.',
+    description: 'Null counts as omitted; an empty text, or 0, clears the setting.',
   })
 
 export const ScaleService = z.strictObject({ instances }).meta({ id: 'ScaleService' })

@@ -19,7 +19,7 @@ const slash = Buffer.from('/')
 /** Throws `archive_invalid` for an invalid header block. */
 export function parseHeader(block: Buffer): TarHeader {
   if (Number.parseInt(block.toString('latin1', 148, 156), 8) !== checksum(block))
-    throw invalid('holds an invalid tar header')
+    throw invalid('contains an invalid tar header')
   const name = readBytes(block, 0, 100)
   const prefix = isUstar(block) ? readBytes(block, 345, 155) : Buffer.alloc(0)
   const type = block[156] === 0 ? '0' : String.fromCharCode(block[156]!)

@@ -67,7 +67,7 @@ function storeOf(engine: Engine, signal: AbortSignal | undefined): ImageStore {
 }
 
 async function finish(root: RootFilesystem): Promise<void> {
-  if (!root.has('usr/sbin/nginx')) throw new PackagesMissing('this release has no nginx of the kind wanted')
+  if (!root.has('usr/sbin/nginx')) throw new PackagesMissing('this release has no suitable nginx package')
   root.symlink('bin/sh', 'busybox')
   // Character set conversions are two thirds of the C library.
   for (const path of root.paths('usr/lib')) if (path.includes('/gconv/')) root.remove(path)

@@ -76,12 +76,12 @@ function withoutAccount({ message, code, requestId }: CliFailure): CliFailure {
 function denied(): CliFailure {
   return new CliFailure('the login was denied', {
     exitCode: exitCodes.refused,
-    hint: 'berth login asks again',
+    hint: 'berth login starts over',
   })
 }
 
 function expired(): CliFailure {
   return new CliFailure('the login has expired: it was not approved in time, or the server was restarted', {
-    hint: 'berth login asks again',
+    hint: 'berth login starts over',
   })
 }

@@ -144,7 +144,7 @@ export const options = {
   'default-memory-limit': option('MiB per instance by default', '512', integer(16, 1024 * 1024)),
   'default-cpu-limit': option('CPUs per instance by default', '1', cpus),
   'pids-limit': option('processes per instance', '1024', integer(16, 1_000_000)),
-  'keep-images': option('images kept per service', '5', integer(1, 1000)),
+  'keep-images': option('images retained per service', '5', integer(1, 1000)),
   'static-image': option(
     'image that serves /site of a static site on $PORT; by default made from Debian packages',
     '',
@@ -168,7 +168,7 @@ export const options = {
     text(/^(\/|$)/, 'an absolute path'),
   ),
   'trash-days': option(
-    'days that deleted datastores and disks can be restored; 0 deletes them at once',
+    'days that deleted datastores and disks can be restored; 0 deletes them immediately',
     '7',
     integer(0, 3650),
   ),
@@ -178,11 +178,11 @@ export const options = {
     integer(0, 1024 * 1024 * 1024),
   ),
   'runtime-log-size': option(
-    'MiB of output kept per service, and as much of its access log',
+    'MiB of output retained per service, and the same for its access log',
     '64',
     integer(1, 1024 * 1024),
   ),
-  'runtime-log-days': option('days that output and access logs are kept', '14', integer(1, 3650)),
+  'runtime-log-days': option('days that output and access logs are retained', '14', integer(1, 3650)),
   'fetch-timeout': option('seconds a fetch may take', '600', integer(1, day)),
   'build-timeout': option(
     'seconds a build may take, not counting the wait for a slot',
@@ -190,7 +190,7 @@ export const options = {
     integer(1, day),
   ),
   'settle-time': option(
-    'seconds a new version must run and stay healthy before it replaces one that serves',
+    'seconds a new version must run and stay healthy before it replaces the live one',
     '5',
     integer(0, 600),
   ),

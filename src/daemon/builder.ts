@@ -33,9 +33,8 @@ export function openBuilder(
 
 function openWatch(engine: Engine, logger: Logger) {
   return new BuilderWatch(engine, {
-    onHang: (since) =>
-      logger.error({ since }, 'the BuildKit of the Docker engine hangs: builds go by the classic builder'),
-    onWorks: (since) => logger.info({ since }, 'the BuildKit of the Docker engine works again'),
+    onHang: (since) => logger.error({ since }, "Docker's BuildKit hangs; using the classic builder"),
+    onWorks: (since) => logger.info({ since }, "Docker's BuildKit works again"),
   })
 }
 

@@ -96,7 +96,7 @@ async function ask<Result>(url: string, token: string, request: ApiRequest, sign
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Failure) throw error
-    const reason = bounded.aborted ? `no answer in ${duration(requestMs)}` : messageOf(error)
+    const reason = bounded.aborted ? `no response within ${duration(requestMs)}` : messageOf(error)
     throw new Failure('dns_failed', `Cloudflare cannot be reached: ${reason}`)
   }
 }
@@ -124,7 +124,7 @@ async function boundedText(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    if (bytes > largestBytes) throw new Error('its answer is too large')
+    if (bytes > largestBytes) throw new Error('its response is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

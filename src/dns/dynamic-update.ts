@@ -85,7 +85,7 @@ async function exchange({ host, port }: UpdateServer, message: Buffer, signal: A
     }
     const onAbort = () => settle(new Error('canceled'))
     signal.addEventListener('abort', onAbort)
-    socket.setTimeout(exchangeMs, () => settle(new Error(`no answer in ${exchangeMs / 1000} s`)))
+    socket.setTimeout(exchangeMs, () => settle(new Error(`no response within ${exchangeMs / 1000}s`)))
     socket.once('error', settle)
     socket.once('close', () => settle(new Error('the connection was closed')))
     socket.on('data', (chunk) => {
@@ -102,5 +102,5 @@ async function exchange({ host, port }: UpdateServer, message: Buffer, signal: A
   }
   const isAnswer = response.length >= 12 && response.readUInt16BE(0) === message.readUInt16BE(0)
   if (isAnswer) return response
-  throw new Failure('dns_failed', `the name server ${host} answers another question`)
+  throw new Failure('dns_failed', `the name server ${host} sent a response that does not match the query`)
 }

@@ -24,7 +24,7 @@ export function parseTsigKey(text: string): TsigKey {
   const secret = shortSecret ?? /secret\s+"([A-Za-z0-9+/=]+)"\s*;/.exec(text)?.[1]
   if (!name || !algorithm || !secret || !/^hmac-sha(1|224|256|384|512)$/i.test(algorithm)) {
     const hint = 'tsig-keygen prints one: key "name" { algorithm hmac-sha256; secret "…"; };'
-    throw new Failure('dns_failed', 'the file of the TSIG key holds no key of an HMAC-SHA algorithm', hint)
+    throw new Failure('dns_failed', 'the file of the TSIG key contains no HMAC-SHA key', hint)
   }
   const plain = name.replace(/\.$/, '').toLowerCase()
   return { name: plain, algorithm: algorithm.toLowerCase(), secret: Buffer.from(secret, 'base64') }
@@ -53,7 +53,7 @@ export function sign(message: Buffer, key: TsigKey, nowMs = Date.now()): { signe
 /** Throws `dns_failed` unless the response has the key's signature for that request. */
 export function verify(response: Buffer, key: TsigKey, requestMac: Buffer): void {
   const found = findTsig(response)
-  if (found === null) throw new Failure('dns_failed', 'the name server did not sign its answer')
+  if (found === null) throw new Failure('dns_failed', 'the name server did not sign its response')
   const { start, time, error, mac, other } = found
   if (error !== 0) {
     const hint = 'name, algorithm and secret of the key must be those of the name server'

@@ -10,7 +10,7 @@ export interface Setting<Value = unknown> {
   /** Stored when the setting is omitted or cleared. */
   default: Value
   /** A restart reruns the live image. A build setting takes effect at the next build or pull. */
-  takesEffect: 'at once' | 'at restart' | 'at build'
+  takesEffect: 'immediately' | 'at restart' | 'at build'
   /** The description in the OpenAPI document. */
   meaning: string
   /** Null for a setting with its own command. */

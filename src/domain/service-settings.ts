@@ -171,7 +171,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   instances: {
     default: 1,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: '1 to 50; 1 with a disk. Default 1.',
     flag: { flags: '--instances <number>', help: 'number of instances (1)', value: 'whole number' },
   },
@@ -197,7 +197,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   custom_domains: {
     default: [],
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning:
       'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. ' +
       'Takes effect immediately.',
@@ -208,7 +208,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   hsts: {
     default: false,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning:
       'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. Takes effect ' +
       'immediately. Default false.',
@@ -221,7 +221,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   request_timeout_seconds: {
     default: 75,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning:
       'How long a response may send no data before it is aborted. Takes effect immediately. Default 75.',
     flag: {
@@ -233,14 +233,14 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   max_body_mb: {
     default: 512,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: 'Maximum Content-Length of a request, in MiB. Takes effect immediately. Default 512.',
     flag: { flags: '--max-body <mib>', help: 'maximum size of a request body (512)', value: 'whole number' },
     refusal: onlyPublic,
   },
   shared_network: {
     default: false,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning:
       'Allows every service to connect. Otherwise only services whose env refers to this one. ' +
       'Takes effect immediately. Default false.',
@@ -252,21 +252,21 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   schedule: {
     default: null,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: 'When a cron job runs: five cron fields, or a keyword such as @daily. Takes effect immediately.',
     flag: { flags: '--schedule <cron>', help: "when a cron job runs: '0 3 * * *', @daily" },
     refusal: onlyCronJobs,
   },
   timezone: {
     default: null,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: 'Time zone of the schedule, such as Europe/Berlin. Takes effect immediately. Default UTC.',
     flag: { flags: '--timezone <zone>', help: 'time zone of the schedule, such as Europe/Berlin (UTC)' },
     refusal: onlyCronJobs,
   },
   overlap: {
     default: null,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: 'What happens when a run is due during another run: skip, queue or replace. Default skip.',
     flag: {
       flags: '--overlap <policy>',
@@ -276,7 +276,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   },
   timeout_seconds: {
     default: null,
-    takesEffect: 'at once',
+    takesEffect: 'immediately',
     meaning: 'Seconds after which a job run is stopped and fails; 0 is the default of 86400 (a day).',
     flag: {
       flags: '--job-timeout <seconds>',

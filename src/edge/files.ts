@@ -59,7 +59,7 @@ export function openEdgeFiles(dataDir: string): EdgeFiles {
   }
   // Paths are unquoted in the configuration and in commands.
   if (!/^[\w./@+-]+$/.test(directory)) {
-    const reason = `${directory} has characters that HAProxy would take for its own`
+    const reason = `${directory} contains characters that are special to HAProxy`
     throw new Failure('edge_unusable', reason, 'choose a --data-dir of letters, digits and ./@+-_')
   }
   const folders = [run, files.emptyDirectory, join(directory, 'maps'), join(directory, 'certificates')]

@@ -17,7 +17,7 @@ export const errorPages = {
   unready: {
     code: 'no_instance_ready',
     title: 'Not ready',
-    text: 'No instance of this service is ready to answer. Try again in a moment.',
+    text: 'No instance of this service is ready. Try again in a moment.',
   },
   suspended: {
     code: 'suspended',
@@ -32,7 +32,7 @@ export const errorPages = {
   broken: {
     code: 'bad_gateway',
     title: 'No answer',
-    text: 'The service closed the connection before it had answered.',
+    text: 'The service closed the connection without a response.',
   },
   slow: {
     code: 'gateway_timeout',
@@ -42,7 +42,7 @@ export const errorPages = {
   large: {
     code: 'payload_too_large',
     title: 'Too large',
-    text: 'What was sent is larger than this service takes.',
+    text: 'The request is larger than this service accepts.',
   },
 } satisfies Record<string, Answer>
 

@@ -36,7 +36,7 @@ const fine = new RegExp(
 export function openRuntime(path: string): Runtime {
   async function ask(command: string): Promise<string> {
     const socket = connect(path)
-    socket.setTimeout(answerMs, () => socket.destroy(new Error('no answer in time')))
+    socket.setTimeout(answerMs, () => socket.destroy(new Error('no response in time')))
     // The master waits for more commands until the sending side is closed.
     socket.end(`${command}\n`)
     try {

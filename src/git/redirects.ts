@@ -54,7 +54,7 @@ function nextTarget({ repository, credentials }: Target, location: string): Targ
   const base = to.pathname.endsWith(suffix) ? to.pathname.slice(0, -suffix.length) : null
   const isDowngrade = from.protocol === 'https:' && to.protocol !== 'https:'
   if (base === null || isDowngrade || !/^https?:$/.test(to.protocol)) {
-    const what = isDowngrade ? 'away from https' : 'to something else than a repository'
+    const what = isDowngrade ? 'away from https' : 'to something other than a repository'
     throw new Failure('git_remote_unreachable', `cannot read ${repository.url}: it redirects ${what}`)
   }
   const next = { ...parseRepositoryUrl(`${to.origin}${base}`), credentials: null }

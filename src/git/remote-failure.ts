@@ -11,7 +11,7 @@ const maxReasonLength = 300
 const translations: [pattern: RegExp, reason: string][] = [
   [/Could not resolve host/i, 'its host name cannot be resolved'],
   [/Failed to connect to|connect to host/, 'nothing listens at its address'],
-  [/could not read (Username|Password)/, 'it asks for a user name and a password'],
+  [/could not read (Username|Password)/, 'it requires a user name and a password'],
   [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],
   // git's message for a redirect after authentication.

@@ -110,7 +110,7 @@ export async function listBranches(
     return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
   } catch (error) {
     if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
-    const late = `cannot read ${place.repository.url}: no answer in ${duration(listTimeoutMs)}`
+    const late = `cannot read ${place.repository.url}: no response within ${duration(listTimeoutMs)}`
     throw new Failure('git_remote_unreachable', late)
   } finally {
     await rm(directory, { recursive: true, force: true })

@@ -27,7 +27,7 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
   if (/^https?:\/\//i.test(trimmed)) return parseHttp(trimmed)
   if (/^ssh:\/\//i.test(trimmed)) return parseSsh(trimmed)
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(trimmed)?.[1]
-  if (scheme !== undefined) throw invalid(`begins with ${scheme}://; ${acceptedForms}`)
+  if (scheme !== undefined) throw invalid(`starts with ${scheme}://; ${acceptedForms}`)
   return parseScp(trimmed)
 }
 
@@ -65,11 +65,11 @@ const scpForm = /^(?<user>[a-z0-9_][a-z0-9._-]*)@(?<host>[^:/@]{2,}):(?<path>.+)
 const branchRules: [pattern: RegExp, what: string][] = [
   [/^$/, 'is empty'],
   [/^.{256}/su, 'is longer than 255 characters'],
-  [/^-/, 'begins with -'],
+  [/^-/, 'starts with -'],
   [/[\p{Cc}\s~^:?*[\\]/u, 'has a blank, a control character or one of ~ ^ : ? * [ \\'],
   [/\.\.|\/\/|@\{|^@$/, 'has .. or // or @{, or is @'],
-  [/^\/|\/$/, 'begins or ends with /'],
-  [/(^|\/)\./, 'has a part that begins with a dot'],
+  [/^\/|\/$/, 'starts or ends with /'],
+  [/(^|\/)\./, 'has a part that starts with a dot'],
   [/\.lock(\/|$)|\.$/, 'ends with a dot or .lock'],
 ]
 
@@ -77,7 +77,7 @@ function refuseOddCharacters(text: string): void {
   if (text === '') throw invalid('is empty')
   if (/[\p{Cc}\s]/u.test(text)) throw invalid('has a blank or a control character')
   if (text.includes('\\')) throw invalid('has a backslash')
-  if (text.startsWith('-')) throw invalid('begins with -')
+  if (text.startsWith('-')) throw invalid('starts with -')
   if (text.includes('::'))
     throw invalid(
       'has ::, which git takes for the name of a helper program (IPv6 addresses need a host name)',
@@ -107,7 +107,7 @@ function parseSsh(text: string): RepositoryUrl {
   const { host, pathname, username, password } = parseUrl(text)
   if (password !== '') throw invalid('has a password, but ssh takes keys only')
   refuseShellCharacters(decode(pathname))
-  if (!/^([a-z0-9_][a-z0-9._-]*)?$/i.test(username)) throw invalid('has an odd user name')
+  if (!/^([a-z0-9_][a-z0-9._-]*)?$/i.test(username)) throw invalid('has an invalid user name')
   const user = username === '' ? '' : `${username}@`
   return {
     url: `ssh://${user}${host}${repositoryPath(pathname)}`,
@@ -121,8 +121,8 @@ function parseScp(text: string): RepositoryUrl {
   const parts = scpForm.exec(text)?.groups
   if (parts === undefined) throw invalid(`must have one of these forms: ${acceptedForms}`)
   const { user, host, path } = parts as { user: string; host: string; path: string }
-  if (!hostForm.test(host)) throw invalid('has an odd host name')
-  if (path.startsWith('-')) throw invalid('has a path that begins with -')
+  if (!hostForm.test(host)) throw invalid('has an invalid host name')
+  if (path.startsWith('-')) throw invalid('has a path that starts with -')
   refuseShellCharacters(path)
   return {
     url: `${user}@${host}:${path.replace(/\/+$/, '')}`,
@@ -141,7 +141,7 @@ function refuseShellCharacters(path: string): void {
 function parseUrl(text: string): URL {
   if (!URL.canParse(text)) throw invalid('is not a valid URL')
   const url = new URL(text)
-  if (!hostForm.test(url.hostname)) throw invalid('has an odd host name')
+  if (!hostForm.test(url.hostname)) throw invalid('has an invalid host name')
   if (url.search !== '' || url.hash !== '') throw invalid('has a ? or a #')
   return url
 }

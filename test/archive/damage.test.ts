@@ -46,10 +46,10 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     invalid("the archive is cut off in 'big'"),
   ],
   'whose tar has no end': [() => zip(plain), invalid('the archive is cut off in a header')],
-  'of garbage': [() => zip(randomBytes(5000)), invalid('the archive holds an invalid tar header')],
+  'of garbage': [() => zip(randomBytes(5000)), invalid('the archive contains an invalid tar header')],
   'with garbage behind an entry': [
     () => zip(plain, randomBytes(1024)),
-    invalid('the archive holds an invalid tar header'),
+    invalid('the archive contains an invalid tar header'),
   ],
   'that is a zipped text': [() => zip(Buffer.from('hello')), invalid('the archive is cut off in a header')],
   'with a negative size': [

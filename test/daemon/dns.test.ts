@@ -23,7 +23,7 @@ test('a DNS method that needs a secret is refused without its file, or with an e
   throws(open({ kind: 'cloudflare' }, file), { code: 'invalid_option', message: /is one word$/ })
   writeFileSync(file, 'no-key-but-a-secret')
   throws(open(rfc2136, file), (error: Error) => {
-    match(error.message, /holds no key/)
+    match(error.message, /contains no HMAC-SHA key/)
     doesNotMatch(error.message, /no-key-but-a-secret/)
     return true
   })

@@ -70,7 +70,7 @@ const crashes = [
   {
     what: 'exits with 0',
     command: 'echo bye',
-    error: /exited by itself \(exit code 0\)/,
+    error: /exited on its own \(exit code 0\)/,
     code: 'exited_early',
     says: 'bye',
   },

@@ -109,7 +109,10 @@ test('an image without a shell is named as the reason', async (t) => {
 
   const run = await runJob(api, name, 'echo hello')
 
-  assert.deepEqual([run.status, run.error], ['failed', "the image has no shell ('sh') to run a command by"])
+  assert.deepEqual(
+    [run.status, run.error],
+    ['failed', "the image has no shell ('sh') to run the command with"],
+  )
   await clearedJob(api, run.id)
   assert.deepEqual(await jobContainers(docker, daemon, run.id), [])
 })

@@ -45,7 +45,7 @@ test('without credentials a private repository is reported with the remedy', asy
   await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
     code: 'git_remote_unreachable',
     message:
-      `cannot read ${url}/app: it asks for a user name and a password; ` +
+      `cannot read ${url}/app: it requires a user name and a password; ` +
       'if it is private, put a user name and a token into its URL (https://user:token@…)',
   })
 })

@@ -151,7 +151,7 @@ test('the account page creates a token with a role, services and an expiry, and 
 
   assert.match(
     created.text,
-    /ci …\S{4} deploy Only for shop, blog Made just now , never used, ends in 30 days/,
+    /ci …\S{4} deploy Only for shop, blog Created just now , never used, expires in 30 days/,
   )
   assert.equal(refused.status, 400)
   assert.match(refused.html, /id="services-note">An admin token cannot be limited to services\.</)

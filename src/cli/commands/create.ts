@@ -25,7 +25,7 @@ export function addCreateCommands(program: Command, run: Runner): void {
   const command = program
     .command('create')
     .argument('[name]', 'the new name')
-    .description('create a service and deploy it; asks for what is missing')
+    .description('create a service and deploy it; prompts for missing values')
     .option('--type <type>', 'web_service, private_service, background_worker, cron_job or static_site')
   addSettingFlags(command)
     .option('--env <KEY=value>', 'a variable; can be repeated; for secrets use --env-file', collect)

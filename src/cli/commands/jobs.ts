@@ -36,7 +36,7 @@ export function addJobCommands(program: Command, run: Runner): void {
       'stop it after this time (by default the setting of the service: a day)',
       whole,
     )
-    .option('--follow', 'show the output until the end (the default)')
+    .option('--follow', 'follow the output until the run ends (the default)')
     .option('--no-follow', 'only start it')
     .addHelpText(
       'after',

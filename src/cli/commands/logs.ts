@@ -112,7 +112,7 @@ async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Pr
 async function showNewestRun(cli: Cli, service: Service, options: LogsOptions): Promise<void> {
   const { id, name, timezone } = service
   if (options.tail !== undefined) {
-    throw usageFailure(`${plain(name)} is a cron job: its runs have whole logs`, 'remove --tail')
+    throw usageFailure(`${plain(name)} is a cron job: run logs are always shown in full`, 'remove --tail')
   }
   const query = { limit: 1 }
   const [newest] = await cli.client.call<JobRun[]>('GET', `${servicePath(id)}/jobs`, { query })

@@ -50,7 +50,7 @@ export function addServiceCommands(program: Command, run: Runner): void {
   program
     .command('delete')
     .argument('[name]', 'the service')
-    .description('delete a service; asks for its name')
+    .description('delete a service; prompts for its name')
     .option('--yes', 'do not ask')
     .option('--delete-disk', 'delete its disk as well; it goes to the trash')
     .option('--purge', 'with --delete-disk: delete its data immediately, without the trash')
@@ -63,7 +63,7 @@ async function listServices({ client, out }: Cli): Promise<void> {
   const services = await client.call<Service[]>('GET', '/services')
   if (out.isJson) return out.json(services)
   if (services.length === 0) {
-    return out.say('no services yet: `berth up` deploys this folder, `berth create` asks what to create')
+    return out.say('no services yet: `berth up` deploys this folder, `berth create` prompts for its settings')
   }
   printTable(out, services, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },

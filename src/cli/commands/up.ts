@@ -103,7 +103,7 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
 /** Prints the target before anything is sent, with the path of the project file that chose the service. */
 function printTarget({ out, serverName }: Cli, name: string, path: string | null): void {
   if (out.isJson) return
-  const why = path === null ? '' : `, says ${plain(path)}`
+  const why = path === null ? '' : ` (from ${plain(path)})`
   out.say(out.tint('dim', ` to ${plain(name)} on ${plain(serverName)}${why}`))
 }
 

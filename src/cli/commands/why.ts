@@ -145,7 +145,7 @@ function printProblem(out: Output, { reason, failed_step: step, error_line, line
   for (const line of excerpt) out.print(windowLine(out, line))
   if (step || lines.length > 0) out.print()
   const room = out.isTerminal ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(reason ?? 'no reason given', ' ', room)) out.print(out.paint('red', line))
+  for (const line of paragraph(reason ?? 'no reason available', ' ', room)) out.print(out.paint('red', line))
   if (hint) for (const line of paragraph(hint, ' ', room)) out.print(out.paint('dim', line))
 }
 

@@ -77,7 +77,7 @@ function lookUpForProject(config: Config, project: Project, nameOrUrl: string): 
   const found = findServer(config, nameOrUrl)
   if (found) return { name: found.name, ...found.server }
   const login = isPlainUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login URL'
-  throw new CliFailure(`${project.path} asks for the server ${nameOrUrl}, which is not one of yours`, {
+  throw new CliFailure(`${project.path} requests the server ${nameOrUrl}, which is not one of yours`, {
     exitCode: usageFailure('').exitCode,
     hint: `if you trust it: ${login}; or choose another server with --server`,
   })

@@ -109,7 +109,7 @@ async function reportFailed(cli: Cli, deploy: Deploy, service: Service): Promise
   const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
   out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(deploy.error ?? 'no reason given', '   ', room)) out.say(line)
+  for (const line of paragraph(deploy.error ?? 'no reason available', '   ', room)) out.say(line)
   for (const line of paragraph(deploy.hint ?? '', '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }

@@ -99,5 +99,5 @@ function reportOutcome(out: Output, { id, status, error, created_at, finished_at
   out.say(phaseLine(out, { mark: isGood ? '✔' : '✘', name: status, detail: id, durationMs }))
   if (isGood) return
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(error ?? 'no reason given', '   ', room)) out.say(line)
+  for (const line of paragraph(error ?? 'no reason available', '   ', room)) out.say(line)
 }

@@ -41,7 +41,7 @@ export function settingLabel(name: string): string {
 
 /** Whether all of them take effect without a restart. */
 export function applyAtOnce(settings: Settings): boolean {
-  return Object.keys(settings).every((name) => settingOf(name)?.takesEffect === 'at once')
+  return Object.keys(settings).every((name) => settingOf(name)?.takesEffect === 'immediately')
 }
 
 /** Whether one of them takes effect only at the next build or pull. */

@@ -53,7 +53,7 @@ function explainCode(code: number, program: ExitedProgram): string {
 function explainEarlyEnd(program: ExitedProgram): string {
   const duty = program.port ? `keep running and listen on port ${program.port}` : 'keep running'
   return (
-    `exited by itself (exit code 0) although it must ${duty}: ` +
+    `exited on its own (exit code 0) although it must ${duty}: ` +
     `make ${nameOf(program)} stay in the foreground, or set another start command`
   )
 }

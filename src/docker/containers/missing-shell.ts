@@ -4,7 +4,7 @@
 import type { LogLine } from '../logs/log-frames.ts'
 import type { ExitFacts } from './exit-explanation.ts'
 
-export const noShell = "the image has no shell ('sh') to run a command by"
+export const noShell = "the image has no shell ('sh') to run the command with"
 
 const notFoundExitCode = 127
 const initMessages = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/

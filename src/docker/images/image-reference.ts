@@ -43,7 +43,7 @@ export function parseImageReference(text: string): ImageReference {
     throw invalid(`has a name of more than ${maxNameLength} characters`)
   }
   if (tag !== null && !tagForm.test(tag)) {
-    throw invalid('has a tag that is not 1 to 128 letters, digits and _ . -, or begins with . or -')
+    throw invalid('has a tag that is not 1 to 128 letters, digits and _ . -, or starts with . or -')
   }
   if (digest !== null && !digestForm.test(digest)) {
     throw invalid('has a digest that is not sha256: and 64 lower-case hex digits')
@@ -102,11 +102,11 @@ function toHubName(repository: string): string {
 function refuseOddCharacters(text: string): void {
   if (text === '') throw invalid('is empty')
   if (/[\p{Cc}\s]/u.test(text)) throw invalid('has a blank or a control character')
-  if (text.startsWith('-')) throw invalid('begins with -')
+  if (text.startsWith('-')) throw invalid('starts with -')
   if (text.includes('://'))
-    throw invalid('has a scheme such as https://: begin with the name of the registry')
+    throw invalid('has a scheme such as https://: start with the name of the registry')
   if (/@(?!\w+:)/.test(text)) {
-    throw invalid('has an @ without a digest: credentials are kept by berth registries add HOST')
+    throw invalid('has an @ without a digest: credentials are stored by berth registries add HOST')
   }
 }
 
@@ -142,7 +142,7 @@ function parseHost(text: string): string {
   try {
     return parseRegistryHost(text)
   } catch {
-    throw invalid('has an odd host name or port')
+    throw invalid('has an invalid host name or port')
   }
 }
 

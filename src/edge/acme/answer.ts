@@ -28,7 +28,7 @@ export async function sendRequest(
   signal: AbortSignal,
 ): Promise<AcmeResponse> {
   const { host } = parseCaUrl(url)
-  const late = new Error(`no answer within ${duration(requestMs)}`)
+  const late = new Error(`no response within ${duration(requestMs)}`)
   try {
     return await withTimeout(requestMs, signal, (bound) => exchange(url, question, bound), late)
   } catch (error) {
@@ -67,7 +67,7 @@ async function boundedText(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    if (bytes > largestBytes) throw new Error(`its answer is larger than ${size(largestBytes)}`)
+    if (bytes > largestBytes) throw new Error(`its response is larger than ${size(largestBytes)}`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -45,5 +45,8 @@ function withoutBlankLines(pem: string): string {
 }
 
 function unfit(host: string, reason: string): AcmeFailure {
-  return new AcmeFailure('acme_rejected', `the certificate that came for ${host} is unfit: ${reason}`)
+  return new AcmeFailure(
+    'acme_rejected',
+    `the CA returned a certificate for ${host} that is unusable: ${reason}`,
+  )
 }

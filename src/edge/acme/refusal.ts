@@ -49,7 +49,7 @@ export function challengeFailure(host: string, problem: Problem | null): AcmeFai
 
 const hints: Record<string, string> = {
   connection: 'port 80 of this server must be reachable from the internet',
-  dns: 'the name servers of the domain must answer, with the address of this server',
+  dns: 'the name servers of the domain must resolve it to this server',
   caa: 'a CAA record of the domain names the CAs that may issue for it',
 }
 

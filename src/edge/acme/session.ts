@@ -100,7 +100,7 @@ export function locationOf({ url, headers }: AcmeResponse): string {
 function refused(response: AcmeResponse): AcmeFailure {
   return response.status >= 400
     ? refusalOf(response)
-    : strange(response.url, `answers with ${response.status}`)
+    : strange(response.url, `responds with ${response.status}`)
 }
 
 function strange(url: string, what: string): AcmeFailure {

@@ -77,7 +77,7 @@ export function checkBackup(ports: BackupPorts) {
       verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
     )
     if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
-      throw new Failure('backup_failed', 'the disk gives back something else than was written to it')
+      throw new Failure('backup_failed', 'the backup read back from disk differs from what was written')
     await publishDraft(ports.settings, input)
     return { at: isoNow() }
   }

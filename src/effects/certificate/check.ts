@@ -88,12 +88,12 @@ function describeAddress(address: string): string {
 }
 
 function edgeUnreachable(host: string, { address, echo }: AddressResult): CertificateProblem {
-  const reason = echo.kind === 'silent' ? echo.reason : 'something else answers there'
+  const reason = echo.kind === 'silent' ? echo.reason : 'another program responds there'
   const message = `${host} points to ${address}, which is this server, but not to its edge: ${reason}`
   return createProblem(
     'host_unreachable',
     message,
-    'the CA asks at port 80: --http-port, or what forwards to it',
+    'the CA connects to port 80: check --http-port and port forwarding',
   )
 }
 
@@ -106,11 +106,11 @@ function noAddress(host: string, internet: Internet): CertificateProblem {
 }
 
 function resolutionFailed(host: string, reason: string): CertificateProblem {
-  return createProblem('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server answers')
+  return createProblem('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server responds')
 }
 
 function edgeUnavailable(reason: string): CertificateProblem {
-  return createProblem('edge_away', `the edge cannot answer a CA now: ${reason}`, null)
+  return createProblem('edge_away', `the edge cannot respond to a CA now: ${reason}`, null)
 }
 
 function addressHint(host: string, own: string[]): string {

@@ -67,7 +67,10 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
             response.once('end', settle)
           },
         )
-        const timer = setTimeout(() => sent.destroy(new Error(`no answer in ${duration(echoMs)}`)), echoMs)
+        const timer = setTimeout(
+          () => sent.destroy(new Error(`no response within ${duration(echoMs)}`)),
+          echoMs,
+        )
         sent.once('error', (error) => resolve({ kind: 'silent', reason: messageOf(error) }))
         sent.once('close', () => {
           clearTimeout(timer)

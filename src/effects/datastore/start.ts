@@ -91,7 +91,7 @@ async function startOnFreePort(
       refused.add(port)
       if (refused.size >= maxPortAttempts) throw noPort(ports.settings)
       const next = await choosePort(ports, id, refused)
-      ports.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
+      ports.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is in use')
       port = next
     }
   }

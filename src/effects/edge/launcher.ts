@@ -107,7 +107,10 @@ async function waitUntilServing(ports: EdgePorts, files: EdgeFiles, signal: Abor
   const isFailing = async () => (await restarts().catch(() => before)) - before >= maxRestarts
   if (await servesWithin(files, startTimeoutMs, signal, isFailing)) return
   const output = await edgeOutput(engine, owner, files.generation).catch(() => '')
-  throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'no reason given'}`)
+  throw new Failure(
+    'edge_unavailable',
+    `HAProxy does not start: ${alertsIn(output) || 'no reason available'}`,
+  )
 }
 
 /** Removes the edge containers of all generations. */

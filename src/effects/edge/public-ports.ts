@@ -109,12 +109,12 @@ export function toProblem(responses: readonly PortAnswer[]): PortProblem | null 
       const count = answers.filter((one) => one === 'another program').length
       return `port ${target.port} at ${target.address} (${count} of ${answers.length} connections)`
     })
-    return { code: 'port_shared', message: `another program answers ${places.join(', ')}` }
+    return { code: 'port_shared', message: `another program responds on ${places.join(', ')}` }
   }
   const silent = responses.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
   if (silent.length === 0) return null
   const places = silent.map(({ target }) => `port ${target.port} at ${target.address}`)
-  return { code: 'port_unreachable', message: `no answer from ${places.join(', ')}` }
+  return { code: 'port_unreachable', message: `no response from ${places.join(', ')}` }
 }
 
 function targetsOf({ httpPort, httpsPort, hasIpv6 }: PublicPortParts): PortTarget[] {

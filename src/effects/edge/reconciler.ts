@@ -172,7 +172,7 @@ export class EdgeReconciler {
     const ending = new AbortController()
     const signal = AbortSignal.any([outer, ending.signal])
     const reconciling = this.reconcile(id, signal).then((): never => {
-      throw new Failure('upgrade_failed', 'another edge has taken ending')
+      throw new Failure('upgrade_failed', 'another edge has taken over; this upgrade was abandoned')
     })
     try {
       return await Promise.race([work(signal), reconciling])

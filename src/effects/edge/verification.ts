@@ -27,7 +27,7 @@ export async function verifyUpstream(
   wanted: Verification,
   signal: AbortSignal,
 ): Promise<void> {
-  let response = 'no answer'
+  let response = 'no response'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
     const found = await sendRequest(files, wanted, signal)
@@ -44,7 +44,7 @@ export async function verifyUpstream(
   )
 }
 
-const timeoutText = 'no answer in time'
+const timeoutText = 'no response in time'
 
 /**
  * Null if the instance responded, otherwise what happened. Rejects with the signal, because a late response

@@ -38,7 +38,7 @@ export const redisRestorer: Restorer = {
       if (limit === 0 || used <= limit) return
       throw new Failure(
         'restore_failed',
-        `the data need ${size(used)}, three quarters of its memory limit are ${size(limit)}`,
+        `the data takes ${size(used)}, but only ${size(limit)} is usable (three quarters of the memory limit)`,
       )
     })
   },
@@ -117,7 +117,7 @@ async function withSource(
     either,
   ).then(
     (outcome) => {
-      early = findToolError(outcome, datastore) ?? 'it ended by itself'
+      early = findToolError(outcome, datastore) ?? 'it exited on its own'
     },
     (error: unknown) => {
       if (!either.aborted) early = error instanceof Error ? error.message : String(error)
@@ -130,7 +130,7 @@ async function withSource(
     await waitUntilLoaded(ports, datastore, requireSource, signal)
     await load(requireSource)
   } finally {
-    ending.abort(new Failure('canceled', 'it is needed no more'))
+    ending.abort(new Failure('canceled', 'no longer needed'))
     await running
   }
 }

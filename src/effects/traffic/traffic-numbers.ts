@@ -19,13 +19,13 @@ export class TrafficNumbers {
   readonly #numbers = new Map<string, Numbers>()
   readonly #requests = new Counter({
     name: 'berth_http_requests_total',
-    help: 'Requests by the class of their answer.',
+    help: 'Requests by status class.',
     labelNames: ['service', 'code'],
     registers: [this.#registry],
   })
   readonly #durations = new Histogram({
     name: 'berth_http_request_duration_seconds',
-    help: 'From the first byte of a request to the first of the body of its answer; without WebSockets.',
+    help: 'From the first byte of a request to the first byte of the response body; without WebSockets.',
     labelNames: ['service'],
     buckets: bucketSeconds,
     registers: [this.#registry],

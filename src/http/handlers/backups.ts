@@ -71,7 +71,7 @@ export async function downloadBackup({ context, params }: Call<BackupParams>): P
   const path = fileOf(context.config.backupDir, record)
   const found = await stat(path).catch(() => null)
   if (found?.size === record.size_bytes) return new Download(path, found.size, basename(path))
-  throw new Failure('conflict', `${path} is ${found ? 'not what was checked' : 'gone'}`)
+  throw new Failure('conflict', `${path} ${found ? 'has changed since it was verified' : 'no longer exists'}`)
 }
 
 export async function deleteBackup(call: Call<BackupParams>): Promise<undefined> {
@@ -80,6 +80,6 @@ export async function deleteBackup(call: Call<BackupParams>): Promise<undefined>
   const { id } = findBackup(context.storage, params.id)
   const restores = [...actors.active('restore')].map((restore) => actors.record<'restore'>(restore.id))
   const user = restores.find((restore) => restore?.backup_id === id)
-  if (user) throw new Failure('in_use', `${user.id} restores ${user.datastore} from it`)
+  if (user) throw new Failure('in_use', `the restore ${user.id} of ${user.datastore} is using this backup`)
   await context.actors.send(id, command(call, 'delete'))
 }

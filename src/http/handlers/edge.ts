@@ -51,7 +51,7 @@ export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Pr
   const { context, body, eventId } = call
   const found = getEdge(call)
   if (found.status === 'upgrading') return found
-  const refusal = `the edge is ${found.status}: only one that serves can be upgraded`
+  const refusal = `the edge is ${found.status}: only a running edge can be upgraded`
   if (found.created_at === null) throw new Failure('conflict', refusal)
   const options = eventId === undefined ? {} : { eventId }
   const event = command(call, 'upgrade', { force: body.force })

@@ -47,7 +47,7 @@ function formFor(act: string, content: Html): Html {
 
 function newToken({ api_token: { name }, token }: CreatedToken): Html {
   return html`<div class="done" role="status">
-<p><strong>The token <bdi>${name}</bdi> is made.</strong> Copy it now: it is shown only here.</p>
+<p><strong>The token <bdi>${name}</bdi> was created.</strong> Copy it now: it is shown only here.</p>
 <p class="command"><code>${token}</code></p>
 </div>`
 }
@@ -65,7 +65,7 @@ function tokenSection(tokens: Token[], typed: Form, formError: FormError | null)
     },
     {
       name: 'expires_in_days',
-      label: 'Days until it ends',
+      label: 'Expires after (days)',
       type: 'number',
       autocomplete: 'off',
       value: typed.expires_in_days,
@@ -85,14 +85,14 @@ ${formFor('create-token', form)}
 /** Asks for confirmation, because a revocation cannot be undone. */
 function tokenRow({ id, name, hint, role, services, created_at, expires_at, last_used_at }: Token): Html {
   const revoke = html`<input type="hidden" name="id" value="${id}">
-<p>Requests with it are refused at once.</p><button class="danger">Revoke it</button>`
+<p>Requests that use it are rejected immediately.</p><button class="danger">Revoke it</button>`
   return html`<li>
 <p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span>
 <span class="tag">${role}</span></p>
 ${services ? html`<p class="quiet">Only for ${services.join(', ')}</p>` : null}
-<p class="quiet">Made ${relativeTime(created_at)},
+<p class="quiet">Created ${relativeTime(created_at)},
 ${last_used_at ? html`last used ${relativeTime(last_used_at)}` : 'never used'},
-${expires_at ? html`ends ${relativeTime(expires_at)}` : 'never ends'}</p>
+${expires_at ? html`expires ${relativeTime(expires_at)}` : 'never expires'}</p>
 <details><summary>Revoke …</summary>${formFor('revoke-token', revoke)}</details>
 </li>`
 }

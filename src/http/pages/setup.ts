@@ -61,7 +61,7 @@ const codeField: Field = {
 
 function alreadySetUp({ next }: SetupQuery, formError: FormError | null): Page {
   const body = html`<h1>This server is set up</h1>
-<p class="lead">It has its account already: sign in instead.</p>
+<p class="lead">It already has an account: sign in instead.</p>
 <p><a class="button" href="${withNext('/login', ownPath(next))}">Sign in</a></p>`
   return pageOf({ title: 'Set up', body, formError })
 }

@@ -47,7 +47,7 @@ function isCrossSite({ context, request }: Pick<Call, 'context' | 'request'>): b
 }
 
 function reloadPage(address: string): Page {
-  const body = html`<p>One moment … <a href="${address}">Go on</a></p>`
+  const body = html`<p>One moment … <a href="${address}">Continue</a></p>`
   return pageOf({
     title: 'One moment',
     body,

@@ -122,7 +122,7 @@ export function parseForm(request: Request, bytes: Buffer): Record<string, strin
   const fields = [...new URLSearchParams(bytes.toString('utf8'))]
   const form = Object.fromEntries(fields)
   if (Object.keys(form).length < fields.length) {
-    throw new Failure('invalid_request', 'a field of the form is given twice')
+    throw new Failure('invalid_request', 'a field of the form is specified twice')
   }
   return form
 }

@@ -86,7 +86,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'POST',
     path: `${v1}/datastores/{id}/restores`,
-    summary: 'Replaces all data of a datastore with those of a backup',
+    summary: 'Replaces all data of a datastore with the contents of a backup',
     params: DatastoreParams,
     body: CreateRestore,
     response: Restore,
@@ -98,7 +98,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'POST',
     path: `${v1}/datastores/{id}/restores/upload`,
-    summary: 'Replaces all data of a datastore with those of an uploaded file',
+    summary: 'Replaces all data of a datastore with the contents of an uploaded file',
     params: DatastoreParams,
     upload: restores.restoreUpload,
     response: Restore,

@@ -65,7 +65,7 @@ export function parseQuery(raw: string): URLSearchParams {
   if (raw === '') return noQuery
   const query = new URLSearchParams(raw)
   const keys = [...query.keys()]
-  if (new Set(keys).size < keys.length) throw invalidRequest('a query parameter is given twice')
+  if (new Set(keys).size < keys.length) throw invalidRequest('a query parameter is specified twice')
   if (raw.includes('%00')) throw invalidRequest('a query parameter contains a NUL')
   return query
 }

@@ -21,7 +21,7 @@ test('host and port are enough to log in to this machine and to choose a server'
   const chosen = await runBerth(t, ['info', '--server', host], { env })
 
   assert.equal(code, 0, stderr)
-  assert.match(stderr, new RegExp(`logged in to ${server.url}, called local here`))
+  assert.match(stderr, new RegExp(`logged in to ${server.url}, saved as local`))
   assert.equal(chosen.code, 0, chosen.stderr)
 })
 
@@ -34,7 +34,7 @@ test('a known name logs in to its address again', async (t) => {
   const { code, stderr } = await runBerth(t, ['login', 'prod'], { env })
 
   assert.equal(code, 0, stderr)
-  assert.match(stderr, new RegExp(`logged in to ${server.url}, called prod here`))
+  assert.match(stderr, new RegExp(`logged in to ${server.url}, saved as prod`))
 })
 
 test('a remote server without https gets a hint, and no request in clear text', async (t) => {

@@ -55,7 +55,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const screen = terminal.screen().join('\n')
     assert.ok(screen.includes(`${server.url}/cli-login?id=cli-1`), screen)
     assert.match(screen, /code {3}ABCD-EFGH/)
-    assert.match(screen, /✔ logged in to .* called local here/)
+    assert.match(screen, /✔ logged in to .* saved as local/)
     assert.doesNotMatch(screen, /waiting|secret|bth_right/)
     assert.deepEqual(config(), {
       default: 'local',
@@ -101,7 +101,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
 
     assert.equal(await terminal.ended(), 4)
-    assert.match(terminal.screen().join('\n'), /✘ the login was denied\n {3}berth login asks again/)
+    assert.match(terminal.screen().join('\n'), /✘ the login was denied\n {3}berth login starts over/)
     assert.throws(config, { code: 'ENOENT' })
   })
 
@@ -112,7 +112,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const ended = await runBerth(t, ['login', server.url], { env })
 
     assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /✘ the login has expired.*\n {3}berth login asks again/)
+    assert.match(ended.stderr, /✘ the login has expired.*\n {3}berth login starts over/)
   })
 
   test('waits for an unavailable server, reports it once, and continues when it is back', async (t) => {

@@ -50,7 +50,7 @@ test('a build prunes the build cache to its size, and nothing else', {
 
 test('a cache that cannot be pruned fails no build, and pruning is not retried soon', async () => {
   const problem: string[] = []
-  const broken = { call: () => Promise.reject(new Error('no answer')) } as unknown as Engine
+  const broken = { call: () => Promise.reject(new Error('no response')) } as unknown as Engine
   const options = { sizeMb: 64, onPruned: () => assert.fail(), idleMs: 0 }
   const cache = openBuildCache(broken, { ...options, onProblem: (reason) => problem.push(reason) })
 
@@ -59,7 +59,7 @@ test('a cache that cannot be pruned fails no build, and pruning is not retried s
   assert.equal(await cache.during(async () => 'other'), 'other')
   await setTimeout(20)
 
-  assert.deepEqual(problem, ['no answer'])
+  assert.deepEqual(problem, ['no response'])
 })
 
 async function cacheBytes({ docker }: Engine): Promise<number> {

@@ -9,12 +9,12 @@ const explain = (exitCode: number | null, oomKilled = false, program = server) =
 test('an exit with code 0 is explained by what must keep running, where, and what to change', () => {
   assert.equal(
     explain(0),
-    'exited by itself (exit code 0) although it must keep running and listen on port 3000: ' +
+    'exited on its own (exit code 0) although it must keep running and listen on port 3000: ' +
       "make 'node server.js' stay in the foreground, or set another start command",
   )
   assert.equal(
     explain(0, false, { command: null }),
-    'exited by itself (exit code 0) although it must keep running: ' +
+    'exited on its own (exit code 0) although it must keep running: ' +
       'make the command of the image stay in the foreground, or set another start command',
   )
 })

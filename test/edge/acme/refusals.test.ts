@@ -112,7 +112,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
     answer: { body: 'x'.repeat(300 * 1024) },
     expected: {
       code: 'acme_unreachable',
-      message: 'CA cannot be reached: its answer is larger than 256 KiB',
+      message: 'CA cannot be reached: its response is larger than 256 KiB',
       problem: null,
       hint: undefined,
     },
@@ -233,10 +233,10 @@ test('a challenge that cannot be served is removed again', async (t) => {
   let dropped = 0
   const failure = await failureAt(ca.directoryUrl, undefined, {
     put: async () => {
-      throw new Error('no name server answers')
+      throw new Error('no name server responds')
     },
     drop: async () => void dropped++,
   })
-  assert.match(failure.message, /no name server answers/)
+  assert.match(failure.message, /no name server responds/)
   assert.equal(dropped, 1)
 })

@@ -54,7 +54,7 @@ async function judge({ addresses, own }: World, edge: Partial<CertificateEdge> =
 
 const toHere = `set the A (or AAAA) record of ${host} to ${public4}`
 const toPublic = `set the A (or AAAA) record of ${host} to the public address of this server`
-const atPort = 'the CA asks at port 80: --http-port, or what forwards to it'
+const atPort = 'the CA connects to port 80: check --http-port and port forwarding'
 
 const strangers = ['10.0.0.9', '169.254.169.254', 'fd00::9']
   .map((address) => `the private address ${address}`)
@@ -107,7 +107,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
     own: [public4],
     said: [
       'host_unreachable',
-      `${host} points to ${public4}, which is this server, but not to its edge: something else answers there`,
+      `${host} points to ${public4}, which is this server, but not to its edge: another program responds there`,
       atPort,
     ],
   },
@@ -157,7 +157,10 @@ test('an unavailable edge is the reason, and no request is sent', async () => {
     { addresses: { [public4]: matching }, own: [public4] },
     { putChallenge },
   )
-  deepEqual([asked, said], [[], ['edge_away', 'the edge cannot answer a CA now: HAProxy is starting', null]])
+  deepEqual(
+    [asked, said],
+    [[], ['edge_away', 'the edge cannot respond to a CA now: HAProxy is starting', null]],
+  )
 })
 
 test('addresses that are valid only in a private network are private', () => {

@@ -209,7 +209,7 @@ test('a lost file is requested again, and an unavailable edge is reported', asyn
   const { status, error, not_after } = await second.until(host, 'waiting', isWaiting)
   deepEqual(
     [status, error, not_after],
-    ['waiting', 'the edge cannot answer a CA now: HAProxy is starting', null],
+    ['waiting', 'the edge cannot respond to a CA now: HAProxy is starting', null],
   )
 })
 

@@ -179,8 +179,8 @@ test('an incomplete backup has no content', async (t) => {
   assert.deepEqual(why, {
     [running.id]: 'the backup is running, not good',
     [failed.id]: 'the backup is failed, not good',
-    [grown.id]: `${grown.file} is not what was checked`,
-    [cut.id]: `${cut.file} is not what was checked`,
+    [grown.id]: `${grown.file} has changed since it was verified`,
+    [cut.id]: `${cut.file} has changed since it was verified`,
     [gone.id]: `${gone.file} is gone`,
   })
 })

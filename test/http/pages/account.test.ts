@@ -79,7 +79,7 @@ test('the account shows the user, the sessions and the tokens; every text is esc
   assert.match(page.html, /Signed in as <strong>&#60;i&#62;@example\.com<\/strong>/)
   assert.ok(page.html.includes(`<bdi>${escaped}</bdi>`))
   assert.ok(page.html.includes(`<strong>${escaped}</strong>`), 'the browser')
-  assert.match(page.text, /Made just now , never used, ends in 30 days/)
+  assert.match(page.text, /Created just now , never used, expires in 30 days/)
   assert.match(page.text, /this one Signed in just now/)
   assert.equal(refused.status, 400)
   assert.ok(refused.html.includes(`name="name" type="text" value="${escaped}"`))
@@ -100,7 +100,7 @@ test('a token is shown once, works immediately, and stops when it is revoked', a
 
   assert.equal(works.status, 200)
   assert.doesNotMatch(view.html, /bth_/)
-  assert.match(view.text, /never ends/)
+  assert.match(view.text, /never expires/)
   assert.deepEqual([revoked.status, revoked.location], [303, '/account'])
   assert.equal((await pages.call('GET', '/api/v1/services', { token })).status, 401)
   assert.equal(twice.status, 404)

@@ -82,7 +82,7 @@ test('a server with an account rejects another setup', async (t) => {
   const sent = await pages.post('/setup', fields)
 
   assert.deepEqual([view.status, sent.status], [200, 409])
-  for (const { text } of [view, sent]) assert.match(text, /It has its account already: sign in instead/)
+  for (const { text } of [view, sent]) assert.match(text, /It already has an account: sign in instead/)
   assert.match(view.html, /href="\/login\?next=%2Fcli-login%3Fid%3Dcli-1"/)
   assert.match(sent.html, /href="\/login"/)
 })

@@ -64,7 +64,7 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .action(run(restart))
   db.command('rm')
     .argument('<name>', 'the datastore')
-    .description('delete a datastore; its data stays in the trash for a while; asks for its name')
+    .description('delete a datastore; its data stays in the trash for a while; prompts for its name')
     .option('--yes', 'do not ask')
     .option('--purge', 'delete its data immediately, without the trash')
     .option('--force', 'even if services refer to it')

@@ -38,7 +38,7 @@ export function addTrashCommands(program: Command, run: Runner): void {
   trash
     .command('purge')
     .argument('<name>', 'its name or its id')
-    .description('remove an entry and its data immediately; asks for its name')
+    .description('remove an entry and its data immediately; prompts for its name')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples('berth trash purge shop-db', 'berth trash purge dsk-01jexample --yes'))
     .action(run(purge))

@@ -67,7 +67,7 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
   })
   const { name, isFirst } = await storeServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
-  printDone(cli, `logged in to ${url}, called ${name} here`)
+  printDone(cli, `logged in to ${url}, saved as ${name}`)
   if (url.startsWith('http:') && !isThisHost(url)) {
     out.say(` ${out.tint('yellow', '!')} without https, anyone on the network in between can read the token`)
   }

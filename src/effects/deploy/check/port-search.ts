@@ -177,7 +177,7 @@ async function acceptsConnections(
   signal: AbortSignal,
 ): Promise<boolean> {
   const target = { address: address!, port, timeoutMs: connectTimeoutMs }
-  return (await tryConnection(target, new Error('no answer'), signal)) === null
+  return (await tryConnection(target, new Error('no response'), signal)) === null
 }
 
 function whereListening(listeners: readonly Listener[], expected: number): string {

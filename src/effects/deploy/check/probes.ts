@@ -83,7 +83,7 @@ function tcpProbe(port: number): Probe {
     text: `TCP connection to port ${port}`,
     async run({ address }, signal) {
       const target = { address: address!, port, timeoutMs: attemptTimeoutMs }
-      const refusal = await tryConnection(target, new Error('no answer'), signal)
+      const refusal = await tryConnection(target, new Error('no response'), signal)
       return refusal && reasonOf(refusal)
     },
   }
@@ -109,7 +109,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
           resolve(statusCode >= 200 && statusCode < 400 ? null : String(statusCode))
           probing.destroy()
         })
-        probing.once('timeout', () => probing.destroy(new Error('no answer')))
+        probing.once('timeout', () => probing.destroy(new Error('no response')))
         probing.once('error', (error) => resolve(reasonOf(error)))
         probing.end()
       }),

@@ -30,7 +30,7 @@ export interface Check {
 const firstPauseMs = 50
 const maxPauseMs = 1000
 /**
- * If the deadline cuts off an attempt that ran this long, the result is "no answer", not the previous answer.
+ * If the deadline cuts off an attempt that ran this long, the result is "no response", not the previous answer.
  */
 const staleAnswerMs = 1_000
 const shownLines = 50
@@ -123,7 +123,7 @@ async function unhealthyFailure(ports: DeployPorts, name: string, response: stri
   const advice = check.hasPort ? await findAdvice(instance, check) : null
   const limitMs = check.settings.health_check_timeout_seconds * 1000
   const limit = `${duration(limitMs)} (health_check_timeout_seconds)`
-  const words = `the health check did not pass within ${limit}: ${text} → ${response ?? 'no answer'}`
+  const words = `the health check did not pass within ${limit}: ${text} → ${response ?? 'no response'}`
   const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
   if (advice) return failure.with(advice.facts)
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure

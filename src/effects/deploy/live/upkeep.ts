@@ -102,7 +102,7 @@ function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInpu
       ports.degradedReasons.report(deploy, reason)
       if (reason !== logged) {
         const service = ports.storage.services.get(serviceId)?.name
-        ports.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
+        ports.logger.warn({ service, deploy, reason }, 'a live deploy cannot reach its desired state')
       }
       logged = reason
       return null

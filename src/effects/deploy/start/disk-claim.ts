@@ -38,7 +38,7 @@ async function requireFreeDisk(
   for (const holder of await findHolders(ports, serviceId, deployId)) {
     if (!hasEnded(ports, serviceId, holder)) throw diskInUseFailure(holder)
     // The holder was discarded, so nothing else stops its instances.
-    ports.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
+    ports.logger.info({ deploy: holder }, 'an ended deploy held the disk: its instances are removed')
     await removeVersion(ports, { id: holder, serviceId }, signal)
   }
 }
