@@ -81,8 +81,8 @@ export class Addresses {
   /** Both tables have the address: if one row is damaged, the other is used. */
   #addressOf(deployId: string, index: number): number | null {
     if (!this.#held.has([deployId, index])) return null
-    const known = this.#held.getOrNull([deployId, index])
-    if (known !== null) return known
+    const existing = this.#held.getOrNull([deployId, index])
+    if (existing !== null) return existing
     const isHolder = ({ value }: { value: Holder }) => value.deploy_id === deployId && value.index === index
     return ([...this.#holders.validRows()].find(isHolder)?.key as number | undefined) ?? null
   }

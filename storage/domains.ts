@@ -28,15 +28,20 @@ export class Domains {
    * Only inside a commit. Updates the index from a service's former domains to its new ones. Throws
    * `conflict` for a domain of another service.
    */
-  move(id: string, former: readonly string[], wanted: readonly string[], services: () => readonly Holder[]) {
+  move(
+    id: string,
+    previous: readonly string[],
+    wanted: readonly string[],
+    services: () => readonly Holder[],
+  ) {
     for (const domain of wanted) {
-      if (former.includes(domain)) continue
+      if (previous.includes(domain)) continue
       const holder = this.holderOf(domain, services)
       if (holder !== null && holder !== id) {
         throw new StorageError('conflict', `the domain ${domain} belongs to another service`)
       }
       this.#holders.put(domain, id)
     }
-    for (const domain of former) if (!wanted.includes(domain)) this.#holders.remove(domain)
+    for (const domain of previous) if (!wanted.includes(domain)) this.#holders.remove(domain)
   }
 }

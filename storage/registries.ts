@@ -37,9 +37,9 @@ export function openRegistries(store: Store, sealer: Sealer) {
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((commit): Registry => {
         const row = sealed.getOrNull(host)
-        const former = row === null ? null : open(host, row)
-        if (former?.username === username && former.password === password) return former
-        const registry = { host, username, password, created_at: former?.created_at ?? at, updated_at: at }
+        const previous = row === null ? null : open(host, row)
+        if (previous?.username === username && previous.password === password) return previous
+        const registry = { host, username, password, created_at: previous?.created_at ?? at, updated_at: at }
         sealed.put(host, sealer.seal(JSON.stringify(registry), name(host)))
         announce(commit, host, null)
         return registry

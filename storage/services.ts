@@ -224,14 +224,14 @@ export class Services {
 
   #write(
     commit: Commit,
-    former: ServiceRow | null,
+    previous: ServiceRow | null,
     row: ServiceRow,
     { also, event }: WriteOptions = {},
   ): ServiceRow {
     also?.()
     if (event) this.#events.keep(event.id, new Date().toISOString(), event.answer)
-    if (row === former) return row
-    this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
+    if (row === previous) return row
+    this.#domains.move(row.id, previous?.custom_domains ?? [], row.custom_domains, () => this.list())
     this.#rows.put(row.id, row)
     const { id, revision } = row
     // The state also derives from deploys, so the feed reads the status when it sends the change.

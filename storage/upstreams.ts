@@ -40,8 +40,8 @@ export class Upstreams {
   /** The pool of the service. Allocates the lowest free number if it has none. */
   allocatePool(serviceId: string): Promise<number> {
     return this.#store.commit(() => {
-      const known = this.#pools.getOrNull(serviceId)
-      if (known !== null) return known
+      const existing = this.#pools.getOrNull(serviceId)
+      if (existing !== null) return existing
       const number = this.#lowestFree()
       this.#pools.put(serviceId, number)
       this.#holders.put(number, serviceId)

@@ -136,11 +136,11 @@ export class Administrator {
    */
   async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
     const { account, sessions, tokens } = this.#storage
-    const former = account.get()!
+    const previous = account.get()!
     await this.checkPassword(current)
     const passwordHash = await this.#passwords.hash(next)
     return this.#storage.commit((commit) => {
-      this.#assertPasswordUnchanged(former)
+      this.#assertPasswordUnchanged(previous)
       // Hashing takes time, and the user may have ended a stolen session in between.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)

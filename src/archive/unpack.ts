@@ -58,7 +58,7 @@ export interface Unpacked {
 export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
   const { file, directory, signal } = request
   const draft = `${directory}.part`
-  for (const former of [directory, draft]) await removeTree(former)
+  for (const path of [directory, draft]) await removeTree(path)
   await mkdir(draft, { recursive: true, mode: 0o700 })
   const unpacking = new Unpacking(new Tree(draft), request)
   const reader = new ByteReader(inflate(file, signal))

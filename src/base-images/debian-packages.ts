@@ -49,19 +49,19 @@ export async function choosePackages(wish: PackageWish, signal?: AbortSignal): P
   return selectWithApt(chooseOnce, signal)
 }
 
-async function choose(wish: PackageWish, former: string[] | null, signal: AbortSignal | undefined) {
+async function choose(wish: PackageWish, previous: string[] | null, signal: AbortSignal | undefined) {
   const path = choiceFile(wish)
   try {
-    const files = await resolveFresh(wish, former !== null, signal)
+    const files = await resolveFresh(wish, previous !== null, signal)
     await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
     await rename(`${path}.${process.pid}`, path)
     return files
   } catch (error) {
     signal?.throwIfAborted()
-    if (former === null) throw error
+    if (previous === null) throw error
     const askedAt = new Date(Date.now() - fetchedChoiceMs + againMs)
     await utimes(path, askedAt, askedAt)
-    return former
+    return previous
   }
 }
 

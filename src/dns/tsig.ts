@@ -52,16 +52,16 @@ export function sign(message: Buffer, key: TsigKey, nowMs = Date.now()): { signe
 
 /** Throws `dns_failed` unless the response has the key's signature for that request. */
 export function verify(response: Buffer, key: TsigKey, requestMac: Buffer): void {
-  const found = findTsig(response)
-  if (found === null) throw new Failure('dns_failed', 'the name server did not sign its response')
-  const { start, time, error, mac, other } = found
+  const signature = findTsig(response)
+  if (signature === null) throw new Failure('dns_failed', 'the name server did not sign its response')
+  const { start, time, error, mac, other } = signature
   if (error !== 0) {
     const hint = 'name, algorithm and secret of the key must be those of the name server'
     throw new Failure('dns_failed', `the name server refuses the key: ${errors[error] ?? error}`, hint)
   }
   const message = Buffer.from(response.subarray(0, start))
   message.writeUInt16BE(message.readUInt16BE(10) - 1, 10)
-  const variables = variablesOf(key, time, error, other, found.fudge)
+  const variables = variablesOf(key, time, error, other, signature.fudge)
   const expected = digest(key, [u16(requestMac.length), requestMac, message, variables])
   if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) {
     throw new Failure('dns_failed', 'the signature of the name server is wrong')

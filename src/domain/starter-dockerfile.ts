@@ -134,8 +134,8 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
 
 async function kindOf(project: Project): Promise<Kind> {
   const { files } = project
-  const found = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
-  return found.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : found
+  const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
+  return kind.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : kind
 }
 
 /** Whether the build produces a standalone server. `next start` does not support such a build. */

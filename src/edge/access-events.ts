@@ -60,10 +60,10 @@ export async function* readAccess(
       continue
     }
     held.push(...events)
-    const known = held.findIndex(({ id }) => id === after!.id)
-    const hasEnded = found === null || known >= 0 || events.some(({ at }) => at > startedAt)
+    const index = held.findIndex(({ id }) => id === after!.id)
+    const hasEnded = found === null || index >= 0 || events.some(({ at }) => at > startedAt)
     if (!hasEnded) continue
-    yield known >= 0 ? held.slice(known + 1) : endedAfter(held, after!)
+    yield index >= 0 ? held.slice(index + 1) : endedAfter(held, after!)
     held = null
   }
   if (held !== null) yield endedAfter(held, after!)

@@ -36,10 +36,10 @@ const recheckIntervalMs = 25
 
 export function openHostProcess(files: EdgeFiles): EdgeProcess {
   return {
-    async ensure(signal, former = null) {
+    async ensure(signal, previous = null) {
       if (await servesWithin(files, isThere(files) ? timeoutMs : 0, signal)) return
       await end(files)
-      const child = start(files, former)
+      const child = start(files, previous)
       if (await servesWithin(files, startMs, signal, child.hasEnded)) return
       throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastOutput(files)}`)
     },
@@ -83,10 +83,10 @@ export async function serves(files: EdgeFiles): Promise<boolean> {
   }
 }
 
-function start(files: EdgeFiles, former: EdgeFiles | null) {
+function start(files: EdgeFiles, previous: EdgeFiles | null) {
   const output = openSync(files.output, 'w', 0o600)
   const sockets = ['-S', `${files.masterSocket},mode,600`, '-p', files.pidFile]
-  const handover = former ? ['-x', former.adminSocket] : []
+  const handover = previous ? ['-x', previous.adminSocket] : []
   let reason: string | null = null
   let isEnded = false
   // In its own process group, so that a signal to the daemon's group does not end it.

@@ -45,8 +45,8 @@ export async function pinHost(
   }
   if (literal || kind === 'ssh') return null
   const pinned = addresses.length === 0 ? [nowhere] : addresses.slice(0, maxAddresses)
-  const shown = pinned.map((one) => (one.includes(':') ? `[${one}]` : one))
-  return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${shown.join(',')}`
+  const label = pinned.map((one) => (one.includes(':') ? `[${one}]` : one))
+  return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${label.join(',')}`
 }
 
 function isAllowed(address: string, denyPrivateHosts: boolean): boolean {

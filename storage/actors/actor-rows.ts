@@ -80,8 +80,8 @@ export class ActorRows {
   /** The state of a service derives from its deploys. It does not distinguish queued from running. */
   #changesServiceState({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
     const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
-    const former = this.records.getOrNull(id)?.status
-    return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
+    const previous = this.records.getOrNull(id)?.status
+    return kind === 'deploy' && previous !== status && !(isActive(previous) && isActive(status))
   }
 
   /** Records written by older servers and rebuilt records do not have these fields. */

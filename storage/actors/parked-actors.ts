@@ -113,8 +113,8 @@ export class ParkedActors {
   replace(transition: Transition, also: (commit: Commit) => void = () => undefined): Promise<void> {
     return this.#store.commit((commit) => {
       const { row, service } = transition
-      const former = this.#all.rows.getOrNull(row.id)
-      const isDiscarded = former?.final && former.parked !== null
+      const previous = this.#all.rows.getOrNull(row.id)
+      const isDiscarded = previous?.final && previous.parked !== null
       if (!isDiscarded && !this.find(row.id)) throw notParked(row.id)
       also(commit)
       if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)

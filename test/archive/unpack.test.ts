@@ -43,8 +43,8 @@ test('modes are applied under any umask, without set-user-id, and the owner can 
     { name: 'shut/', type: 'directory', mode: 0o055 },
     { name: 'shut/in', content: 'x' },
   ])
-  const former = process.umask(0o077)
-  t.after(() => process.umask(former))
+  const previous = process.umask(0o077)
+  t.after(() => process.umask(previous))
 
   const { directory } = await unpack(t, archive)
 

@@ -30,8 +30,8 @@ export function watchLiveMoments(t: Scope, api: Api): LiveMoments {
   listening.catch(() => undefined)
   return {
     async liveAt(id) {
-      const known = moments.get(id)
-      if (known !== undefined) return known
+      const moment = moments.get(id)
+      if (moment !== undefined) return moment
       const wentLive = new Promise<number>((resolve) => waiting.set(id, resolve))
       const ended = listening.then(() => Promise.reject(new Error('the change feed has ended')))
       return Promise.race([wentLive, ended])

@@ -67,8 +67,8 @@ function checkArchives(storage: Storage, dataDir: string, { ledger, settled }: O
       .sort()
       .at(-1),
   )
-  const former = storage.services.list().map((service) => service.former_archive_deploy_id)
-  const wanted = [...newest, ...former].filter((id) => id !== undefined && id !== null)
+  const previous = storage.services.list().map((service) => service.former_archive_deploy_id)
+  const wanted = [...newest, ...previous].filter((id) => id !== undefined && id !== null)
   const names = [...new Set(wanted)].map((id) => `${id}.tar.gz`).sort()
   if (found.join() === names.join()) return
   ledger.addViolation(noOrphans, `archives: ${names.join(', ')} are expected, found ${found.join(', ')}`)

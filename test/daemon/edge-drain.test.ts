@@ -16,9 +16,9 @@ const { containersOf, page, placeOf, untilDeactivated } = site
 const { api } = site.daemon
 
 /** The seconds between a deploy going live and the end of its predecessor. */
-async function drainSeconds(former: string, next: { finished_at: string }): Promise<number> {
-  await untilDeactivated(former)
-  const history = await api.get(`/deploys/${former}/history`)
+async function drainSeconds(previous: string, next: { finished_at: string }): Promise<number> {
+  await untilDeactivated(previous)
+  const history = await api.get(`/deploys/${previous}/history`)
   return (Date.parse(history.at(-1).at) - Date.parse(next.finished_at)) / 1000
 }
 

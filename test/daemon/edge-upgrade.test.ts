@@ -47,8 +47,8 @@ async function upgrade({ daemon }: EdgeSite): Promise<Body> {
 
 async function edgeContainers({ prefix }: EdgeSite): Promise<string[]> {
   const filters = { label: [`berth.instance=${prefix}`, 'berth.kind=edge'] }
-  const found = await (await openDocker()).listContainers({ all: true, filters })
-  return found.map(({ Names }) => Names[0]!.slice(1)).sort()
+  const containers = await (await openDocker()).listContainers({ all: true, filters })
+  return containers.map(({ Names }) => Names[0]!.slice(1)).sort()
 }
 
 const untilOneEdge = (site: EdgeSite) =>

@@ -71,10 +71,10 @@ test('objects with the prefix that belong to another data directory stop the sta
 })
 
 test('a new data directory takes over a prefix once the daemon that owned it has stopped', async (t) => {
-  const former = await startDaemon(t)
-  const { name } = await createService(t, former.api, await pageApp('page'))
+  const previous = await startDaemon(t)
+  const { name } = await createService(t, previous.api, await pageApp('page'))
   const other = temporaryDirectory(t)
-  const { prefix } = former
+  const { prefix } = previous
   const common = ['--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', prefix, '--edge=off']
   const { said: refusal } = berthd(...common)
   const [, serverId = ''] = /--take-over-prefix ([0-9a-f]+)/.exec(refusal) ?? []
@@ -86,7 +86,7 @@ test('a new data directory takes over a prefix once the daemon that owned it has
   assert.match(berthd(...takeOver).said, new RegExp(`while these run: container ${prefix}-${name}-`))
   await stop(instance)
   assert.match(berthd(...takeOver).said, /while these run|the daemon of the other data directory runs/)
-  await former.kill()
+  await previous.kill()
   await stop(instance)
 
   const args = [`--prefix=${prefix}`, `--take-over-prefix=${serverId}`]
@@ -97,7 +97,7 @@ test('a new data directory takes over a prefix once the daemon that owned it has
   const names = (await instances()).map((one) => one.replace(/-[^-]+-0$/, '')).sort()
   assert.deepEqual(names, [`${prefix}-${name}`, `${prefix}-${second}`].sort())
   await daemon.stop()
-  const formerAgain = berthd('--data-dir', former.dataDir, ...common.slice(2))
+  const formerAgain = berthd('--data-dir', previous.dataDir, ...common.slice(2))
   assert.match(formerAgain.said, new RegExp(`belong to another data directory: .*network ${prefix}`))
 })
 

@@ -18,9 +18,9 @@ export async function runEncrypted({ load, chance, isOver, report }: Requests): 
   if (!encrypted) return
   const kept: { session: ClientHttp2Session | null } = { session: null }
   await runOpenLoop(encrypted.perSecond, isOver, async (dueAt) => {
-    const former = kept.session
-    const isFresh = !former || former.closed || former.destroyed
-    const session = isFresh ? openSession(load.host, encrypted.port) : former
+    const previous = kept.session
+    const isFresh = !previous || previous.closed || previous.destroyed
+    const session = isFresh ? openSession(load.host, encrypted.port) : previous
     kept.session = session
     const body = chance.isTrue(0.75) ? null : quickBody(chance)
     report(await exchange(session, load, { dueAt, body, port: encrypted.port, isFresh }))

@@ -35,11 +35,11 @@ export function createSwaps(stage: Stage): () => Promise<Swap> {
 
 async function swap({ api, chance, drainMs }: Stage, app: App, kind: SwapKind): Promise<Omit<Swap, Named>> {
   const before = await containersOf(api, app)
-  const former = (await api.get(`/services/${app.id}`)).live_deploy_id
+  const previous = (await api.get(`/services/${app.id}`)).live_deploy_id
   const askedAt = Date.now()
-  const requested = await ask[kind](api, app, chance, former)
+  const requested = await ask[kind](api, app, chance, previous)
   const done = requested.deploy
-    ? await awaitDeploy(api, app, requested.deploy, former, drainMs)
+    ? await awaitDeploy(api, app, requested.deploy, previous, drainMs)
     : await awaitInstances(api, app, askedAt + drainMs)
   const after = await containersOf(api, app)
   return {
@@ -63,8 +63,8 @@ const ask: Record<SwapKind, Ask> = {
   },
   async rollback(api, app, chance, live) {
     const all: Body[] = await api.get(`/services/${app.id}/deploys?limit=500`)
-    const former = all.filter(({ id, status }) => status === 'deactivated' && id !== live).slice(0, 5)
-    const deploy_id = chance.pick(former).id
+    const previous = all.filter(({ id, status }) => status === 'deactivated' && id !== live).slice(0, 5)
+    const deploy_id = chance.pick(previous).id
     const { id } = await api.post(`/services/${app.id}/rollback`, { deploy_id })
     return { words: `to ${deploy_id}`, deploy: id }
   },
@@ -80,11 +80,11 @@ const ask: Record<SwapKind, Ask> = {
   },
 }
 
-async function awaitDeploy(api: Api, app: App, id: string, former: string, drainMs: number) {
+async function awaitDeploy(api: Api, app: App, id: string, previous: string, drainMs: number) {
   const { status, error } = await finishedDeploy(api, id)
   if (status !== 'live') throw new Error(`${id} of ${app.name} is ${status}: ${error}`)
-  const gone = await until(`${former} to be deactivated`, async () => {
-    const times = await readTimes(api, app.name, former)
+  const gone = await until(`${previous} to be deactivated`, async () => {
+    const times = await readTimes(api, app.name, previous)
     return times.deactivatedAt === null ? null : times
   })
   const { liveAt, switchingAt } = await readTimes(api, app.name, id)

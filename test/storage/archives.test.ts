@@ -29,8 +29,8 @@ test('a draft is invisible until it is committed, then it is complete', async (t
 })
 
 test('directory and files are accessible only to their owner, under any umask', async (t) => {
-  const former = process.umask(0)
-  t.after(() => process.umask(former))
+  const previous = process.umask(0)
+  t.after(() => process.umask(previous))
   const { directory, archives } = open(t)
   const draft = archives.create()
   await draft.write(bytes('a'))

@@ -58,12 +58,12 @@ test('unfinished and parked actors stay at any age', async (t) => {
 test('actors of other kinds and of services are not deleted', async (t) => {
   const storage = await temporaryStorage(t)
   const deploy = { kind: 'deploy', service_id: 'svc-1', prefix: 'dep' } as const
-  const kept = await createActor(storage, { minutes: 1, final: true, of: deploy })
+  const actor = await createActor(storage, { minutes: 1, final: true, of: deploy })
   const stray = await createActor(storage, { minutes: 1, final: true, of: { ...deploy, service_id: null } })
 
   await storage.actors.removeFinal(kind, cutoff)
 
-  deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[kept], [stray]])
+  deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[actor], [stray]])
 })
 
 test('deletion leaves nothing on disk', async (t) => {

@@ -73,17 +73,16 @@ export async function openEdgeSite(
     page,
     async containersOf({ id }) {
       const filters = { label: [`berth.service-id=${id}`] }
-      const found = await docker.listContainers({ all: true, filters })
-      return found.map(({ Id, State, Labels }) => ({ id: Id, state: State, deployId: Labels['berth.id']! }))
+      const containers = await docker.listContainers({ all: true, filters })
+      return containers.map((one) => ({ id: one.Id, state: one.State, deployId: one.Labels['berth.id']! }))
     },
     async untilAnswers(service, text) {
       await until(`${service.name} to answer ${text}`, async () => (await page(service)).body === text)
     },
     async untilDeactivated(id) {
       // The status is also reported during the drain.
-      const look = async () =>
-        (await daemon.api.get(`/deploys/${id}/history`)).at(-1)?.state === 'deactivated'
-      await until(`${id} to be deactivated`, look)
+      const states = () => daemon.api.get(`/deploys/${id}/history`)
+      await until(`${id} to be deactivated`, async () => (await states()).at(-1)?.state === 'deactivated')
     },
   }
 }

@@ -64,9 +64,9 @@ export async function startKillableEngine(t: TestContext, more: string[] = []): 
 
 /** Returns whether none is left. The engine refuses to remove a container whose process is just ending. */
 async function removeContainers({ docker }: Engine): Promise<boolean> {
-  const found = await docker.listContainers({ all: true })
-  await Promise.allSettled(found.map(({ Id }) => docker.getContainer(Id).remove({ force: true })))
-  return found.length === 0
+  const containers = await docker.listContainers({ all: true })
+  await Promise.allSettled(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })))
+  return containers.length === 0
 }
 
 function options(directory: string, address: string): string[] {

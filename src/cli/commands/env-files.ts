@@ -46,14 +46,14 @@ async function importEnv(cli: Cli, name: string, file: string, options: ImportOp
   const wanted = parseEnvFile(await readFileOrInput(file))
   if (wanted.length === 0)
     throw new CliFailure(`${file} contains no variables`, { hint: 'a line is KEY=value' })
-  const former = await readEnv(cli, name)
-  const difference = compareEnv(former, wanted)
+  const previous = await readEnv(cli, name)
+  const difference = compareEnv(previous, wanted)
   return agreeAndSave(cli, name, options.replace ? difference : { ...difference, removed: [] }, options)
 }
 
 async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<number> {
-  const former = await readEnv(cli, name)
-  const lines = former.map((one) => ({ one, line: toEnvLine(one) }))
+  const previous = await readEnv(cli, name)
+  const lines = previous.map((one) => ({ one, line: toEnvLine(one) }))
   const kept = lines.filter(({ line }) => line === null).map(({ one }) => one)
   const text = [
     `# The variables of ${plain(name)}, one KEY=value per line. Save and close to continue.`,
@@ -64,7 +64,7 @@ async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<
   const edited = parseEnvFile(await editText(cli, text, `${name}.env`))
   const isWritten = new Set(edited.map(({ key }) => key))
   const wanted = [...edited, ...kept.filter(({ key }) => !isWritten.has(key))]
-  return agreeAndSave(cli, name, compareEnv(former, wanted), options)
+  return agreeAndSave(cli, name, compareEnv(previous, wanted), options)
 }
 
 async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, options: ImportOptions) {

@@ -80,10 +80,10 @@ function showLines(vars: EnvVar[], out: Cli['out']): void {
 
 async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {
   const set = await parseAssignments(words)
-  const former = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
+  const previous = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
   const keys = [...new Set(set.map(({ key }) => key))]
-  const added = keys.filter((key) => !former.has(key))
-  const changed = keys.filter((key) => former.has(key))
+  const added = keys.filter((key) => !previous.has(key))
+  const changed = keys.filter((key) => previous.has(key))
   const restart = options.restart ? ' --restart' : ''
   // Reads the value from a pipe, so that it gets into no shell history. Only one value is possible.
   const undo = [
@@ -94,8 +94,8 @@ async function setEnv(cli: Cli, name: string, words: string[], options: SavingOp
 }
 
 async function unsetEnv(cli: Cli, name: string, keys: string[], options: SavingOptions): Promise<number> {
-  const former = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
-  const missing = keys.filter((key) => !former.has(key))
+  const previous = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
+  const missing = keys.filter((key) => !previous.has(key))
   if (missing.length > 0) {
     throw new CliFailure(`${name} has no variable ${missing.join(', ')}`, { exitCode: exitCodes.notFound })
   }

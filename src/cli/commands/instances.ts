@@ -60,11 +60,11 @@ interface WaitOption {
 async function scale(cli: Cli, name: string, instances: number, { wait }: WaitOption): Promise<void> {
   const { client } = cli
   const path = servicePath(name)
-  const former = await client.call<Service>('GET', path)
+  const previous = await client.call<Service>('GET', path)
   const service = await client.call<Service>('POST', `${path}/scale`, { body: { instances } })
   const when = service.suspended ? ' once it is resumed' : ''
   const words = `${service.name} is scaled to ${count(instances, 'instance')}${when}`
-  const undo = former.instances === instances ? null : `berth scale ${service.name} ${former.instances}`
+  const undo = previous.instances === instances ? null : `berth scale ${service.name} ${previous.instances}`
   const isWaiting = wait && !service.suspended
   await conclude(cli, { service, verb: 'scaling' }, { isWaiting, message: words, undo })
 }

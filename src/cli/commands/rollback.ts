@@ -51,14 +51,14 @@ async function rollback(
 async function pickFormerDeploy(cli: Cli, path: string): Promise<string> {
   const query = { limit: maxDeploysSearched }
   const deploys = await cli.client.call<Deploy[]>('GET', `${path}/deploys`, { query })
-  const former = deploys.filter(({ status }) => status === 'deactivated')
-  if (former.length === 0) {
+  const previous = deploys.filter(({ status }) => status === 'deactivated')
+  if (previous.length === 0) {
     throw new CliFailure('there is no earlier deploy to roll back to', { exitCode: exitCodes.notFound })
   }
   return pick(cli, {
     message: 'Which deploy should run again?',
-    instead: `give the id of one, such as ${former[0]!.id}`,
-    choices: former.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: plain(deploy.id) })),
+    instead: `give the id of one, such as ${previous[0]!.id}`,
+    choices: previous.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: plain(deploy.id) })),
   })
 }
 

@@ -91,8 +91,8 @@ interface CachedNames {
 async function namesOf(noun: Noun, cli: Cli): Promise<string[]> {
   try {
     const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
-    const kept = readJsonFile(path) as CachedNames | undefined
-    if (kept && Date.now() - kept.at < cacheLifetimeMs && kept.at <= Date.now()) return kept.names
+    const cached = readJsonFile(path) as CachedNames | undefined
+    if (cached && Date.now() - cached.at < cacheLifetimeMs && cached.at <= Date.now()) return cached.names
     const signal = AbortSignal.timeout(timeoutMs)
     const found = await cli.client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
     const names = found.map(({ name }) => name)

@@ -91,8 +91,8 @@ export function findServer(config: Config, nameOrUrl: string): { name: string; s
 
 /** Like `findServer`, but throws (not found) for an unknown server. */
 export function knownServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } {
-  const found = findServer(config, nameOrUrl)
-  if (found) return found
+  const server = findServer(config, nameOrUrl)
+  if (server) return server
   const isAddress = isServerUrl(nameOrUrl)
   throw new CliFailure(
     isAddress ? `you are not logged in to ${nameOrUrl}` : `no server is called '${nameOrUrl}'`,

@@ -20,10 +20,10 @@ export interface Project {
 export function findProject(folder: string = process.cwd()): Project | null {
   for (let place = folder; ; place = dirname(place)) {
     const path = join(place, 'berth.json')
-    const found = readUntrustedFile(path, longestBytes)
-    if (found) {
-      assertTrustedOwner(path, found.uid, folder)
-      return readProject(path, found.text)
+    const file = readUntrustedFile(path, longestBytes)
+    if (file) {
+      assertTrustedOwner(path, file.uid, folder)
+      return readProject(path, file.text)
     }
     if (dirname(place) === place) return null
   }

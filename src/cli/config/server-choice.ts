@@ -63,8 +63,8 @@ function withToken(choice: ServerChoice, token: string | undefined): ServerChoic
 }
 
 function lookUp(config: Config, nameOrUrl: string): ServerChoice {
-  const found = findServer(config, nameOrUrl)
-  if (found) return { name: found.name, ...found.server }
+  const server = findServer(config, nameOrUrl)
+  if (server) return { name: server.name, ...server.server }
   if (isServerUrl(nameOrUrl)) {
     const url = parseServerUrl(nameOrUrl)
     return { name: url, url, token: undefined }
@@ -74,8 +74,8 @@ function lookUp(config: Config, nameOrUrl: string): ServerChoice {
 
 // Otherwise a repository could direct the environment's token to its own address.
 function lookUpForProject(config: Config, project: Project, nameOrUrl: string): ServerChoice {
-  const found = findServer(config, nameOrUrl)
-  if (found) return { name: found.name, ...found.server }
+  const server = findServer(config, nameOrUrl)
+  if (server) return { name: server.name, ...server.server }
   const login = isPlainUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login URL'
   throw new CliFailure(`${project.path} requests the server ${nameOrUrl}, which is not one of yours`, {
     exitCode: usageFailure('').exitCode,

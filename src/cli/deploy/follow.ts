@@ -94,9 +94,9 @@ async function reportLive(
   const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
   if (slowest)
     out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
-  const former = await previousLiveDeploy(cli, deploy)
+  const previous = await previousLiveDeploy(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
-  if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
+  if (previous) out.say(nextStep(out, 'undo', `berth rollback ${name} ${previous.id}`))
   // If both streams go to one terminal, the line above shows it already.
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
 }

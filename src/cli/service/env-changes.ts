@@ -10,13 +10,13 @@ export interface EnvDifference {
 
 const mask = '••••••'
 
-export function compareEnv(former: EnvVar[], wanted: EnvVar[]): EnvDifference {
-  const values = new Map(former.map(({ key, value }) => [key, value]))
+export function compareEnv(previous: EnvVar[], wanted: EnvVar[]): EnvDifference {
+  const values = new Map(previous.map(({ key, value }) => [key, value]))
   const keys = new Set(wanted.map(({ key }) => key))
   return {
     added: wanted.filter(({ key }) => !values.has(key)),
     changed: wanted.filter(({ key, value }) => values.has(key) && values.get(key) !== value),
-    removed: former.map(({ key }) => key).filter((key) => !keys.has(key)),
+    removed: previous.map(({ key }) => key).filter((key) => !keys.has(key)),
   }
 }
 

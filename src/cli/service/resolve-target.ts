@@ -28,9 +28,9 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
  * The given name. For a folder (by default the current one), the same as `berth up`: berth.json, or else the
  * service with the name of the folder. Throws a usage failure if there is no such service.
  */
-export async function resolveService(cli: Cli, given: string | undefined): Promise<string> {
-  if (given !== undefined && !isFolderPath(given)) return given
-  const folder = resolve(given ?? '.')
+export async function resolveService(cli: Cli, nameOrFolder: string | undefined): Promise<string> {
+  if (nameOrFolder !== undefined && !isFolderPath(nameOrFolder)) return nameOrFolder
+  const folder = resolve(nameOrFolder ?? '.')
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw usageFailure(`${plain(folder)} is not a folder`, 'name a service: berth services lists them')
   }

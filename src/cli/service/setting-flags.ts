@@ -66,13 +66,13 @@ export function positive(text: string): number {
 }
 
 /** Collects the values of a repeatable flag. */
-export function collect(text: string, former: unknown): string[] {
-  return [...(Array.isArray(former) ? former : []), text]
+export function collect(text: string, previous: unknown): string[] {
+  return [...(Array.isArray(previous) ? previous : []), text]
 }
 
 /** Collects the `KEY=value` pairs of a repeatable flag; an empty text adds none. */
-function collectPairs(text: string, former: unknown): Record<string, string> {
-  const pairs = (former ?? {}) as Record<string, string>
+function collectPairs(text: string, previous: unknown): Record<string, string> {
+  const pairs = (previous ?? {}) as Record<string, string>
   if (text === '') return pairs
   const end = text.indexOf('=')
   if (end < 1) throw new InvalidArgumentError('It must be KEY=value.')

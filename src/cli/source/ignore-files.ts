@@ -113,9 +113,9 @@ function toInnerRules({ name, lines }: RuleFile, folder: string): RuleFile {
 function readRuleFiles(top: string, folder: string): RuleFile[] {
   return ignoreFileNames.flatMap((name) => {
     const path = join(top, folder, name)
-    const found = readUntrustedFile(path, maxFileBytes)
-    if (found === null) return []
-    const lines = found.text.replace(/^\uFEFF/, '').split(/\r?\n/)
+    const file = readUntrustedFile(path, maxFileBytes)
+    if (file === null) return []
+    const lines = file.text.replace(/^\uFEFF/, '').split(/\r?\n/)
     assertFastPatterns(path, lines)
     return [toRuleFile(name, folder, lines)]
   })

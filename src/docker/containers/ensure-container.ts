@@ -106,11 +106,11 @@ async function bringUp(
   wanted: WantedContainer,
   signal?: AbortSignal,
 ) {
-  const found = await inspectAgain(scope, container)
-  const { state, restart } = toInstanceState(found.info)
-  if (restart !== wanted.restart) await applyRestart(scope, found, wanted.restart)
+  const inspected = await inspectAgain(scope, container)
+  const { state, restart } = toInstanceState(inspected.info)
+  if (restart !== wanted.restart) await applyRestart(scope, inspected, wanted.restart)
   if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
-    await startOrDiscard(scope, found, wanted, signal)
+    await startOrDiscard(scope, inspected, wanted, signal)
   return toInstanceState((await inspectAgain(scope, container)).info)
 }
 

@@ -56,9 +56,9 @@ async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
 }
 
 /** Removes networks of our name that belong to another server. A stopped container does not block this. */
-export async function removeForeignNetworks(engine: Engine, former: Owner): Promise<void> {
+export async function removeForeignNetworks(engine: Engine, previous: Owner): Promise<void> {
   for (const { Id, Name, Labels } of await listNetworks(engine)) {
-    if (Name === former.prefix && isOurs(former, Labels)) await remove(engine, Id)
+    if (Name === previous.prefix && isOurs(previous, Labels)) await remove(engine, Id)
   }
 }
 

@@ -88,7 +88,7 @@ function describeAddress(address: string): string {
 }
 
 function edgeUnreachable(host: string, { address, echo }: AddressResult): CertificateProblem {
-  const reason = echo.kind === 'silent' ? echo.reason : 'another program responds there'
+  const reason = echo.kind === 'silent' ? echo.reason : 'another program responds'
   const message = `${host} points to ${address}, which is this server, but not to its edge: ${reason}`
   return createProblem(
     'host_unreachable',

@@ -32,17 +32,7 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
     async addressesOf(host) {
       const resolver = new Resolver({ timeout: 3000, tries: 2 })
       if (nameServers) resolver.setServers(nameServers)
-      const both = [resolver.resolve4(host), resolver.resolve6(host)].map((query) =>
-        query.catch((error: unknown) => {
-          if (missingRecordCodes.has(codeOf(error))) return []
-          throw error
-        }),
-      )
-      const outcomes = await Promise.allSettled(both)
-      const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-      const failed = outcomes.find((one) => one.status === 'rejected')
-      if (found.length === 0 && failed) throw failed.reason
-      return found
+      return resolveBothFamilies(resolver, host)
     },
 
     ownAddresses: () =>
@@ -55,8 +45,10 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
           (response) => {
             let text = ''
             const settle = () => {
-              const isMatch = response.statusCode === 200 && text.trim() === answer
-              resolve(isMatch ? { kind: 'match' } : { kind: 'other', status: response.statusCode ?? 0 })
+              const status = response.statusCode ?? 0
+              resolve(
+                status === 200 && text.trim() === answer ? { kind: 'match' } : { kind: 'other', status },
+              )
               sent.destroy()
             }
             response.setEncoding('utf8')
@@ -67,10 +59,8 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
             response.once('end', settle)
           },
         )
-        const timer = setTimeout(
-          () => sent.destroy(new Error(`no response within ${duration(echoMs)}`)),
-          echoMs,
-        )
+        const late = new Error(`no response within ${duration(echoMs)}`)
+        const timer = setTimeout(() => sent.destroy(late), echoMs)
         sent.once('error', (error) => resolve({ kind: 'silent', reason: messageOf(error) }))
         sent.once('close', () => {
           clearTimeout(timer)
@@ -79,4 +69,18 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
         sent.end()
       }),
   }
+}
+
+async function resolveBothFamilies(resolver: Resolver, host: string): Promise<string[]> {
+  const both = [resolver.resolve4(host), resolver.resolve6(host)].map((query) =>
+    query.catch((error: unknown) => {
+      if (missingRecordCodes.has(codeOf(error))) return []
+      throw error
+    }),
+  )
+  const outcomes = await Promise.allSettled(both)
+  const addresses = outcomes.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  const failed = outcomes.find((one) => one.status === 'rejected')
+  if (addresses.length === 0 && failed) throw failed.reason
+  return addresses
 }

@@ -79,9 +79,9 @@ async function openAccountKey({ storage }: OrderPorts, account: CertificateAccou
   const kept = storage.certificates.accountKey(account)
   if (kept) return kept as AccountJwk
   const { createAccountKey } = await import('../../edge/acme/account-key.ts')
-  const made = await createAccountKey()
-  storage.certificates.saveAccountKey(account, made)
-  return made
+  const accountKey = await createAccountKey()
+  storage.certificates.saveAccountKey(account, accountKey)
+  return accountKey
 }
 
 async function fetchInto(

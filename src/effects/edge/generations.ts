@@ -47,11 +47,11 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
   const newest = listGenerations(files).at(-1)!
   if (accepting === null) {
     // A retired generation never accepts connections again, but holds the listening sockets until it ends.
-    const former = await findRunning(files)
-    const isRetired = former?.generation === newest.generation
+    const previous = await findRunning(files)
+    const isRetired = previous?.generation === newest.generation
     const next = isRetired ? generationOf(files, newest.generation + 1) : newest
     rounds.follow(next, [])
-    await launcher.start(next, former, null, signal)
+    await launcher.start(next, previous, null, signal)
     return followAccepting(parts)
   }
   if (newest.generation > accepting.generation && retiredAt(newest) === null) {
@@ -68,10 +68,10 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
  */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
   const { files, launcher, rounds } = parts
-  const former = await followAccepting(parts)
+  const previous = await followAccepting(parts)
   const next = generationOf(files, listGenerations(files).at(-1)!.generation + 1)
   try {
-    await launcher.start(next, former, image, signal)
+    await launcher.start(next, previous, image, signal)
   } catch (error) {
     signal.throwIfAborted()
     throw new Failure('upgrade_failed', `the new edge does not start: ${messageOf(error)}`)
@@ -82,10 +82,10 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
   } catch (error) {
     signal.throwIfAborted()
     await retire(parts, next)
-    rounds.follow(former, othersThan(former))
+    rounds.follow(previous, othersThan(previous))
     throw new Failure('upgrade_failed', `the new edge refuses the routes: ${messageOf(error)}`)
   }
-  await retire(parts, former)
+  await retire(parts, previous)
   return next
 }
 

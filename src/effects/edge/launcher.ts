@@ -41,11 +41,11 @@ const startTimeoutMs = 20_000
 const maxRestarts = 2
 
 export const hostLauncher: Launcher = {
-  async start(files, former, _image, signal) {
+  async start(files, previous, _image, signal) {
     try {
-      await openHostProcess(files).ensure(signal, former)
+      await openHostProcess(files).ensure(signal, previous)
     } catch (error) {
-      if (former) await hostLauncher.remove(files)
+      if (previous) await hostLauncher.remove(files)
       throw error
     }
   },
@@ -60,7 +60,7 @@ export const hostLauncher: Launcher = {
 export function containerLauncher({ ports, docker, image }: LauncherParts): Launcher {
   const { engine, owner } = ports
   return {
-    async start(files, former, wanted, signal) {
+    async start(files, previous, wanted, signal) {
       requireLocalEngine(docker)
       await ports.engineReady(signal)
       const { generation } = files
@@ -73,7 +73,7 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
           '-W',
           '-S',
           `${files.masterSocket},mode,600${socketOwnerOption()}`,
-          ...(former ? ['-x', former.adminSocket] : []),
+          ...(previous ? ['-x', previous.adminSocket] : []),
           '-f',
           files.configuration,
         ],
@@ -86,7 +86,7 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
         await waitUntilServing(ports, files, signal)
       } catch (error) {
         // A hanging container would count as running. After an abort the next start checks it.
-        if (!signal.aborted) await remove().then(() => former && removeFiles(files))
+        if (!signal.aborted) await remove().then(() => previous && removeFiles(files))
         throw error
       }
     },

@@ -45,8 +45,8 @@ export async function findConfigured(parts: SoftwareParts, signal: AbortSignal):
   }
   await parts.ports.engineReady(signal)
   const image = await wantedImage(parts, signal)
-  const found = await readEdgeImage(parts.ports.engine, image)
-  return { version: found?.version ?? null, image, identity: found?.id ?? image }
+  const edgeImage = await readEdgeImage(parts.ports.engine, image)
+  return { version: edgeImage?.version ?? null, image, identity: edgeImage?.id ?? image }
 }
 
 /**

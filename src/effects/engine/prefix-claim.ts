@@ -32,9 +32,9 @@ const pollIntervalMs = 500
 export async function claimPrefix(claim: PrefixClaim): Promise<void> {
   const { engine, owner, storage, takeOver } = claim
   const isKnown = (serverId: string) => storage.predecessors.serverIds().includes(serverId)
-  const former = (await listForeignObjects(engine, owner)).filter(({ serverId }) => serverId === takeOver)
-  if (takeOver !== '' && former.some((object) => isConflicting(object) || !isKnown(takeOver)))
-    await takeOverFrom(claim, former)
+  const previous = (await listForeignObjects(engine, owner)).filter(({ serverId }) => serverId === takeOver)
+  if (takeOver !== '' && previous.some((object) => isConflicting(object) || !isKnown(takeOver)))
+    await takeOverFrom(claim, previous)
   const foreign = await listForeignObjects(engine, owner)
   const refused = foreign.filter((object) => isConflicting(object) || !isKnown(object.serverId))
   if (refused.length > 0) throw foreignObjects(owner, refused)
@@ -46,16 +46,16 @@ function isConflicting({ kind, isEdge }: ForeignObject): boolean {
   return kind === 'network' || isEdge
 }
 
-async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promise<void> {
+async function takeOverFrom(claim: PrefixClaim, previous: ForeignObject[]): Promise<void> {
   const { engine, storage, takeOver, logger } = claim
   const owner = { ...claim.owner, serverId: takeOver }
-  assertNoneRunning(takeOver, former)
-  assertNotLocked(storage.directory, former)
+  assertNoneRunning(takeOver, previous)
+  assertNotLocked(storage.directory, previous)
   // A running daemon that shows no other sign would recreate its edge.
   for (const generation of await listEdgeContainers(engine, owner)) {
     await removeEdgeContainer(engine, owner, generation)
   }
-  await watch(claim, former)
+  await watch(claim, previous)
   await removeForeignNetworks(engine, owner)
   await storage.predecessors.add(takeOver, isoNow())
   logger.warn(
@@ -64,8 +64,8 @@ async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promis
   )
 }
 
-function assertNoneRunning(serverId: string, former: ForeignObject[]): void {
-  const running = former.filter(({ isRunning, isEdge }) => isRunning && !isEdge)
+function assertNoneRunning(serverId: string, previous: ForeignObject[]): void {
+  const running = previous.filter(({ isRunning, isEdge }) => isRunning && !isEdge)
   if (running.length === 0) return
   throw new Failure(
     'foreign_objects',
@@ -75,8 +75,8 @@ function assertNoneRunning(serverId: string, former: ForeignObject[]): void {
 }
 
 /** The edge mounts a folder of its data directory. We hold the lock of our own data directory. */
-function assertNotLocked(ownDirectory: string, former: ForeignObject[]): void {
-  const places = former.filter(({ isEdge }) => isEdge).flatMap(({ directories }) => directories)
+function assertNotLocked(ownDirectory: string, previous: ForeignObject[]): void {
+  const places = previous.filter(({ isEdge }) => isEdge).flatMap(({ directories }) => directories)
   for (const directory of new Set(places.map((place) => dirname(place)))) {
     if (directory === ownDirectory || !isDirectoryLocked(directory)) continue
     throw daemonRuns(`the data directory ${directory} is in use`)
@@ -92,8 +92,8 @@ function isDirectoryLocked(directory: string): boolean {
 }
 
 /** Throws when an object of that data directory is started or created. */
-async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: ForeignObject[]) {
-  const known = new Set(former.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
+async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, previous: ForeignObject[]) {
+  const known = new Set(previous.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
   const until = performance.now() + (watchMs ?? defaultWatchMs)
   do {
     await sleep(pollIntervalMs)

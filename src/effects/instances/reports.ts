@@ -102,9 +102,9 @@ export class InstanceReports {
 
   /** Reports of a container wait for those of the container that it replaces. */
   #lifeOf({ action, name }: ContainerEvent): Life {
-    const known = this.#lives.get(name)
-    if (known && action !== 'create') return known
-    const life: Life = known ?? { ...newLife, tail: Promise.resolve(), pending: 0 }
+    const live = this.#lives.get(name)
+    if (live && action !== 'create') return live
+    const life: Life = live ?? { ...newLife, tail: Promise.resolve(), pending: 0 }
     if (action === 'create') Object.assign(life, newLife, { delayMs: 0 })
     this.#lives.set(name, life)
     return life

@@ -54,8 +54,8 @@ export class AccessLog {
   }
 
   #nameOf(serviceId: string): string | null {
-    const known = this.#names.get(serviceId)
-    if (known !== undefined) return known
+    const cached = this.#names.get(serviceId)
+    if (cached !== undefined) return cached
     const name = this.#lookUp(serviceId)
     this.#names.set(serviceId, name)
     return name

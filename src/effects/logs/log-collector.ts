@@ -153,8 +153,8 @@ export class LogCollector {
     // The output of a pre-deploy command is in the log of its deploy.
     if (state === null || state.serviceId === '' || state.index === preDeployIndex) return
     const instance = { ...state, isUp: state.state === 'running' }
-    const former = this.#readings.get(state.containerId)
-    if (former?.mode === 'open') await former.done
+    const previous = this.#readings.get(state.containerId)
+    if (previous?.mode === 'open') await previous.done
     const known = this.#readings.get(state.containerId)
     const isRead = known?.mode === 'ended' && known.startedAt === state.startedAt
     if (!isRead) await this.#read(instance).done

@@ -38,7 +38,7 @@ export const redisRestorer: Restorer = {
       if (limit === 0 || used <= limit) return
       throw new Failure(
         'restore_failed',
-        `the data takes ${size(used)}, but only ${size(limit)} is usable (three quarters of the memory limit)`,
+        `the data takes ${size(used)}, but only ${size(limit)} is usable: three quarters of its memory limit`,
       )
     })
   },

@@ -79,9 +79,9 @@ export class TrafficNumbers {
   }
 
   #numbersOf(serviceId: string, service: string): Numbers {
-    const known = this.#numbers.get(serviceId)
-    if (known?.service === service) return known
-    const numbers = { service, window: known?.window ?? new LatencyWindow() }
+    const existing = this.#numbers.get(serviceId)
+    if (existing?.service === service) return existing
+    const numbers = { service, window: existing?.window ?? new LatencyWindow() }
     this.#numbers.set(serviceId, numbers)
     return numbers
   }

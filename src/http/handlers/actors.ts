@@ -12,16 +12,16 @@ import { resumeEdge } from './edge.ts'
 /** Parked ones first. */
 export function listActors({ context: { storage }, query }: Call<unknown, ActorsQuery>): Actor[] {
   const { actors } = storage
-  const shown: Actor[] = []
+  const views: Actor[] = []
   for (const actor of actors.parked()) {
-    if (shown.length < query.limit) shown.push(toActor(storage, actor, actor))
+    if (views.length < query.limit) views.push(toActor(storage, actor, actor))
   }
-  if (query.parked) return shown
+  if (query.parked) return views
   for (const actor of actors.active()) {
-    if (shown.length >= query.limit) break
-    shown.push(toActor(storage, actor, null))
+    if (views.length >= query.limit) break
+    views.push(toActor(storage, actor, null))
   }
-  return shown
+  return views
 }
 
 /** Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */

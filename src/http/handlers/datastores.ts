@@ -111,18 +111,18 @@ type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
 export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { context, params, body } = call
   const { storage } = context
-  const found = findDatastore(storage, params.id)
-  if (found.status === 'deleting') throw beingDeleted(found.name)
-  await planBackups(call, found)
+  const datastore = findDatastore(storage, params.id)
+  if (datastore.status === 'deleting') throw beingDeleted(datastore.name)
+  await planBackups(call, datastore)
   const { shared_network: isShared } = body
-  if (isShared !== undefined && isShared !== storage.datastores.isShared(found.id))
-    await storage.datastores.share(found.id, isShared)
+  if (isShared !== undefined && isShared !== storage.datastores.isShared(datastore.id))
+    await storage.datastores.share(datastore.id, isShared)
   const isPlanned = body.backup_schedule !== undefined || body.backup_keep !== undefined
   // An empty PATCH applies the stored limits again.
   const isLimited = hasLimits(call) || !(isPlanned || isShared !== undefined)
   return toDatastore(
     context,
-    isLimited ? await limitDatastore(call, found) : findDatastore(storage, found.id),
+    isLimited ? await limitDatastore(call, datastore) : findDatastore(storage, datastore.id),
   )
 }
 
@@ -183,17 +183,17 @@ function assertLimitsApplied({ name, limits: { revision, settled, trouble } }: D
 
 export async function restartDatastore(call: Call<DatastoreParams>): Promise<Datastore> {
   const { context, params, eventId } = call
-  const found = findDatastore(context.storage, params.id)
+  const datastore = findDatastore(context.storage, params.id)
   const event = command(call, 'restart')
-  const { applied, record } = await resumeAndSend(context, found, event, eventId ? { eventId } : {})
-  if (!applied) throw beingDeleted(found.name)
+  const { applied, record } = await resumeAndSend(context, datastore, event, eventId ? { eventId } : {})
+  if (!applied) throw beingDeleted(datastore.name)
   return toDatastore(context, record)
 }
 
 export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
   const { context, params, query } = call
-  const found = findDatastore(context.storage, params.id)
-  const { name, status } = found
+  const datastore = findDatastore(context.storage, params.id)
+  const { name, status } = datastore
   if (!query.force && status !== 'deleting') {
     assertNotReferenced(
       context.storage,
@@ -202,7 +202,7 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
     )
   }
   const keep = trashPlanFor(context, query.purge)
-  await resumeAndSend(context, found, command(call, 'delete', { keep }))
+  await resumeAndSend(context, datastore, command(call, 'delete', { keep }))
 }
 
 type Send = Parameters<HttpContext['actors']['send']>

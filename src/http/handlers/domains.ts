@@ -84,6 +84,6 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
 /** The state of the newest certificate of a host; null if it has none. */
 function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
   const records = actors.list('certificate', serviceId, maxCertificates)
-  const found = records.find((one) => one.host === host && one.status !== 'released')
-  return found ? { status: found.status, error: found.error, not_after: found.not_after } : null
+  const record = records.find((one) => one.host === host && one.status !== 'released')
+  return record ? { status: record.status, error: record.error, not_after: record.not_after } : null
 }

@@ -49,10 +49,10 @@ export function replayRetryEdge(context: HttpContext): Edge {
 /** Starts an upgrade unless one is in progress. The record shows the outcome. */
 export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
   const { context, body, eventId } = call
-  const found = getEdge(call)
-  if (found.status === 'upgrading') return found
-  const refusal = `the edge is ${found.status}: only a running edge can be upgraded`
-  if (found.created_at === null) throw new Failure('conflict', refusal)
+  const edge = getEdge(call)
+  if (edge.status === 'upgrading') return edge
+  const refusal = `the edge is ${edge.status}: only a running edge can be upgraded`
+  if (edge.created_at === null) throw new Failure('conflict', refusal)
   const options = eventId === undefined ? {} : { eventId }
   const event = command(call, 'upgrade', { force: body.force })
   const { applied, record } = await context.actors.send<'edge'>(edgeId, event, options)

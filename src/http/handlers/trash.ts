@@ -55,9 +55,9 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
 
 /** Resumes a parked datastore, whose record has the status `failed`, before it is used. */
 async function findResumed(context: HttpContext, id: string): Promise<Trashed> {
-  const found = findTrashed(context, id)
-  if (found.record.status === 'failed') await context.actors.spawn('datastore', id, {})
-  return found
+  const entry = findTrashed(context, id)
+  if (entry.record.status === 'failed') await context.actors.spawn('datastore', id, {})
+  return entry
 }
 
 /** Throws `name_taken` if another object got the name in the meantime. */
@@ -85,9 +85,9 @@ export function replayRestoreTrash({ storage }: HttpContext, { id }: { id: strin
 
 export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
   const { context, params } = call
-  const found = await findResumed(context, params.id)
-  const { kind, record } = found
-  if (context.storage.actors.record(record.id) === null) throw stillDeleting(found)
+  const resumed = await findResumed(context, params.id)
+  const { kind, record } = resumed
+  if (context.storage.actors.record(record.id) === null) throw stillDeleting(resumed)
   const event = kind === 'disk' ? command(call, 'purge') : command(call, 'delete', { keep: null })
   const { applied } = await context.actors.send(record.id, event)
   if (applied || kind === 'disk') return

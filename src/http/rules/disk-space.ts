@@ -10,7 +10,7 @@ export async function assertDiskSpace({ config, observe }: HttpContext, sizeByte
   if (freeMb >= config.minFreeDiskMb) return
   throw new Failure(
     'insufficient_storage',
-    `${config.dataDir} would have only ${Math.max(0, freeMb)} MiB free; at least ${config.minFreeDiskMb} MiB is required ` +
-      '(--min-free-disk)',
+    `${config.dataDir} would have only ${Math.max(0, freeMb)} MiB free; ` +
+      `at least ${config.minFreeDiskMb} MiB is required (--min-free-disk)`,
   )
 }

@@ -8,11 +8,11 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
 /** Throws `conflict` with the host and its owner. `former` is null for a new service. */
-export function assertHostsFree(context: Context, row: ServiceRow, former: ServiceRow | null): void {
+export function assertHostsFree(context: Context, row: ServiceRow, previous: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
-  if (!former) assertDefaultHostFree(context, row)
+  if (!previous) assertDefaultHostFree(context, row)
   for (const domain of row.custom_domains) {
-    if (!former?.custom_domains.includes(domain)) assertDomainFree(context, row, domain)
+    if (!previous?.custom_domains.includes(domain)) assertDomainFree(context, row, domain)
   }
 }
 

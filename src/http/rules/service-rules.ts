@@ -18,8 +18,8 @@ export interface ParsedSource {
 
 /** The row of a new service. */
 export function newRow(body: CreateService, made: ParsedSource & { id: string; at: string }): ServiceRow {
-  const given = normalizedSettings(body, made)
-  const settings = settingNames.map((name) => [name, given[name] ?? serviceSettings[name].default])
+  const input = normalizedSettings(body, made)
+  const settings = settingNames.map((name) => [name, input[name] ?? serviceSettings[name].default])
   return {
     id: made.id,
     name: body.name,

@@ -64,8 +64,8 @@ export class Exchange implements Request, Response, BodySource {
       paramCount === 0 ? [] : Array.from({ length: paramCount }, (_, index) => req.getParameter(index))
     const headers = new Map<string, string>()
     req.forEach((name, value) => {
-      const former = headers.get(name)
-      headers.set(name, former === undefined ? value : `${former}, ${value}`)
+      const previous = headers.get(name)
+      headers.set(name, previous === undefined ? value : `${previous}, ${value}`)
     })
     this.headers = headers
     this.chunkedBody = headers.has('transfer-encoding') ? new ChunkedBody() : null

@@ -119,13 +119,13 @@ async function killAll(drill: Drill, done: Kill[]): Promise<void> {
   const { victim, book, kills, log } = drill
   const chance = drill.chance.fork()
   while (done.length < kills) {
-    const former = done.at(-1)
+    const previous = done.at(-1)
     void victim.whenHealthy().then(
-      () => former && book.incidents.end(former.incident),
+      () => previous && book.incidents.end(previous.incident),
       () => undefined,
     )
     const kill = await killOnce(victim, book, chance, done.length + 1)
-    if (former && former.incident.to === Number.POSITIVE_INFINITY) book.incidents.end(former.incident)
+    if (previous && previous.incident.to === Number.POSITIVE_INFINITY) book.incidents.end(previous.incident)
     done.push(kill)
     log(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
     await sleep(chance.isTrue(0.5) ? 0 : chance.between(0, 3000))

@@ -180,12 +180,12 @@ test('a certificate is renewed before it expires, and the previous one serves un
 
   await route('svc-1', host)
   const first = await until(host, 'valid', isValid)
-  const former = certificates.find(host)!
+  const previous = certificates.find(host)!
   equal(certificates.isValid(host), true)
   const second = await until(host, 'renewed', (row) => isValid(row) && row.not_after !== first.not_after)
 
   ok(second.not_before! < first.not_after!)
-  notEqual(certificates.find(host)?.fingerprint, former.fingerprint)
+  notEqual(certificates.find(host)?.fingerprint, previous.fingerprint)
   ok(installed.length >= 2)
 })
 

@@ -107,7 +107,7 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
     own: [public4],
     said: [
       'host_unreachable',
-      `${host} points to ${public4}, which is this server, but not to its edge: another program responds there`,
+      `${host} points to ${public4}, which is this server, but not to its edge: another program responds`,
       atPort,
     ],
   },

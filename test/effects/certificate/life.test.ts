@@ -154,7 +154,7 @@ test('a host moved to another service has its certificate there, in any order of
   const host = 'shared.example.com'
   ca.names.hosts.set(host, [serverAddress])
   await route('svc-1', host)
-  const former = await until(host, 'valid', isValid)
+  const previous = await until(host, 'valid', isValid)
 
   await route('svc-1')
   await route('svc-2', host)
@@ -162,8 +162,8 @@ test('a host moved to another service has its certificate there, in any order of
     const [record] = actors.list('certificate', 'svc-2', 1)
     return record?.status === 'valid' && record.phase === null
   })
-  await eventually('the former claim to end', () => actors.get(former.id)?.final)
-  await release({ id: former.id, serviceId: 'svc-1', host })
+  await eventually('the former claim to end', () => actors.get(previous.id)?.final)
+  await release({ id: previous.id, serviceId: 'svc-1', host })
   equal(certificates.isValid(host), true)
 
   await release({ id: actors.latest('certificate', 'svc-2')!.id, serviceId: 'svc-2', host })

@@ -72,8 +72,8 @@ test('foreign objects with its prefix keep the gate closed, and are named', asyn
   const message = `Docker has objects of the prefix '${prefix}' that belong to another data directory: `
   assert.deepEqual(done, [`${message}volume ${prefix}-disk`])
   assert.deepEqual(opened, [])
-  const made = await site.engine.docker.listNetworks({ filters: { name: [prefix] } })
-  assert.deepEqual(made, [])
+  const networks = await site.engine.docker.listNetworks({ filters: { name: [prefix] } })
+  assert.deepEqual(networks, [])
 })
 
 test('the gate waits for an unresponsive engine until the signal aborts', async (t) => {

@@ -133,17 +133,17 @@ test('services and datastores share one namespace', async (t) => {
 
 test('a name is free for both when its datastore is deleted', async (t) => {
   const { call, create, make, storage } = await startDatastores(t)
-  const former = await make(postgres)
+  const previous = await make(postgres)
   const gone = new Promise<void>((resolve) => {
-    storage.changes.subscribe(({ id, status }) => id === former.id && status === 'trashed' && resolve())
+    storage.changes.subscribe(({ id, status }) => id === previous.id && status === 'trashed' && resolve())
   })
   await call('DELETE', '/datastores/shop-db')
   await gone
 
   const again = await make(postgres)
-  assert.notEqual(again.id, former.id)
-  assert.notEqual(again.password, former.password)
-  assert.equal((await call('GET', `/datastores/${former.id}`)).status, 404)
+  assert.notEqual(again.id, previous.id)
+  assert.notEqual(again.password, previous.password)
+  assert.equal((await call('GET', `/datastores/${previous.id}`)).status, 404)
   assert.equal((await create({ name: 'web' })).name, 'web')
 })
 

@@ -40,6 +40,6 @@ test('each instance shows its role, and live ones are separate from those of ear
   const { body } = await call('GET', '/services/web/status')
 
   const roles = (body as unknown as ServiceStatus).instances.map(({ role }) => role)
-  const former = ['draining', 'draining', 'live', 'removing', 'removing']
-  assert.deepEqual(roles, [...former, 'starting', 'starting', null])
+  const previous = ['draining', 'draining', 'live', 'removing', 'removing']
+  assert.deepEqual(roles, [...previous, 'starting', 'starting', null])
 })

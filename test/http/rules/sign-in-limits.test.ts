@@ -125,13 +125,13 @@ test('scripts cannot read a device cookie, and other sites cannot make a browser
 test("a new password invalidates all device cookies except the browser's own", async (t) => {
   const api = await startWithAccount(t)
   const other = await api.signedIn()
-  const former = knownBrowser(api)
+  const previous = knownBrowser(api)
   const change = { current_password: owner.password, new_password: 'another battery' }
   await api.browser.call('POST', '/auth/password', change)
   await failTen(api.signedOut())
   const login = { ...owner, password: change.new_password }
 
-  for (const browser of [other, former]) {
+  for (const browser of [other, previous]) {
     assert.equal(outcomeOf(await browser.call('POST', '/auth/login', login, far)), tooMany)
   }
   assert.equal(outcomeOf(await api.browser.call('POST', '/auth/login', login, far)), '200')

@@ -36,12 +36,12 @@ test('a log without a head keeps its newest lines within its limit', async (t) =
   await write(logs, 1, 1000)
 
   const first = logs.first('svc-1')
-  const kept = await readLog(logs, 'svc-1', first - 1)
+  const log = await readLog(logs, 'svc-1', first - 1)
   const sizeBytes = filesIn(directory).reduce((sum, file) => sum + statSync(file).size, 0)
 
   ok(first > 800 && sizeBytes > 3000 && sizeBytes <= 5000, `${first}, ${sizeBytes}`)
   deepEqual(
-    kept.map(({ number, line }) => [number, line]),
+    log.map(({ number, line }) => [number, line]),
     Array.from({ length: 1001 - first }, (_, index) => [first + index, `line ${first + index}`]),
   )
   const [notice] = await readLog(logs, 'svc-1', 0)

@@ -105,8 +105,8 @@ async function storeServer(cli: Cli, server: KnownServer) {
 function chooseTarget({ env, flags }: Cli, config: Config, address: string | undefined) {
   const wanted = flags.server ?? (env.BERTH_SERVER || undefined)
   if (wanted !== undefined && !isServerUrl(wanted)) {
-    const known = findServer(config, checkedName(wanted))
-    return { name: wanted, url: parseServerUrl(address ?? known?.server.url ?? defaultUrl) }
+    const server = findServer(config, checkedName(wanted))
+    return { name: wanted, url: parseServerUrl(address ?? server?.server.url ?? defaultUrl) }
   }
   const known = address === undefined ? null : findServer(config, address)
   if (known && wanted === undefined) return { name: known.name, url: known.server.url }

@@ -47,6 +47,6 @@ export function findUnhealthy(
   instances: InstanceState[],
 ): string | null {
   if (ports.storage.releases.get(deployId)?.settings.health_check_path) return null
-  const found = instances.find(({ health }) => health?.status === 'unhealthy')
-  return found ? `instance ${found.index + 1} is ${describeUnhealthy(found.health!.output)}` : null
+  const instance = instances.find(({ health }) => health?.status === 'unhealthy')
+  return instance ? `instance ${instance.index + 1} is ${describeUnhealthy(instance.health!.output)}` : null
 }

@@ -59,8 +59,8 @@ function openCheck(
   const healthcheck = createHealthcheck(ports)
   const hostName = defaultHost(service.name, ports.settings.baseDomain)
   const probe = () => chooseProbe({ settings, port: check.port, hostName, hasHealthcheck, healthcheck })
-  const former = service.live_deploy_id ? ports.storage.actors.record(service.live_deploy_id) : null
-  const formerPort = former?.port_source === 'detected' ? (former.port as number) : null
+  const previous = service.live_deploy_id ? ports.storage.actors.record(service.live_deploy_id) : null
+  const formerPort = previous?.port_source === 'detected' ? (previous.port as number) : null
   const kind = kindOfProbe({ settings, hasHealthcheck })
   const hasPort = listens(settings)
   const about = { settings, serviceName: service.name, hasPort, formerPort, log }

@@ -29,9 +29,7 @@ export interface Check {
 
 const firstPauseMs = 50
 const maxPauseMs = 1000
-/**
- * If the deadline cuts off an attempt that ran this long, the result is "no response", not the previous answer.
- */
+/** If the deadline cuts off an attempt that ran this long, the result is "no response", not the last one. */
 const staleAnswerMs = 1_000
 const shownLines = 50
 

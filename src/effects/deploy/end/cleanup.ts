@@ -33,9 +33,9 @@ export function removeTraces(ports: DeployPorts) {
     await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(ports, id, signal))
     await removeWork(ports, id)
     await retryUntilCleanedUp(ports, id, signal, async () => {
-      const former = stillLive(ports, input) ? formerDeployId : null
-      await moveRestartPolicy(ports, former, id)
-      if (former) await restoreUpstreams(ports, { id: former, serviceId: input.serviceId }, signal)
+      const previous = stillLive(ports, input) ? formerDeployId : null
+      await moveRestartPolicy(ports, previous, id)
+      if (previous) await restoreUpstreams(ports, { id: previous, serviceId: input.serviceId }, signal)
       await drainUpstreamsBestEffort(ports, input, signal)
       await stopInstances(ports, id)
       await removeOwnImage(ports, input)
