@@ -1,4 +1,4 @@
-// A restore of a datastore: replaces its data by the data of a file, completely or not at all.
+// A restore of a datastore: replaces its data with the contents of a file, completely or not at all.
 // Before `switching`, clients of the datastore see no change, and everything can be undone. The switch is
 // repeated until it is complete or was undone.
 import { assign, type SnapshotFrom, setup } from 'xstate'
@@ -63,7 +63,7 @@ const own = ({ context: { id, datastoreId, backupId } }: { context: RestoreConte
   datastoreId,
   backupId,
 })
-const failing = {
+const undoOnFailure = {
   target: 'undoing',
   actions: {
     type: 'recordFailure',
@@ -87,16 +87,16 @@ export const machine = restore.createMachine({
     checking: {
       on: { cancel },
       entry: assign({ phase: 'checking' }),
-      invoke: { id: 'checkFile', src: 'checkFile', input: own, onDone: 'loading', onError: failing },
+      invoke: { id: 'checkFile', src: 'checkFile', input: own, onDone: 'loading', onError: undoOnFailure },
     },
     loading: {
       on: { cancel },
       entry: assign({ phase: 'loading' }),
-      invoke: { id: 'loadData', src: 'loadData', input: own, onDone: 'switching', onError: failing },
+      invoke: { id: 'loadData', src: 'loadData', input: own, onDone: 'switching', onError: undoOnFailure },
     },
     switching: {
       entry: assign({ phase: 'switching' }),
-      invoke: { id: 'switchData', src: 'switchData', input: own, onDone: 'tidying', onError: failing },
+      invoke: { id: 'switchData', src: 'switchData', input: own, onDone: 'tidying', onError: undoOnFailure },
     },
     tidying: {
       entry: assign({ phase: null }),

@@ -28,7 +28,7 @@ export interface AppSettings {
 export const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url))
 const wsPackage = fileURLToPath(new URL('../../node_modules/ws', import.meta.url))
 /** How a version reacts to SIGTERM. */
-const manners = ['polite', 'abrupt', 'deaf', 'polite'] as const
+const sigtermBehaviors = ['graceful', 'abrupt', 'ignoring', 'graceful'] as const
 const maxStartDelayMs = 1000
 
 /** Creates the service and waits until its first version is live. */
@@ -53,7 +53,7 @@ export async function createApp(scope: Scope, api: Api, chance: Chance, settings
 function createReleases(repository: TestRepository, base: string, chance: Chance): () => string {
   cpSync(appProgram, join(repository.directory, 'server.js'))
   cpSync(wsPackage, join(repository.directory, 'node_modules/ws'), { recursive: true })
-  const mannerOf = createDeck(chance, manners)
+  const mannerOf = createDeck(chance, sigtermBehaviors)
   let count = 0
   return () => {
     const [version, manner, delayMs] = [`v${++count}`, mannerOf(), chance.whole(0, maxStartDelayMs)]

@@ -56,7 +56,7 @@ function kill(app: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
 }
 
 test('a load on a running app reports no failures and identifies the responding version', async (t) => {
-  const { port } = await startApp(t, 'deaf')
+  const { port } = await startApp(t, 'ignoring')
   const { load, plan } = await startLoadOn(t, port)
 
   await load.stop()
@@ -68,7 +68,7 @@ test('a load on a running app reports no failures and identifies the responding 
 })
 
 test('a load on a killed app reports refused requests and cut slow requests and streams', async (t) => {
-  const { app, port } = await startApp(t, 'deaf')
+  const { app, port } = await startApp(t, 'ignoring')
   const { load, plan } = await startLoadOn(t, port)
 
   await kill(app, 'SIGKILL')
@@ -88,11 +88,11 @@ test('a load on a killed app reports refused requests and cut slow requests and 
 })
 
 test('streams closed with a goodbye and cut streams are distinguished, and both are reopened', async (t) => {
-  const { app, port } = await startApp(t, 'polite')
+  const { app, port } = await startApp(t, 'graceful')
   const { load } = await startLoadOn(t, port)
 
   await kill(app, 'SIGTERM')
-  await startApp(t, 'polite', port)
+  await startApp(t, 'graceful', port)
   await until('all streams to be open again', async () => load.open === lasting)
   await load.stop()
 

@@ -16,7 +16,7 @@ export interface DockerSite {
   owner: Owner
   instances: Instances
   images: { busybox: string; node: string }
-  /** An instance that stays up, except for the changes; the network is made by the first call. */
+  /** The spec of a long-running instance, with the changes applied; the first call creates the network. */
   spec(changes?: Partial<InstanceSpec>): Promise<InstanceSpec>
 }
 

@@ -14,8 +14,10 @@ const cacheLifetimeMs = 60_000
 /** The last word is still being typed and may be empty. */
 export async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
   const typed = words.at(-1) ?? ''
-  const { command, places } = walk(program, words.slice(0, -1))
-  const found = typed.startsWith('-') ? flagsOf(command, program) : await wordsFor(command, places, cli)
+  const { command, argumentCount } = walk(program, words.slice(0, -1))
+  const found = typed.startsWith('-')
+    ? flagsOf(command, program)
+    : await wordsFor(command, argumentCount, cli)
   return found.filter((word) => word.startsWith(typed) && isHarmless(word))
 }
 
@@ -25,16 +27,16 @@ function isHarmless(word: string): boolean {
 }
 
 /** The command that the words select so far, and the number of its arguments already present. */
-function walk(program: Command, words: string[]): { command: Command; places: number } {
+function walk(program: Command, words: string[]): { command: Command; argumentCount: number } {
   let command = program
-  let places = 0
+  let argumentCount = 0
   for (const [index, word] of words.entries()) {
     if (word.startsWith('-') || takesValue(command, program, words[index - 1])) continue
-    const next = places === 0 ? command.commands.find((one) => one.name() === word) : undefined
+    const next = argumentCount === 0 ? command.commands.find((one) => one.name() === word) : undefined
     if (next) command = next
-    else places += 1
+    else argumentCount += 1
   }
-  return { command, places }
+  return { command, argumentCount }
 }
 
 function takesValue(command: Command, program: Command, flag: string | undefined): boolean {
@@ -49,11 +51,12 @@ function flagsOf(command: Command, program: Command): string[] {
   return [...new Set([...visible.map(({ long }) => long ?? ''), '--help'])].filter(Boolean).toSorted()
 }
 
-async function wordsFor(command: Command, places: number, cli: Cli): Promise<string[]> {
-  const below = places === 0 ? command.commands.filter(isVisible).map((one) => one.name()) : []
+async function wordsFor(command: Command, argumentCount: number, cli: Cli): Promise<string[]> {
+  const below = argumentCount === 0 ? command.commands.filter(isVisible).map((one) => one.name()) : []
   if (command.name() === 'completion') return ['bash', 'fish', 'zsh']
   if (command.parent?.name() === 'servers' || command.name() === 'logout') return serverNames(cli)
-  const takesName = command.registeredArguments[places]?.name() === 'name' && command.name() !== 'create'
+  const takesName =
+    command.registeredArguments[argumentCount]?.name() === 'name' && command.name() !== 'create'
   if (!takesName) return below
   return [...below, ...(await namesOf(nounOf(command), cli))]
 }

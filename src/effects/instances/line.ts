@@ -20,7 +20,7 @@ export const started: InstanceEvent = { type: 'started', ...noDetails }
 export const removed: InstanceEvent = { type: 'removed', ...noDetails }
 
 /** `instance 2 exited with code 137 (out of memory); it restarts in 2s` */
-export function lineOf(index: number, event: InstanceEvent): string {
+export function formatEvent(index: number, event: InstanceEvent): string {
   const subject = `instance ${index + 1}`
   if (event.type === 'started') return `${subject} started`
   if (event.type === 'removed') return `${subject} was removed from Docker`

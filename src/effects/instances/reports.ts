@@ -13,7 +13,7 @@ import type { Logger } from '../../logger.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import { InstanceFeed } from './feed.ts'
-import { type InstanceEvent, lineOf, removed, started } from './line.ts'
+import { formatEvent, type InstanceEvent, removed, started } from './line.ts'
 import { createLineBudget } from './line-budget.ts'
 import { restartDelay } from './restart-delay.ts'
 
@@ -177,7 +177,7 @@ export class InstanceReports {
     const { serviceId, deployId, index, timeNano } = event
     const ts = new Date(timeNano / 1e6).toISOString()
     const about = { instance: String(index), deploy_id: deployId, event: what }
-    this.#budget.spend(serviceId, () => this.#write(serviceId, lineOf(index, what), ts, about))
+    this.#budget.spend(serviceId, () => this.#write(serviceId, formatEvent(index, what), ts, about))
   }
 
   /** A service that is being deleted gets no lines: a late one would recreate its removed log. */

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../../support/api.ts'
 import type { Chance } from '../random.ts'
-import type { Book, DatastoreEntry, DatastoreRequest } from './book.ts'
+import type { DatastoreEntry, DatastoreRequest, RunState } from './book.ts'
 import type { Kind } from './line-client.ts'
 
 const memories = { postgres: [0, 128, 192, 256], redis: [0, 32, 64, 128] } as const
@@ -13,7 +13,7 @@ const cpus = [0, 0.5, 1, 1.5, 512] as const
 const versions = { postgres: '15', redis: '7' } as const
 const settleMs = 150_000
 
-export async function create(book: Book, kind: Kind, name: string): Promise<DatastoreEntry> {
+export async function create(book: RunState, kind: Kind, name: string): Promise<DatastoreEntry> {
   const body = { kind, name, version: versions[kind] }
   const request = { path: '/datastores', key: randomUUID(), body }
   const response = await book.client.request({ method: 'POST', ...request })
@@ -25,7 +25,7 @@ export async function create(book: Book, kind: Kind, name: string): Promise<Data
   return entry
 }
 
-export function limit(book: Book, entry: DatastoreEntry, chance: Chance): Promise<void> {
+export function limit(book: RunState, entry: DatastoreEntry, chance: Chance): Promise<void> {
   const both = { memory_limit_mb: chance.pick(memories[entry.kind]), cpu_limit: chance.pick(cpus) }
   const [first, second] = Object.entries(both) as [[string, number], [string, number]]
   const body = Object.fromEntries(chance.pick([[first], [second], [first, second]]))
@@ -33,7 +33,7 @@ export function limit(book: Book, entry: DatastoreEntry, chance: Chance): Promis
   return entry.limiting
 }
 
-async function patch(book: Book, entry: DatastoreEntry, body: Record<string, number>): Promise<void> {
+async function patch(book: RunState, entry: DatastoreEntry, body: Record<string, number>): Promise<void> {
   const path = `/datastores/${entry.id}`
   const response = await book.client.request({ method: 'PATCH', path, body })
   const isSaved = response.status === 200 || /^limits of '.+' saved, but/.test(response.body?.detail)
@@ -43,7 +43,7 @@ async function patch(book: Book, entry: DatastoreEntry, body: Record<string, num
 }
 
 /** Waits until it serves again; until then its clients expect failures. */
-export async function restart(book: Book, entry: DatastoreEntry): Promise<void> {
+export async function restart(book: RunState, entry: DatastoreEntry): Promise<void> {
   const incident = book.incidents.begin('restart', entry.id)
   const request = { path: `/datastores/${entry.id}/restart`, key: randomUUID(), body: undefined }
   const response = await book.client.request({ method: 'POST', ...request })
@@ -54,7 +54,7 @@ export async function restart(book: Book, entry: DatastoreEntry): Promise<void> 
 }
 
 /** Repeats a request with its key. A datastore deleted in between may be unknown. */
-export async function repeat(book: Book, { path, key, body, entry }: DatastoreRequest): Promise<void> {
+export async function repeat(book: RunState, { path, key, body, entry }: DatastoreRequest): Promise<void> {
   const response = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++
   const isSame = response.status < 300 && response.body.id === entry.id
@@ -64,7 +64,7 @@ export async function repeat(book: Book, { path, key, body, entry }: DatastoreRe
 }
 
 /** Deletes it and waits until the name is free again. */
-export async function remove(book: Book, entry: DatastoreEntry): Promise<void> {
+export async function remove(book: RunState, entry: DatastoreEntry): Promise<void> {
   const path = `/datastores/${entry.id}`
   const response = await book.client.request({ method: 'DELETE', path: `${path}?purge=true` })
   // A repeated request finds nothing if the first one succeeded without a response.
@@ -76,7 +76,7 @@ export async function remove(book: Book, entry: DatastoreEntry): Promise<void> {
     book.ledger.addViolation('a deleted datastore is removed', `${entry.id} still exists`)
 }
 
-export async function untilAvailable(book: Book, entry: DatastoreEntry): Promise<void> {
+export async function untilAvailable(book: RunState, entry: DatastoreEntry): Promise<void> {
   let last = ''
   const isAvailable = async () => {
     const { body } = await book.client.request({ method: 'GET', path: `/datastores/${entry.id}` })
@@ -94,7 +94,7 @@ async function untilTrue(look: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-function unexpected({ ledger }: Book, what: string, response: Answer): void {
+function unexpected({ ledger }: RunState, what: string, response: Answer): void {
   ledger.addViolation('responses follow the chart', `${what}: ${wordsOf(response)}`)
 }
 

@@ -31,7 +31,7 @@ export interface DatastoreRequest {
 }
 
 /** State shared by all users of the run. */
-export interface Book {
+export interface RunState {
   client: Client
   ledger: Ledger
   incidents: Incidents
@@ -44,6 +44,6 @@ export interface Book {
   isLeftAlone: boolean
 }
 
-export function living({ datastores }: Pick<Book, 'datastores'>): DatastoreEntry[] {
+export function living({ datastores }: Pick<RunState, 'datastores'>): DatastoreEntry[] {
   return datastores.filter(({ isDeleted }) => !isDeleted)
 }

@@ -10,17 +10,17 @@ import type { Chance } from '../random.ts'
 import { killLine } from '../report.ts'
 import type { Victim } from '../victim.ts'
 import { create, remove, repeat, untilAvailable } from './actions.ts'
-import { type Book, living } from './book.ts'
+import { living, type RunState } from './book.ts'
 import { networkUrl } from './container.ts'
 import { type EngineRestart, restartEngine, untilServed } from './engine-restarts.ts'
 import { checkBreaks, type Kill, killFigures, killOnce } from './kills.ts'
-import type { LimitLook } from './limits.ts'
+import type { InspectTarget } from './limits.ts'
 import { runClient } from './line-client.ts'
 import { checkContainers, checkPromises, checkRows } from './promises.ts'
 import { type DatastoreOutcome, engineRestartLine } from './report.ts'
 import { rowKinds } from './rows.ts'
 import { checkStored } from './stored.ts'
-import { bringGuests, lookAfter } from './users.ts'
+import { churnDatastores, exerciseDatastore } from './users.ts'
 import { createWriter, type Way, type Writer, writeRows } from './writer.ts'
 
 export interface Drill {
@@ -29,11 +29,11 @@ export interface Drill {
   prepared: string
   victim: Victim
   engine: NamespaceEngine
-  book: Book
+  book: RunState
   chance: Chance
   /** Set after the last kill: users stop first, then writers. */
-  isOver: boolean
-  isWritten: boolean
+  usersStopped: boolean
+  writersStopped: boolean
   log: (line: string) => void
 }
 
@@ -48,7 +48,7 @@ export async function runDrill(drill: Drill): Promise<DrillOutcome> {
   for (const request of book.requests) await repeat(book, request)
   for (const entry of living(book)) await untilAvailable(book, entry)
   await checkPromises(api, book)
-  await checkContainers(lookOf(drill), book)
+  await checkContainers(inspectTargetOf(drill), book)
   checkBreaks(writers, book)
   await stopInOrder(drill)
   await checkRows(prepared, writers, book)
@@ -80,7 +80,7 @@ async function makeWriters(drill: Drill): Promise<Writer[]> {
     const { body } = await drill.book.client.request({ method: 'GET', path: `/datastores/${entry.id}` })
     const urls: Record<Way, string> = {
       port: body.external_url,
-      network: await networkUrl(lookOf(drill), entry),
+      network: await networkUrl(inspectTargetOf(drill), entry),
     }
     for (const [way, url] of Object.entries(urls) as [Way, string][]) {
       const writer = createWriter(entry, way, url)
@@ -96,21 +96,21 @@ async function makeWriters(drill: Drill): Promise<Writer[]> {
 async function writeAndKill(drill: Drill, writers: Writer[]) {
   const { book, chance, prepared } = drill
   const entries = [...new Set(writers.map(({ entry }) => entry))]
-  const isOver = () => drill.isWritten
+  const isOver = () => drill.writersStopped
   const writing = Promise.all(
     writers.map((writer) => writeRows(writer, { prepared, isOver, chance: chance.fork() })),
   )
   const using = Promise.all([
-    ...entries.map((entry) => lookAfter(book, entry, chance.fork())),
-    bringGuests(book, chance.fork()),
+    ...entries.map((entry) => exerciseDatastore(book, entry, chance.fork())),
+    churnDatastores(book, chance.fork()),
   ]).catch((error: Error) => book.ledger.addViolation('every request is answered', String(error.stack)))
   const done: Kill[] = []
   const [engineRestarts] = await Promise.all([restartEngines(drill, writers, done), killAll(drill, done)])
-  drill.isOver = true
+  drill.usersStopped = true
   await using
   await drill.victim.whenHealthy()
   await untilServed(book, writers)
-  drill.isWritten = true
+  drill.writersStopped = true
   await writing
   return { kills: done, engineRestarts }
 }
@@ -142,7 +142,7 @@ async function restartEngines(drill: Drill, writers: Writer[], done: Kill[]): Pr
   const chance = drill.chance.fork()
   const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
   const restarts: EngineRestart[] = []
-  const look = lookOf(drill)
+  const look = inspectTargetOf(drill)
   for (let number = 1; number <= wanted; number++) {
     const afterKills = Math.floor((drill.kills * number) / (wanted + 1))
     while (done.length < afterKills) await sleep(50)
@@ -154,7 +154,7 @@ async function restartEngines(drill: Drill, writers: Writer[], done: Kill[]): Pr
   return restarts
 }
 
-function lookOf({ victim: { prefix }, prepared, engine: { path } }: Drill): LimitLook {
+function inspectTargetOf({ victim: { prefix }, prepared, engine: { path } }: Drill): InspectTarget {
   return { prefix, prepared, path }
 }
 

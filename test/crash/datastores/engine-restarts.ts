@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import type { Chance } from '../random.ts'
 import { limit, untilAvailable } from './actions.ts'
-import type { Book, DatastoreEntry } from './book.ts'
+import type { DatastoreEntry, RunState } from './book.ts'
 import { type Incident, longestSilenceMs } from './incidents.ts'
-import { type LimitLook, untilLimited } from './limits.ts'
+import { type InspectTarget, untilLimited } from './limits.ts'
 import type { Way, Writer } from './writer.ts'
 
 export interface EngineRestart {
@@ -25,12 +25,12 @@ const recoveryMs = 150_000
 
 export interface RestartRequest {
   engine: NamespaceEngine
-  book: Book
+  book: RunState
   writers: Writer[]
   chance: Chance
   number: number
   how: EngineRestart['how']
-  look: LimitLook
+  look: InspectTarget
 }
 
 export async function restartEngine(request: RestartRequest): Promise<EngineRestart> {
@@ -61,7 +61,7 @@ export async function restartEngine(request: RestartRequest): Promise<EngineRest
 }
 
 /** Waits until every writer has a newly sent row acknowledged and every datastore reports that it serves. */
-export async function untilServed(book: Book, writers: Writer[]): Promise<void> {
+export async function untilServed(book: RunState, writers: Writer[]): Promise<void> {
   const waiting = writers.map((writer) => ({ writer, first: writer.sent.size + 1 }))
   const deadline = Date.now() + recoveryMs
   const isServed = ({ writer, first }: (typeof waiting)[0]) => (writer.acknowledged.at(-1) ?? 0) >= first

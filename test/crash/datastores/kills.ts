@@ -5,7 +5,7 @@ import { untilChange, untilRequest } from '../kill-moments.ts'
 import { pass, readUnderWay } from '../killer.ts'
 import type { Chance } from '../random.ts'
 import type { Victim } from '../victim.ts'
-import type { Book } from './book.ts'
+import type { RunState } from './book.ts'
 import { type Incident, longestAtRestMs, longestSilenceMs } from './incidents.ts'
 import type { Writer } from './writer.ts'
 
@@ -22,12 +22,17 @@ export interface Kill {
   incident: Incident
 }
 
-type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
+type Moment = (victim: Victim, book: RunState, chance: Chance) => Promise<void>
 
 const statuses = { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2 }
 
 /** Waits for the moment, kills the daemon, and returns what was active. */
-export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
+export async function killOnce(
+  victim: Victim,
+  book: RunState,
+  chance: Chance,
+  number: number,
+): Promise<Kill> {
   const how = chance.choose({ start: 20, status: 30, request: 25, any: 25 })
   await moments[how](victim, book, chance)
   const { startedAt, upAt } = victim.lives.at(-1)!
@@ -74,7 +79,7 @@ export interface KillFigures {
 }
 
 /** What writers noticed of kills alone. */
-export function killFigures(kills: Kill[], writers: Writer[], { incidents }: Book): KillFigures {
+export function killFigures(kills: Kill[], writers: Writer[], { incidents }: RunState): KillFigures {
   const silences = kills.flatMap(({ incident }) =>
     writers
       .filter(({ entry }) => !incidents.isDisturbed(entry.id, incident.from, incident.to))
@@ -91,7 +96,7 @@ export function killFigures(kills: Kill[], writers: Writer[], { incidents }: Boo
 }
 
 /** A connection may break because of Docker or a requested restart, never because of a kill. */
-export function checkBreaks(writers: Writer[], { incidents, ledger }: Book): void {
+export function checkBreaks(writers: Writer[], { incidents, ledger }: RunState): void {
   for (const { entry, way, breaks } of writers) {
     for (const { at, words } of breaks.filter((one) => !incidents.isDisturbed(entry.id, one.at, one.at))) {
       const isKilled = incidents.all.some(({ kind, from, to }) => kind === 'kill' && from <= at && to >= at)

@@ -1,11 +1,11 @@
 // The effective limits of a datastore: those of its container, and Redis' own setting.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
-import type { Book, DatastoreEntry } from './book.ts'
+import type { DatastoreEntry, RunState } from './book.ts'
 import { inspectContainer, networkUrl, type Place } from './container.ts'
 import { runClient } from './line-client.ts'
 
-export interface LimitLook extends Place {
+export interface InspectTarget extends Place {
   prepared: string
 }
 
@@ -14,7 +14,7 @@ const limitMs = 60_000
 const defaults = { memoryMb: 512, cpus: 1 }
 
 /** The difference from the acknowledged limits, or null. */
-export async function limitFault(look: LimitLook, entry: DatastoreEntry): Promise<string | null> {
+export async function findLimitMismatch(look: InspectTarget, entry: DatastoreEntry): Promise<string | null> {
   const { kind, name, wanted } = entry
   const { NCPU } = await new Docker({ socketPath: look.path }).info()
   const { HostConfig } = await inspectContainer(look, entry)
@@ -31,14 +31,18 @@ export async function limitFault(look: LimitLook, entry: DatastoreEntry): Promis
     maxmemory: kind === 'redis' ? await maxmemory(look.prepared, await networkUrl(look, entry)) : null,
   }
   if (JSON.stringify(requested) === JSON.stringify(view)) return null
-  return `${name}: ${JSON.stringify(requested)} should be, ${JSON.stringify(view)} is`
+  return `${name}: expected ${JSON.stringify(requested)}, got ${JSON.stringify(view)}`
 }
 
 /** Limits saved while Docker or the container was unavailable must be applied later. */
-export async function untilLimited(look: LimitLook, book: Book, entry: DatastoreEntry): Promise<void> {
+export async function untilLimited(
+  look: InspectTarget,
+  book: RunState,
+  entry: DatastoreEntry,
+): Promise<void> {
   let fault: string | null = null
   for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(100)) {
-    fault = await limitFault(look, entry).catch((error: Error) => error.message)
+    fault = await findLimitMismatch(look, entry).catch((error: Error) => error.message)
     if (fault === null) return
   }
   book.ledger.addViolation('limits saved without Docker are applied later', fault!)

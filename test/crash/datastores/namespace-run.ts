@@ -9,7 +9,7 @@ import { createClient } from '../client.ts'
 import { createLedger } from '../ledger.ts'
 import { createChance } from '../random.ts'
 import { openVictim } from '../victim.ts'
-import type { Book } from './book.ts'
+import type { RunState } from './book.ts'
 import { type Drill, runDrill } from './drill.ts'
 import { createIncidents } from './incidents.ts'
 import type { DatastoreRunOptions } from './run.ts'
@@ -44,13 +44,13 @@ async function run({ prepared, images, kills, engineRestarts, seed, keep }: Pass
   const isExcused = ({ body }: Answer, sentAt: number) =>
     engineCodes.includes(body?.code) && incidents.wasEngineAway(sentAt, performance.now())
   const client = createClient(victim, ledger, isExcused)
-  const book: Book = {
+  const book: RunState = {
     ...{ client, ledger, incidents, datastores: [], requests: [] },
-    ...{ isOver: () => drill.isOver, isLeftAlone: false },
+    ...{ isOver: () => drill.usersStopped, isLeftAlone: false },
   }
   const drill: Drill = {
     ...{ kills, engineRestarts, prepared, victim, engine, book, chance: createChance(seed) },
-    ...{ isOver: false, isWritten: false, log },
+    ...{ usersStopped: false, writersStopped: false, log },
   }
   let keepFiles = true
   try {

@@ -1,10 +1,10 @@
 // Checks the promises at the end, through the API and in the containers.
 import type { Api, Body } from '../../support/api.ts'
 import { findLeftovers } from '../../support/leftovers.ts'
-import { type Book, type DatastoreEntry, living } from './book.ts'
+import { type DatastoreEntry, living, type RunState } from './book.ts'
 import { inspectContainer } from './container.ts'
 import { historyFaults } from './histories.ts'
-import { type LimitLook, limitFault } from './limits.ts'
+import { findLimitMismatch, type InspectTarget } from './limits.ts'
 import { rowFaults, rowKinds } from './rows.ts'
 import type { Writer } from './writer.ts'
 
@@ -22,7 +22,7 @@ const fixed = [
 ]
 const fixedOnceThere = ['host_port', 'external_url']
 
-export async function checkPromises(api: Api, book: Book): Promise<void> {
+export async function checkPromises(api: Api, book: RunState): Promise<void> {
   const { ledger } = book
   const listed: Body[] = await api.get('/datastores')
   const known = living(book).map(({ id }) => id)
@@ -35,7 +35,7 @@ export async function checkPromises(api: Api, book: Book): Promise<void> {
   }
 }
 
-async function checkRecord(api: Api, { ledger }: Book, entry: DatastoreEntry): Promise<void> {
+async function checkRecord(api: Api, { ledger }: RunState, entry: DatastoreEntry): Promise<void> {
   const { status, body } = await api.call('GET', `/datastores/${entry.id}`)
   if (status !== 200)
     return ledger.addViolation('no datastore is lost', `${entry.name} ${entry.id}: ${status}`)
@@ -57,7 +57,7 @@ async function checkRecord(api: Api, { ledger }: Book, entry: DatastoreEntry): P
 }
 
 /** Each datastore has one running container with its limits and one volume; there are no others. */
-export async function checkContainers(look: LimitLook, book: Book): Promise<void> {
+export async function checkContainers(look: InspectTarget, book: RunState): Promise<void> {
   const { containers, volumes } = await findLeftovers(look.prefix)
   const names = living(book)
     .map(({ name }) => `${look.prefix}-datastore-${name}`)
@@ -72,13 +72,13 @@ export async function checkContainers(look: LimitLook, book: Book): Promise<void
     const label = `${State.Status}, ${HostConfig.RestartPolicy?.Name}`
     if (label !== 'running, unless-stopped')
       book.ledger.addViolation('containers match their settings', `${entry.name} is ${label}`)
-    const fault = await limitFault(look, entry)
+    const fault = await findLimitMismatch(look, entry)
     if (fault !== null) book.ledger.addViolation('containers match their settings', fault)
   }
 }
 
 /** Reads the rows with a new client; the daemon may be down. */
-export async function checkRows(prepared: string, writers: Writer[], { ledger }: Book): Promise<void> {
+export async function checkRows(prepared: string, writers: Writer[], { ledger }: RunState): Promise<void> {
   for (const { entry, url, place, sent, acknowledged } of writers) {
     const reading = rowKinds[entry.kind].readAll(prepared, url, place)
     const records = await reading.catch((error: Error) => {

@@ -2,7 +2,7 @@
 // Histories of removed datastores remain and are checked too.
 import { openStore, type Store } from '../../../storage/store/store.ts'
 import { rowsOf } from '../../support/table-rows.ts'
-import { type Book, living } from './book.ts'
+import { living, type RunState } from './book.ts'
 
 interface ActorRow {
   id: string
@@ -17,7 +17,7 @@ const noOrphans = 'nothing on disk is orphaned'
 /** A longer history has lost its middle by design. */
 const longestHistory = 510
 
-export async function checkStored(dataDir: string, book: Book): Promise<void> {
+export async function checkStored(dataDir: string, book: RunState): Promise<void> {
   const { ledger } = book
   const store = openStore(dataDir, { onPanic: (reason) => ledger.addViolation(intact, reason) })
   try {
@@ -31,7 +31,7 @@ export async function checkStored(dataDir: string, book: Book): Promise<void> {
 }
 
 /** Reading a row verifies its checksum. */
-function checkActors(store: Store, { ledger }: Book): void {
+function checkActors(store: Store, { ledger }: RunState): void {
   const rows = rowsOf(store.table<ActorRow>('actors')).map(({ value }) => value)
   const histories = keysOf(store, 'history')
   for (const { id, revision, parked, restarts } of rows) {
@@ -47,7 +47,7 @@ function checkActors(store: Store, { ledger }: Book): void {
     ledger.addViolation(intact, `${active} actors are listed as active, expected ${unfinished}`)
 }
 
-function checkTables(store: Store, book: Book): void {
+function checkTables(store: Store, book: RunState): void {
   const { ledger } = book
   const there = living(book)
   const ids = JSON.stringify(there.map(({ id }) => id).sort())

@@ -2,12 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../random.ts'
 import { create, limit, remove, repeat, restart } from './actions.ts'
-import type { Book, DatastoreEntry } from './book.ts'
+import type { DatastoreEntry, RunState } from './book.ts'
 
 const pauseMs = { least: 50, most: 3000 }
 const guestName = 'guest'
 
-export async function lookAfter(book: Book, entry: DatastoreEntry, chance: Chance): Promise<void> {
+export async function exerciseDatastore(
+  book: RunState,
+  entry: DatastoreEntry,
+  chance: Chance,
+): Promise<void> {
   while (!book.isOver()) {
     await sleep(chance.between(pauseMs.least, pauseMs.most))
     if (book.isLeftAlone) continue
@@ -21,7 +25,7 @@ export async function lookAfter(book: Book, entry: DatastoreEntry, chance: Chanc
 }
 
 /** Creates one datastore after another, each with the name of the previous one. */
-export async function bringGuests(book: Book, chance: Chance): Promise<void> {
+export async function churnDatastores(book: RunState, chance: Chance): Promise<void> {
   while (!book.isOver()) {
     const entry = await create(book, chance.choose({ redis: 65, postgres: 35 }), guestName)
     if (chance.isTrue(0.3)) await limit(book, entry, chance)

@@ -1,7 +1,7 @@
 // Lines about instances: their text, Docker's restart delay, and a limit on their number.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type InstanceEvent, lineOf, removed, started } from '../../../src/effects/instances/line.ts'
+import { formatEvent, type InstanceEvent, removed, started } from '../../../src/effects/instances/line.ts'
 import { createLineBudget } from '../../../src/effects/instances/line-budget.ts'
 import { restartDelay } from '../../../src/effects/instances/restart-delay.ts'
 
@@ -17,12 +17,12 @@ test('a line names the instance, how it ended and what happens next', () => {
   const unknown = { restarts: true, restarts_in_ms: null }
   assert.deepEqual(
     [
-      lineOf(1, exit),
-      lineOf(0, { ...exit, out_of_memory: false, ...unknown }),
-      lineOf(0, { ...exit, exit_code: 1, out_of_memory: false, restarts: false }),
-      lineOf(0, { ...exit, type: 'stopped', exit_code: 143, out_of_memory: false, restarts: false }),
-      lineOf(2, started),
-      lineOf(2, removed),
+      formatEvent(1, exit),
+      formatEvent(0, { ...exit, out_of_memory: false, ...unknown }),
+      formatEvent(0, { ...exit, exit_code: 1, out_of_memory: false, restarts: false }),
+      formatEvent(0, { ...exit, type: 'stopped', exit_code: 143, out_of_memory: false, restarts: false }),
+      formatEvent(2, started),
+      formatEvent(2, removed),
     ],
     [
       'instance 2 exited with code 137 (out of memory); it restarts in 2s',

@@ -1,7 +1,7 @@
 // The app of the soak: every answer says which deploy and which instance gave it.
 // Usage: server.js VERSION MANNER START_DELAY_MS. The manner is what SIGTERM does: `deaf` has no handler,
 // which as process 1 of a container means nothing until SIGKILL; `abrupt` ends at once, as a program without
-// a handler does elsewhere; `polite` finishes what is open and says goodbye to its streams.
+// a handler does elsewhere; `graceful` finishes what is open and says goodbye to its streams.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
@@ -74,7 +74,7 @@ function sayGoodbye() {
 }
 
 if (manner === 'abrupt') process.on('SIGTERM', () => process.exit(143))
-if (manner === 'polite') process.on('SIGTERM', sayGoodbye)
+if (manner === 'graceful') process.on('SIGTERM', sayGoodbye)
 await sleep(Number(startDelayMs))
 server.listen(Number(process.env.PORT ?? 3000), () =>
   console.log(`${version} listens at ${server.address().port}`),
