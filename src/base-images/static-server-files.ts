@@ -87,7 +87,7 @@ const types: Record<string, string> = {
   'video/webm': 'webm',
 }
 
-/** nginx adds text/html by itself, and warns if it is listed. */
+/** nginx adds text/html on its own, and warns if it is listed. */
 const texts = Object.keys(types).filter((type) => type.startsWith('text/') && type !== 'text/html')
 const packable = Object.keys(types).filter((type) => /json|xml|wasm|ttf|otf|fontobject|bmp|icon/.test(type))
 const compressed = [...new Set([...texts, ...packable])].join(' ')

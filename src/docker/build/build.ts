@@ -15,7 +15,7 @@ import type { BuildSecret } from './build-session.ts'
 export interface Builder {
   /**
    * Throws `build_failed` with one line that names the step, or what an engine call throws. An abort of
-   * `signal` ends the build's processes at once and throws its reason; only `signal` bounds the time.
+   * `signal` ends the build's processes immediately and throws its reason; only `signal` bounds the time.
    */
   build(request: BuildRequest): Promise<{ imageId: string }>
 }

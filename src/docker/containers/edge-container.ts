@@ -20,7 +20,7 @@ export interface EdgeContainerSpec {
   /** Mounted where it is on the host, so that its paths mean the same to both. */
   directory: string
   arguments: string[]
-  /** Whether the daemon, to whom the sockets must belong, is another user than root. */
+  /** Whether the daemon, to whom the sockets must belong, is a user other than root. */
   isForeignUser: boolean
 }
 

@@ -69,7 +69,7 @@ async function assertNotStarted(scope: EngineScope, container: InspectedContaine
 
 /**
  * Whether the restarted engine found a task of the container: it has opened a log although it recorded no
- * start, and it has refused no start. If the task is gone by now, it has run.
+ * start, and it has refused no start. If the task is gone, it has run.
  */
 function wasRestored({ info }: InspectedContainer): boolean {
   return info.LogPath !== '' && info.State.Error === ''

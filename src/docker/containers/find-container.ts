@@ -13,7 +13,7 @@ export interface EngineScope {
 }
 
 /**
- * An inspected container. `container` uses its id, because the name may belong to another container by now.
+ * An inspected container. `container` uses its id, because the name may belong to another container now.
  */
 export interface InspectedContainer {
   container: Container

@@ -39,7 +39,7 @@ export interface InteractiveExec {
   /** No output is read until `resume`; the command waits when the engine's buffers are full. */
   pause(): void
   resume(): void
-  /** Returns at once. The lifeline cancels a running query and ends the command. */
+  /** Returns immediately. The lifeline cancels a running query and ends the command. */
   close(): void
 }
 
@@ -49,7 +49,7 @@ const inspectMs = 30_000
 /**
  * SIGINT cancels the query, which the server would continue if psql were only killed. SIGHUP ends a client,
  * and SIGKILL ends a process that ignores both. Child processes of the client inherit the mark. Each round
- * searches again, because a command whose connection closes at once starts after the first round.
+ * searches again, because a command whose connection closes immediately starts after the first round.
  */
 const lifelineScript = `echo up
 cat > /dev/null

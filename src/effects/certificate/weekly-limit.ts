@@ -129,7 +129,7 @@ function toUsage({ ledger, directoryUrl, newPerWeek }: Ledger, domain: string, o
 }
 
 /**
- * The bucket that Let's Encrypt describes: the whole limit at once, then one more each time the limit's share
+ * Let's Encrypt's token bucket: the whole limit initially, then one more each time the limit's share
  * of the week has passed (50 a week: one in 202 minutes).
  */
 export function allowance(issuedMs: number[], limit: number | null, nowMs: number) {

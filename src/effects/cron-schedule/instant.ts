@@ -47,7 +47,7 @@ export function awaitResume(ports: Parts, clock: Clock) {
 
 /**
  * Polls until there is a step or the plan of the service has changed. A change of the service triggers a
- * check at once.
+ * check immediately.
  */
 async function pollUntil<Step>(
   { storage }: Parts,

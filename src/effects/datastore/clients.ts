@@ -6,7 +6,7 @@ import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 
 export interface Clients {
-  /** Reserves a client at once; `start` runs it. Throws `unavailable` at the limit. */
+  /** Reserves a client immediately; `start` runs it. Throws `unavailable` at the limit. */
   open(datastoreId: string): Client
 }
 

@@ -35,7 +35,7 @@ interface DataSettings {
 
 const freshMs = 5 * 60_000
 
-/** Returns the last figures at once; null before the first count. */
+/** Returns the last figures immediately; null before the first count. */
 export function createDiskUsage(ports: Parts): () => DiskUsage | null {
   let known: DiskUsage | null = null
   let isCounting = false

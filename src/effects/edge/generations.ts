@@ -91,7 +91,7 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
 
 /**
  * Retires generations that should no longer accept connections, and removes those without any. Returns false
- * when another generation than `current` has become the newest that accepts connections.
+ * when a generation other than `current` has become the newest that accepts connections.
  */
 export async function retireOldGenerations(
   parts: GenerationParts,

@@ -37,7 +37,7 @@ export interface LauncherParts {
 }
 
 const startTimeoutMs = 20_000
-/** If a port is in use, HAProxy exits at once. A single restart may have another cause. */
+/** If a port is in use, HAProxy exits immediately. A single restart may have another cause. */
 const maxRestarts = 2
 
 export const hostLauncher: Launcher = {

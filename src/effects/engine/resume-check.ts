@@ -14,7 +14,7 @@ export function requireMayResume(storage: Storage, row: ActorRow, snapshot: unkn
   else if (row.kind === 'restore') requireOnlyActor(storage, row, 'datastore_id')
 }
 
-/** In these states a deploy itself checks at once whether its service still needs it. */
+/** In these states a deploy itself checks immediately whether its service still needs it. */
 const selfCheckingStates = ['queued', 'live', 'draining']
 
 /** In other states it would start, switch or clean up for a service that another deploy has changed. */

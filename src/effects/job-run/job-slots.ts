@@ -4,7 +4,7 @@
 
 export interface JobSlots {
   /**
-   * Resolves when the run has a slot, at once if it already has one. Rejects when aborted. While the
+   * Resolves when the run has a slot, immediately if it already has one. Rejects when aborted. While the
    * run waits, `onWait` gets the number of runs that have a slot, or null if it waits for another run
    * of its service.
    */

@@ -14,7 +14,7 @@ export interface LogWriter {
 
 export interface CollectedLog {
   cursor(writer: LogWriter): LogCursor
-  /** Stores a line. Resolves at once, unless too many lines wait for the disk. */
+  /** Stores a line. Resolves immediately, unless too many lines wait for the disk. */
   append(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
   /** Removes the read positions of all other containers, which no longer exist. */
   retain(writers: LogWriter[]): void

@@ -1,7 +1,7 @@
-// The app of the soak: every answer says which deploy and which instance gave it.
-// Usage: server.js VERSION MANNER START_DELAY_MS. The manner is what SIGTERM does: `deaf` has no handler,
-// which as process 1 of a container means nothing until SIGKILL; `abrupt` ends at once, as a program without
-// a handler does elsewhere; `graceful` finishes what is open and says goodbye to its streams.
+// The app of the soak: every response names its deploy and its instance.
+// Usage: server.js VERSION BEHAVIOR START_DELAY_MS. The behavior is the reaction to SIGTERM: `ignoring` has no
+// handler, so as process 1 of a container it runs until SIGKILL; `abrupt` exits immediately, like a program
+// without a handler elsewhere; `graceful` finishes open requests and says goodbye to its streams.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'

@@ -120,7 +120,7 @@ export async function findAdvice(
   return createAdvice(listeners, expected)
 }
 
-/** Whether the instance listens there by now. */
+/** Whether the instance listens there now. */
 export async function listensOn(instance: InstanceState, port: number): Promise<boolean> {
   const listeners = await listenersOf(instance, port)
   return listeners?.some((one) => one.port === port && !one.isLoopback) ?? false

@@ -78,7 +78,7 @@ async function preferExpectedPort(
   if (check.portSource !== 'detected' || instances.length === 0) return
   const now = await ports.instances.list({ deployId: id })
   for (const instance of now) if (!(await listensOn(instance, port))) return
-  check.log.info(`it listens on ${port} by now: using that`)
+  check.log.info(`it now listens on ${port}: using that port`)
   Object.assign(check, { port, portSource })
 }
 

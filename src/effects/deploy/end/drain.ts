@@ -83,7 +83,7 @@ export async function removeAbandoned(
   }
 }
 
-/** Stops all instances of a deploy at once. They get no more requests. */
+/** Stops all instances of a deploy immediately. They get no more requests. */
 export async function removeVersion(
   ports: Pick<DeployPorts, 'edge' | 'instances' | 'logCollector' | 'storage'>,
   deploy: { id: string; serviceId: string },

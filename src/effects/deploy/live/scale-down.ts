@@ -67,7 +67,7 @@ export function createScaleDown(
     remove(leaving, hooks).catch(async (error: unknown) => {
       if (closing.signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
-      // The next round starts as soon as this one has ended, and Docker may refuse again at once.
+      // The next round starts as soon as this one has ended, and Docker may refuse again immediately.
       await sleep(retryPauseMs, closing.signal).catch(() => undefined)
     })
 

@@ -193,7 +193,7 @@ async function reconcileUpstreams(
     if (response === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${response}`
   }
-  // A probe may be slow. If another deploy is about to serve by now, that deploy decides.
+  // A probe may be slow. If another deploy is about to serve, that deploy decides.
   if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'
   try {
     await admit(ports, input, passed, signal, edgeTimeoutMs)

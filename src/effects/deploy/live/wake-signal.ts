@@ -4,7 +4,7 @@ import type { ContainerEvent } from '../../../docker/engine/events.ts'
 import type { DeployPorts } from '../ports.ts'
 
 export interface WakeSignal {
-  /** Resolves when upkeep is woken, at once if it was woken since the last call, or after the time. */
+  /** Resolves when upkeep is woken, immediately if it was woken since the last call, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
   wake(): void
   close(): void
@@ -13,7 +13,7 @@ export interface WakeSignal {
 type State =
   /** Upkeep is in a round, and nothing happened since the round began. */
   | { mode: 'quiet' }
-  /** Something happened: the next wait ends at once. */
+  /** Something happened: the next wait ends immediately. */
   | { mode: 'woken' }
   /** Upkeep waits for `wake` to be called. */
   | { mode: 'waiting'; wake: () => void }

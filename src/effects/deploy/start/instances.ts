@@ -105,7 +105,7 @@ export async function resolveEnvironment(
   return chosen
 }
 
-/** Logs which settings the instances get in another form than written. */
+/** Logs settings that the instances get in a different form than configured. */
 async function logEnvironmentWarnings(
   ports: DeployPorts,
   id: string,
