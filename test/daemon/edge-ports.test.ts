@@ -109,7 +109,7 @@ test('an edge that shares its port with another program reports it, and so does 
     return found.error_code === 'port_shared' && found
   })
 
-  assert.match(edge.error, new RegExp(`another program answers port ${site.port} at 127.0.0.1`))
+  assert.match(edge.error, new RegExp(`another program responds on port ${site.port} at 127.0.0.1`))
   assert.equal(edge.status, 'serving')
   await until('the problem in the log', async () =>
     site.daemon.log.some((line) => line.includes('"code":"port_shared"')),
@@ -118,7 +118,7 @@ test('an edge that shares its port with another program reports it, and so does 
   assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
   let text = ''
   for await (const { data } of site.daemon.api.events(`/deploys/${id}/logs?follow=true`)) text += data
-  assert.match(text, /may not reach it: another program answers port/)
+  assert.match(text, /may not reach it: another program responds on port/)
   assert.doesNotMatch(text, /a request through the edge reached the instance/)
 
   await foreign.stop()

@@ -69,9 +69,9 @@ test('a submodule of another origin gets no credentials, even on request', async
 const refusals: [url: string, why: string][] = [
   ['git@example.com:acme/lib.git', 'it is fetched over https only, but its URL is ssh'],
   ['/etc', 'it is fetched over https only, but its URL is a local path'],
-  ['file:///etc', 'repository URL begins with file://; use https://, http://, ssh://, git@host:owner/name'],
+  ['file:///etc', 'repository URL starts with file://; use https://, http://, ssh://, git@host:owner/name'],
   ['ext::/bin/id', 'repository URL has ::, which git takes for the name of a helper program'],
-  ['--upload-pack=id', 'repository URL begins with -'],
+  ['--upload-pack=id', 'repository URL starts with -'],
 ]
 
 for (const [address, why] of refusals) {

@@ -179,8 +179,8 @@ for (const [name, words] of names) {
 }
 
 const sources: [body: object, words: string][] = [
-  [{ branch: '-f' }, 'branch begins with -'],
-  [{ branch: '--upload-pack=x' }, 'branch begins with -'],
+  [{ branch: '-f' }, 'branch starts with -'],
+  [{ branch: '--upload-pack=x' }, 'branch starts with -'],
   [{ branch: 'a\nb' }, 'branch has a blank, a control character or one of ~ ^ : ? * [ \\'],
   [{ branch: 'a\0b' }, 'branch has a blank, a control character or one of ~ ^ : ? * [ \\'],
   [{ repo_url: 'ext::sh -c id' }, 'repository URL has a blank or a control character'],
@@ -191,7 +191,7 @@ const sources: [body: object, words: string][] = [
   ],
   [
     { repo_url: 'file:///etc' },
-    'repository URL begins with file://; ' +
+    'repository URL starts with file://; ' +
       'use https://, http://, ssh://, git@host:owner/name or an absolute path',
   ],
   [{ repo_url: '/srv/$(id)' }, 'repository URL has a $ in its path, which means something to a shell'],

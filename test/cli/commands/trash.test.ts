@@ -63,7 +63,7 @@ test('a disk is found by the name of its service, and attached again', async (t)
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stderr } = await berth('trash', 'restore', 'web')
   assert.equal(code, 0, stderr)
-  assert.match(stderr, / ✔ the disk berth-svc-1 of web is kept again\n +next: berth disks/)
+  assert.match(stderr, / ✔ the disk berth-svc-1 of web was restored\n +next: berth disks/)
   assert.deepEqual(asked().at(-1), ['POST', '/trash/dsk-1/restore', {}])
 })
 

@@ -105,7 +105,7 @@ const cases: Record<string, { answer: FakeResponse; path: string; expected: obje
   'sends us elsewhere': {
     path: '/dir',
     answer: { status: 302, headers: { location: 'http://169.254.169.254/' } },
-    expected: { code: 'acme_unreachable', message: 'http://CA/dir answers with 302', problem: null, hint },
+    expected: { code: 'acme_unreachable', message: 'http://CA/dir responds with 302', problem: null, hint },
   },
   'sends an endless response': {
     path: '/dir',

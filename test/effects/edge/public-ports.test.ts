@@ -103,7 +103,7 @@ test('silence counts only on loopback, a response of another program on every ad
   ])
   assert.deepEqual(shared, {
     code: 'port_shared',
-    message: 'another program answers port 80 at 192.0.2.1 (1 of 2 connections)',
+    message: 'another program responds on port 80 at 192.0.2.1 (1 of 2 connections)',
   })
 })
 

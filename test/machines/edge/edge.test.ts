@@ -62,7 +62,7 @@ test('an edge is started and then kept in line with its routes', async () => {
 test('a problem of the public ports is shown while it serves, and cleared by a new start', async () => {
   const run = runMachine(machine, serving, { input })
   await run.reached('serving')
-  const problem = { code: 'port_shared', message: 'another program answers port 80' }
+  const problem = { code: 'port_shared', message: 'another program responds on port 80' }
   run.actor.send({ type: 'ports.checked', at: later, problem })
   const view = recordOf(run)
   assert.deepEqual([view.status, view.error, view.error_code], ['serving', problem.message, problem.code])

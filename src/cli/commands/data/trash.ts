@@ -101,7 +101,7 @@ async function restore(cli: Cli, wanted: string, { name }: { name?: string }): P
   }
   const restored = await ask()
   if (out.isJson) out.json(restored)
-  else printDone(cli, `the disk ${restored.name} of ${entry.service_name} is kept again`)
+  else printDone(cli, `the disk ${restored.name} of ${entry.service_name} was restored`)
   printNext(cli, 'berth disks')
   return 0
 }
