@@ -131,7 +131,7 @@ test('an app that accepts connections and never responds fails its check with th
   const { first, log } = await failIn(t, 'checking', files, settings)
 
   const limit = '12s (health_check_timeout_seconds)'
-  assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no answer`)
+  assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no response`)
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })
 

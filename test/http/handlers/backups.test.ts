@@ -181,7 +181,7 @@ test('an incomplete backup has no content', async (t) => {
     [failed.id]: 'the backup is failed, not good',
     [grown.id]: `${grown.file} has changed since it was verified`,
     [cut.id]: `${cut.file} has changed since it was verified`,
-    [gone.id]: `${gone.file} is gone`,
+    [gone.id]: `${gone.file} no longer exists`,
   })
 })
 
