@@ -95,8 +95,8 @@ test('an undocumented response is a fault', () => {
 test('an internal error, and a malformed problem, is a fault', () => {
   assert.match(words('/api/v1/services', 500, refusal(500, 'internal_error'), problem)!, /^500 /)
   assert.match(words('/api/v1/services', 502, refusal(502, 'bad_gateway'), problem)!, /^502 /)
-  assert.match(words('/api/v1/services', 400, refusal(400, 'x'), json)!, /is no problem/)
-  assert.match(words('/api/v1/services', 400, refusal(409, 'x'), problem)!, /says that it is 409/)
+  assert.match(words('/api/v1/services', 400, refusal(400, 'x'), json)!, /is not a problem document/)
+  assert.match(words('/api/v1/services', 400, refusal(409, 'x'), problem)!, /contains the status 409/)
   const other = refusal(400, 'x', { request_id: 'other' })
   assert.match(words('/api/v1/services', 400, other, problem)!, /another request_id/)
   assert.match(words('', 502, '', {})!, /502 is not ours/)
