@@ -12,7 +12,7 @@ export type DeleteDiskQuery = z.output<typeof DeleteDiskQuery>
 
 export const Disk = z
   .object({
-    name: z.string().meta({ description: 'When the Docker volume was created.' }),
+    name: z.string().meta({ description: 'Name of the Docker volume.' }),
     service_id: z.string(),
     service_name: z.string().meta({ description: 'Name of the service when the disk was created.' }),
     kept: z.boolean().meta({

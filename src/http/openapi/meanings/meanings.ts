@@ -12,7 +12,7 @@ const everywhere: Record<string, string> = {
   name: 'The name.',
   service_id: 'The id of its service.',
   datastore_id: 'The id of its datastore.',
-  kind: 'Which sort it is.',
+  kind: 'The kind.',
   host: 'The host.',
   error: 'The error, as a sentence; null without an error.',
   created_at: 'When it was created.',

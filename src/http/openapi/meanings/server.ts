@@ -37,6 +37,9 @@ export const serverMeanings: Record<string, string> = {
   'DiskUsage.docker.volumes_bytes': 'Volumes.',
   'DiskUsage.docker.build_cache_bytes': 'The build cache.',
 
+  'FeedEvent.id': 'The id, for `Last-Event-ID`.',
+  'LogEvent.id': 'The number of the line, for `Last-Event-ID`.',
+  'ServiceLogEvent.id': 'The number of the line, for `Last-Event-ID`.',
   'RuntimeLogLine.event': 'The event, on a `system` line about an instance.',
   'InstanceEvent.exit_code': 'Null if unknown.',
   'AccessLogLine.stream': 'Always `access`.',
@@ -55,7 +58,7 @@ export const serverMeanings: Record<string, string> = {
   'ParkedActor.reason': 'The error, as a sentence.',
   DiscardedActor: 'A parked actor that was discarded.',
   'DiscardedActor.status': '`discarded`.',
-  'DiscardedActor.left_behind.type': 'Which sort it is.',
+  'DiscardedActor.left_behind.type': 'The kind of object.',
 
   AuthStatus: 'How the request is authenticated, and whether the server has an account.',
   'User.email': 'The e-mail address, in lower case.',
