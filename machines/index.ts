@@ -14,6 +14,8 @@ import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge/edge.ts'
 import * as edgeRebuild from './edge/edge-rebuild.ts'
 import * as edgeRecord from './edge/edge-record.ts'
+import * as gitConnection from './git-connection/git-connection.ts'
+import * as gitConnectionRecord from './git-connection/git-connection-record.ts'
 import * as jobRun from './job-run/job-run.ts'
 import * as jobRunRecord from './job-run/job-run-record.ts'
 import type { RebuildFrom } from './rebuild.ts'
@@ -57,6 +59,7 @@ export const catalogue = {
   deploy: { ...deploy, ...deployRecord },
   'disk-removal': diskRemoval,
   edge: { ...edge, ...edgeRecord, ...edgeRebuild },
+  'git-connection': { ...gitConnection, ...gitConnectionRecord },
   'job-run': { ...jobRun, ...jobRunRecord },
   restore,
   'service-removal': serviceRemoval,

@@ -22,6 +22,15 @@ export class Failure extends Error {
   }
 }
 
+/** The provider refused an authorization that is made now. The API answers 400, for a stored one 409. */
+export class RejectedNow extends Failure {
+  readonly status = 400
+
+  constructor(message: string, hint?: string) {
+    super('git_authorization_rejected', message, hint)
+  }
+}
+
 /** For example `{ port: 3000 }`. */
 export type FailureFacts = Readonly<Record<string, string | number>>
 

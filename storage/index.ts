@@ -18,6 +18,8 @@ import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
 import { openEnv } from './env.ts'
 import { openEvents } from './events.ts'
+import { openGitAuthorizations } from './git-authorizations.ts'
+import { openGitConnections } from './git-connections.ts'
 import { openIssuedCertificates } from './issued-certificates.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
@@ -64,6 +66,8 @@ export async function openStorage(directory: string, options: StorageOptions) {
       devices: openDevices(sealer),
       buildCaches,
       predecessors: openPredecessors(store),
+      gitAuthorizations: openGitAuthorizations(store, sealer),
+      gitConnections: openGitConnections(store, sealer),
       issuedCertificates: openIssuedCertificates(join(directory, 'certificates')),
       ...(await openTables(directory, store, sealer, lock, options)),
     }
@@ -117,7 +121,7 @@ async function openTables(
   const runtimeLogs = openLogs(join(directory, 'runtime-logs'), serviceLogs)
   const accessLogs = openLogs(join(directory, 'access-logs'), serviceLogs)
   return {
-    serverId: await serverIdOf(store),
+    serverId: await readServerId(store),
     serverToken: openServerToken(directory),
     ids: createIds(Date.now, newestId(store)),
     account: openAccount(store),
@@ -185,7 +189,7 @@ function newestId(store: Store): string | undefined {
 }
 
 /** Created with the data directory. Docker objects that this server manages are labelled with it. */
-async function serverIdOf(store: Store): Promise<string> {
+async function readServerId(store: Store): Promise<string> {
   const stored = openRedundantValue<string>(store, 'server', 'id')
   const id = stored.get() ?? randomBytes(8).toString('hex')
   await stored.repair(id)

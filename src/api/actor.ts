@@ -11,6 +11,7 @@ export const actorKinds = [
   'deploy',
   'disk-removal',
   'edge',
+  'git-connection',
   'job-run',
   'restore',
   'service-removal',

@@ -22,6 +22,7 @@ import { addApiCommands } from './commands/server/api.ts'
 import { addCertificateCommands } from './commands/server/certs.ts'
 import { addCompletionCommands } from './commands/server/completion.ts'
 import { addEdgeCommands } from './commands/server/edge.ts'
+import { addGitCommands } from './commands/server/git.ts'
 import { addLoginCommands } from './commands/server/login.ts'
 import { addRegistryCommands } from './commands/server/registries.ts'
 import { addServerCommands } from './commands/server/servers.ts'
@@ -47,6 +48,7 @@ const groups: Record<string, string[]> = {
     'servers',
     'info',
     'edge',
+    'git',
     'registries',
     'actors',
     'retry',
@@ -101,6 +103,7 @@ const additions = [
   addTrashCommands,
   addLoginCommands,
   addServerCommands,
+  addGitCommands,
   addRegistryCommands,
   addEdgeCommands,
   addActorCommands,

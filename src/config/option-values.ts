@@ -104,6 +104,9 @@ export const dnsSettings = (value: string): DnsSettings | '' => {
   throw new Error('is not hook:/PATH, rfc2136:HOST[:PORT] or cloudflare')
 }
 
+/** A host name or an address, as in a URL but without brackets. */
+const hostPattern = /^[a-z0-9:]([a-z0-9.:_-]*[a-z0-9])?$/
+
 export const addresses = (value: string) => {
   const list = parts(value)
   if (!list.every(isAddressOrNetwork)) throw new Error('is not a list of addresses or networks')
@@ -113,6 +116,13 @@ export const addresses = (value: string) => {
 export const directories = (value: string) => {
   const list = parts(value)
   if (!list.every((part) => part.startsWith('/'))) throw new Error('is not a list of absolute paths')
+  return list
+}
+
+export const hostNames = (value: string) => {
+  const list = parts(value.toLowerCase())
+  if (!list.every((part) => hostPattern.test(part)))
+    throw new Error('is not a list of host names without ports')
   return list
 }
 

@@ -17,6 +17,7 @@ import { deployEffects } from '../effects/deploy/deploy.ts'
 import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
 import { requireMayResume } from '../effects/engine/resume-check.ts'
+import { gitConnectionEffects } from '../effects/git-connection/git-connection.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
@@ -127,6 +128,7 @@ function effectsOf(ports: Ports) {
     datastore: datastoreEffects(ports),
     deploy: deployEffects(ports),
     'disk-removal': diskRemovalEffects(ports),
+    'git-connection': gitConnectionEffects(ports),
     'job-run': jobRunEffects(ports),
     restore: restoreEffects(ports),
     'service-removal': serviceRemovalEffects(ports),

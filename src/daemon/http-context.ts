@@ -5,6 +5,7 @@ import { volumeName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
+import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
 import { typed } from '../git/typed.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/trusted-hosts.ts'
@@ -19,6 +20,12 @@ interface Parts {
   ready: () => boolean
   edge: { secret: HttpContext['edgeSecret'] }
   certificates: { authority: HttpContext['certificateAuthority'] }
+}
+
+const parse: HttpContext['parse'] = {
+  ...typed,
+  image: (text) => parseImageReference(text).reference,
+  registryHost: parseRegistryHost,
 }
 
 export function httpContext(config: Config, ports: Ports, parts: Parts): HttpContext {
@@ -57,17 +64,14 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     actors: parts.supervisor,
     observe: createObserver(ports),
     clients: openClients(ports),
-    parse: {
-      ...typed,
-      image: (text) => parseImageReference(text).reference,
-      registryHost: parseRegistryHost,
-    },
+    git: openGitAccounts(ports),
+    parse,
     traffic: config.edge === 'off' ? null : ports.traffic,
     diskOf: (serviceId) => volumeName(ports.owner, serviceId),
     hasCertificate: ports.publication.hasCertificate,
     whileDiskHasRoom: (what, work) => {
-      const place = { what, directory: ports.settings.dataDir }
-      return guardDirectory(ports, place, new AbortController().signal, work)
+      const guarded = { what, directory: ports.settings.dataDir }
+      return guardDirectory(ports, guarded, new AbortController().signal, work)
     },
   }
 }

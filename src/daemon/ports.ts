@@ -20,6 +20,7 @@ import { DiskWatch } from '../effects/disk/disk-watch.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import { createEngineReadiness } from '../effects/engine/readiness.ts'
+import { GitTokens } from '../effects/git-connection/tokens.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
@@ -72,8 +73,8 @@ export function openPorts(
     },
     onForeignObjects: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
   })
-  const certificates = () => storage.certificates.pems()
-  const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
+  const edgeParts = { certificates: () => storage.certificates.pems(), accessLog: watch.accessLog }
+  const edge = openEdgeOf(config, parts, edgeParts)
   const builds = openBuilder(config, { engine, owner, logger })
   const ports = {
     ...parts,
@@ -81,8 +82,7 @@ export function openPorts(
     datastores: openDatastores(engine, owner),
     tools: openOneShotContainers(engine, owner),
     progress: new TransferProgress(),
-    actors: supervisor,
-    ...builds.parts,
+    ...{ actors: supervisor, ...builds.parts },
     buildSlots: pLimit(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
     diskWatch: new DiskWatch(config['min-free-disk']),
@@ -90,6 +90,7 @@ export function openPorts(
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     degradedReasons: new DegradedReasons(),
     downtimes: new Downtimes(),
+    gitTokens: new GitTokens({ storage, actors: supervisor, hostRules: settings.gitHosts }),
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
     startedAt: new Date().toISOString(),
@@ -155,7 +156,7 @@ function settingsOf(config: Config, dataDir: string) {
     keepImages: config['keep-images'],
     minFreeDiskMb: config['min-free-disk'],
     localRepositories: config['local-repositories'],
-    denyPrivateGitHosts: config['deny-private-git-hosts'],
+    gitHosts: { denyPrivateHosts: config['deny-private-git-hosts'], localHosts: config['local-git-host'] },
     baseDomain: config['base-domain'],
     settleMs: config['settle-time'] * 1000,
     staticImage: config['static-image'],

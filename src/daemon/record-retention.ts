@@ -22,6 +22,8 @@ export function startRecordRetention(storage: Storage, owner: Owner, logger: Log
     await storage.actors.removeFinal('datastore', expired)
     await storage.actors.removeFinal('backup', expired, null)
     await storage.actors.removeFinal('disk-removal', expired, null)
+    await storage.actors.removeFinal('git-connection', expired)
+    await storage.gitAuthorizations.forgetExpired(Date.now())
     await storage.actors.removeFinal('restore', Date.now() - restoreLifetimeMs, null)
     await forgetOldDeploys(storage, owner)
     await removeExpiredCredentials(storage)

@@ -4,9 +4,11 @@
 import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
+import type { GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
 import type { JobRunInput } from '../../machines/job-run/job-run.ts'
 import type { By } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
+import type { Commit } from '../../storage/store/store.ts'
 import type { Logger } from '../logger.ts'
 
 export interface SharedPorts {
@@ -20,13 +22,14 @@ export interface ActorPort {
   send(
     id: string,
     event: { type: string; at: string; [detail: string]: unknown },
+    options?: { eventId?: string },
   ): Promise<{ applied: boolean }>
   /** Starts an actor. A known id returns the existing actor. */
   spawn<Kind extends keyof SpawnInputs>(
     kind: Kind,
     id: string,
     input: SpawnInputs[Kind],
-    options?: { by: By },
+    options?: { by: By; eventId?: string; also?: (commit: Commit) => void },
   ): Promise<unknown>
 }
 
@@ -35,5 +38,6 @@ interface SpawnInputs {
   backup: BackupInput
   'cron-schedule': CronScheduleInput
   'disk-removal': DiskRemovalInput
+  'git-connection': GitConnectionInput
   'job-run': JobRunInput
 }

@@ -1,7 +1,7 @@
 // The host of a remote: its name is resolved once, its addresses are checked, and git connects to no other.
 // Git runs with the network of the host, where a cloud keeps credentials at link-local addresses.
 import { lookup } from 'node:dns/promises'
-import { isInternal, isPublicAddress, plainAddress, withoutNat64 } from '../address-classes.ts'
+import { isInternal, isLoopback, isPublicAddress, plainAddress, withoutNat64 } from '../address-classes.ts'
 import { settleWithin } from '../async/settle-within.ts'
 import { Failure } from '../errors.ts'
 import type { RepositoryUrl } from './repository.ts'
@@ -9,6 +9,8 @@ import type { RepositoryUrl } from './repository.ts'
 export interface HostRules {
   /** Whether only public addresses are allowed. */
   denyPrivateHosts: boolean
+  /** Names of git servers on this machine. Only these names may lead to a loopback address. */
+  localHosts: readonly string[]
   /** All addresses of a name. */
   resolve?: (name: string) => Promise<string[]>
 }
@@ -28,16 +30,14 @@ const resolveName = async (name: string): Promise<string[]> => {
  * not pinned: the ssh configuration may map the name to another host.
  * Throws `source_invalid`, `git_remote_unreachable`.
  */
-export async function pinHost(
-  { url, kind, host }: RepositoryUrl,
-  { denyPrivateHosts, resolve = resolveName }: HostRules,
-): Promise<string | null> {
+export async function pinHost({ url, kind, host }: RepositoryUrl, rules: HostRules): Promise<string | null> {
   if (host === null) return null
   const name = host.replace(/:\d+$/, '')
   const literal = plainAddress(name)
+  const { denyPrivateHosts, resolve = resolveName } = rules
   const addresses = literal ? [literal] : await resolve(name).catch(() => [])
-  const refused = addresses.find((address) => !isAllowed(address, denyPrivateHosts))
-  if (refused !== undefined) throw refusal(url, name, refused)
+  const problem = addresses.map((address) => findAddressProblem(name, address, rules)).find(Boolean)
+  if (problem) throw new Failure('source_invalid', `cannot read ${url}: ${problem}`)
   // ssh's configuration and a proxy may resolve names that this host cannot.
   const isElsewhere = kind === 'ssh' ? !denyPrivateHosts : hasProxy()
   if (addresses.length === 0 && !isElsewhere) {
@@ -49,16 +49,26 @@ export async function pinHost(
   return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${label.join(',')}`
 }
 
-function isAllowed(address: string, denyPrivateHosts: boolean): boolean {
-  return !isInternal(address) && (!denyPrivateHosts || isPublicAddress(withoutNat64(address)))
-}
-
-function refusal(url: string, name: string, address: string): Failure {
-  const leads = plainAddress(name) ? '' : `${name} resolves to ${address}, `
-  const what = isInternal(address)
-    ? 'a link-local or metadata address, which is never read; use the address of a git server'
-    : 'a non-public address, and berthd runs with --deny-private-git-hosts'
-  return new Failure('source_invalid', `cannot read ${url}: ${leads || 'it names '}${what}`)
+/**
+ * The reason why git and provider requests must not connect to this address of the host; null
+ * if they may.
+ */
+export function findAddressProblem(
+  name: string,
+  address: string,
+  { denyPrivateHosts, localHosts }: Pick<HostRules, 'denyPrivateHosts' | 'localHosts'>,
+): string | null {
+  const subject = plainAddress(name) ? 'it names' : `${name} resolves to ${address},`
+  if (isInternal(address)) {
+    return `${subject} a link-local or metadata address, which is never read; use the address of a git server`
+  }
+  if (localHosts.includes(name)) return null
+  if (isLoopback(address)) {
+    const advice = `for a git server on this machine start berthd with --local-git-host ${name}`
+    return `${subject} a loopback address; ${advice}`
+  }
+  if (!denyPrivateHosts || isPublicAddress(withoutNat64(address))) return null
+  return `${subject} a non-public address, and berthd runs with --deny-private-git-hosts`
 }
 
 export const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY']

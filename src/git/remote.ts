@@ -65,7 +65,7 @@ export function openRemote({
   let current: Target = { repository, credentials }
 
   async function runAt(target: Target, args: string[], options: string[], traced: boolean): Promise<string> {
-    const address = await addressOf(target.repository, localRepositories)
+    const address = await toGitAddress(target.repository, localRepositories)
     const pinned = await pinHost(target.repository, hostRules)
     const remote = remoteEnvironment(target.repository, target.credentials, { marker, pinned })
     const env = traced ? { ...remote, ...traceVariables } : remote
@@ -137,7 +137,7 @@ export function defaultBranchOf(advertised: Advertised): string | null {
 }
 
 /** The address of a local path is checked before each command, because it may have changed. */
-async function addressOf({ kind, url }: RepositoryUrl, localRepositories: string[]): Promise<string[]> {
+async function toGitAddress({ kind, url }: RepositoryUrl, localRepositories: string[]): Promise<string[]> {
   if (kind !== 'path') return ['--', url]
   const local = await openLocal(url, localRepositories)
   return [`--upload-pack=${local.uploadPack}`, '--', local.url]

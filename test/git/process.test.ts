@@ -57,7 +57,7 @@ const daemon = `
   const [url, directory, marker] = process.argv.slice(1)
   await checkoutSource({
     ...{ repository: parseRepositoryUrl(url), credentials: null, branch: 'main', commit: null },
-    ...{ directory, localRepositories: [], hostRules: { denyPrivateHosts: false },
+    ...{ directory, localRepositories: [], hostRules: { denyPrivateHosts: false, localHosts: ['127.0.0.1'] },
     marker, onLine() {}, signal: new AbortController().signal },
   })
 `

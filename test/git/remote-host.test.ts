@@ -14,8 +14,8 @@ const resolvesTo =
     asked.push(name)
     return addresses
   }
-const pin = (url: string, addresses: string[] = [], denyPrivateHosts = false) =>
-  pinHost(parseRepositoryUrl(url), { denyPrivateHosts, resolve: resolvesTo(...addresses) })
+const pin = (url: string, addresses: string[] = [], denyPrivateHosts = false, localHosts: string[] = []) =>
+  pinHost(parseRepositoryUrl(url), { denyPrivateHosts, localHosts, resolve: resolvesTo(...addresses) })
 
 const refused = { code: 'source_invalid' }
 
@@ -40,8 +40,24 @@ test('link-local and metadata addresses are refused, in any notation', async () 
   }
 })
 
-test('loopback and private hosts are allowed unless --deny-private-git-hosts forbids them', async () => {
-  for (const address of ['127.0.0.1', '10.0.0.5', '192.168.1.2', '100.64.0.1', 'fd12::1']) {
+test('a loopback address is refused unless --local-git-host has the name of the host', async () => {
+  for (const address of ['127.0.0.1', '127.8.8.8', '::1']) {
+    await assert.rejects(pin('http://git.example.com:3000/app', [address]), {
+      ...refused,
+      message: /resolves to .*, a loopback address; .* --local-git-host git\.example\.com$/,
+    })
+    const pinned = await pin('http://git.example.com:3000/app', [address], true, ['git.example.com'])
+    assert.match(pinned!, /^git\.example\.com:3000:/)
+  }
+  await assert.rejects(pin('http://127.0.0.1:3000/app'), refused)
+  await assert.rejects(pin('git@localhost:app', ['127.0.0.1']), refused)
+  assert.equal(await pin('http://127.0.0.1:3000/app', [], true, ['127.0.0.1']), null)
+  const metadata = pin('http://git.example.com/app', ['169.254.169.254'], false, ['git.example.com'])
+  await assert.rejects(metadata, refused)
+})
+
+test('private hosts are allowed unless --deny-private-git-hosts forbids them', async () => {
+  for (const address of ['10.0.0.5', '192.168.1.2', '100.64.0.1', 'fd12::1']) {
     assert.match((await pin('https://git.example.com/app', [address]))!, /^git\.example\.com:443:/)
     await assert.rejects(pin('https://git.example.com/app', [address], true), {
       ...refused,

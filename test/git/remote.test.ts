@@ -7,14 +7,14 @@ import { listBranches } from '../../src/git/remote.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { readTree, startCheckout } from '../support/checkout.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { createGitServer } from '../support/git-server.ts'
+import { createGitServer, testHostRules } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
 const noSignal = new AbortController().signal
 
 function branchesOf(url: string, signal = noSignal) {
   const repository = parseRepositoryUrl(url)
-  const place = { localRepositories: [], hostRules: { denyPrivateHosts: false }, marker: 'list' }
+  const place = { localRepositories: [], hostRules: testHostRules, marker: 'list' }
   return listBranches({ repository, credentials: null, ...place, signal })
 }
 

@@ -13,50 +13,66 @@ test('stored tables keep their names and keys', async (t) => {
   await fillServices(storage)
   await storage.commit(() => storage.datastores.insert('dst-1', 'shop-db', 'secret'))
   await storage.datastores.movePort('dst-1', [25_001])
+  await fillGit(storage)
   await fillAccount(storage)
   await storage.close()
 
   const tables = Object.entries(await rawTables(directory))
 
-  const address = 10 * 2 ** 24 + 201 * 2 ** 16 + 2
   const keys = tables.map(([table, rows]) => [table, rows.map(([key]) => key)])
-  deepEqual(Object.fromEntries(keys), {
-    account: ['account', 'account_copy'],
-    active: [['deploy', 'svc-1', 'dep-1']],
-    actor_lists: [['deploy', 'svc-1', 'dep-1']],
-    actors: ['dep-1'],
-    addresses: [address],
-    attempts: [['sign_in', 7, 'mark']],
-    build_caches: ['svc-1'],
-    credentials: ['svc-1'],
-    datastore_passwords: ['dst-1'],
-    datastore_ports: [25_001],
-    datastores: ['dst-1'],
-    deploy_addresses: [['dep-1', 0]],
-    domains: ['shop.example.com'],
-    env: ['svc-1'],
-    events: ['key-1'],
-    events_by_time: [[instant, 'key-1']],
-    history: [['dep-1', 1]],
-    key_check: ['check', 'check_copy'],
-    last_address: ['last'],
-    meta: ['commit', 'schema', 'schema_copy'],
-    names: ['shop', 'shop-db'],
-    parked: [],
-    pool_holders: [1],
-    pools: ['svc-1'],
-    records: ['dep-1'],
-    registries: ['example.com'],
-    releases: ['dep-1'],
-    server: ['id', 'id_copy'],
-    services: ['svc-1'],
-    sessions: [hashSecret('bths_1')],
-    sessions_by_id: ['ses-1'],
-    tokens: [hashSecret('bth_1')],
-    tokens_by_id: ['tok-1'],
-    upstreams: [['svc-1', 1]],
-  })
+  deepEqual(Object.fromEntries(keys), expectedKeys)
 })
+
+const address = 10 * 2 ** 24 + 201 * 2 ** 16 + 2
+const expectedKeys = {
+  account: ['account', 'account_copy'],
+  active: [['deploy', 'svc-1', 'dep-1']],
+  actor_lists: [['deploy', 'svc-1', 'dep-1']],
+  actors: ['dep-1'],
+  addresses: [address],
+  attempts: [['sign_in', 7, 'mark']],
+  build_caches: ['svc-1'],
+  credentials: ['svc-1'],
+  datastore_passwords: ['dst-1'],
+  datastore_ports: [25_001],
+  datastores: ['dst-1'],
+  deploy_addresses: [['dep-1', 0]],
+  domains: ['shop.example.com'],
+  env: ['svc-1'],
+  events: ['key-1'],
+  events_by_time: [[instant, 'key-1']],
+  git_applications: ['gitlab https://gitlab.com'],
+  git_grants: ['git-1'],
+  git_secrets: ['git-1'],
+  git_states: [hashSecret('state')],
+  history: [['dep-1', 1]],
+  key_check: ['check', 'check_copy'],
+  last_address: ['last'],
+  meta: ['commit', 'schema', 'schema_copy'],
+  names: ['shop', 'shop-db'],
+  parked: [],
+  pool_holders: [1],
+  pools: ['svc-1'],
+  records: ['dep-1'],
+  registries: ['example.com'],
+  releases: ['dep-1'],
+  server: ['id', 'id_copy'],
+  services: ['svc-1'],
+  sessions: [hashSecret('bths_1')],
+  sessions_by_id: ['ses-1'],
+  tokens: [hashSecret('bth_1')],
+  tokens_by_id: ['tok-1'],
+  upstreams: [['svc-1', 1]],
+}
+
+async function fillGit({ gitAuthorizations, gitConnections }: Storage): Promise<void> {
+  const redirectUri = 'https://berth.example.com/git/callback'
+  const grant = { code: 'code', installationId: null, redirectUri }
+  await gitConnections.putApplication('gitlab', 'https://gitlab.com', { clientId: 'a', clientSecret: 'b' })
+  await gitConnections.putSecrets('git-1', { kind: 'token', token: 'secret' })
+  await gitAuthorizations.putGrant('git-1', { grant, sentAt: null, outcome: null })
+  await gitAuthorizations.putState('state', { connectionId: 'git-1', redirectUri, expiresAt: instant })
+}
 
 async function fillServices(storage: Storage): Promise<void> {
   const { actors, addresses, credentials, env, registries, releases, services, upstreams } = storage

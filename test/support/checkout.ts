@@ -7,6 +7,7 @@ import type { Credentials } from '../../src/git/credentials.ts'
 import type { HostRules } from '../../src/git/remote-host.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { temporaryDirectory } from './directory.ts'
+import { testHostRules } from './git-server.ts'
 
 export interface CheckoutOptions {
   url: string
@@ -37,7 +38,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     commit: options.commit ?? null,
     directory,
     localRepositories: options.localRepositories ?? [],
-    hostRules: { denyPrivateHosts: false, ...options.hostRules },
+    hostRules: { ...testHostRules, ...options.hostRules },
     marker: options.marker ?? 'dep-test',
     onLine: (line) => lines.push(line),
     signal: options.signal ?? new AbortController().signal,

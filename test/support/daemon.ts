@@ -49,14 +49,18 @@ export const bare = ['--edge=off', '--settle-time=0']
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
+function standardArgs(engine: string, { dataDir, prefix }: { dataDir: string; prefix: string }): string[] {
+  const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
+  return [...own, '--min-free-disk=16', '--local-git-host=127.0.0.1,localhost', ...bare]
+}
+
 /** Starts a daemon and waits until it responds. */
 export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDaemon> {
   const engine = await ensureEngine()
   await ensureFirewall()
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
-  const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
-  const args = [...own, '--min-free-disk=16', ...bare, ...(options.args ?? [])]
+  const args = [...standardArgs(engine, { dataDir, prefix }), ...(options.args ?? [])]
   const said: Said = { log: [], printed: [] }
   const removeAll = async () => {
     await removeLeftovers(prefix)

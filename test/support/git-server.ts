@@ -3,7 +3,14 @@
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { HostRules } from '../../src/git/remote-host.ts'
 import type { Scope } from './directory.ts'
+
+/** Git servers of tests listen on loopback. The `.invalid` names are resolved by the tests themselves. */
+export const testHostRules: HostRules = {
+  denyPrivateHosts: false,
+  localHosts: ['127.0.0.1', 'localhost', 'git.invalid'],
+}
 
 export interface GitServerRequest {
   method: string
@@ -59,6 +66,15 @@ export async function createGitServer(t: Scope, options: GitServerOptions): Prom
     server.closeAllConnections()
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+/** Serves a repository of the folder to a request that is allowed already. */
+export function serveRepository(
+  options: Pick<GitServerOptions, 'root'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  serve(backendEnvironment(options, request), request, response, false)
 }
 
 function isAllowed({ authorization }: GitServerRequest, { credentials }: GitServerOptions): boolean {

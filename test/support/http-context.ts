@@ -2,10 +2,16 @@
 // after the test.
 // Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
 import type { TestContext } from 'node:test'
+import * as gitConnection from '../../machines/git-connection/git-connection.ts'
+import * as gitConnectionRecord from '../../machines/git-connection/git-connection-record.ts'
 import * as terminalLogin from '../../machines/terminal-login.ts'
 import { openAccountPorts } from '../../src/account/ports.ts'
 import type { Deploy } from '../../src/api/deploy.ts'
 import { parseImageReference, parseRegistryHost } from '../../src/docker/images/image-reference.ts'
+import { openGitAccounts } from '../../src/effects/git-connection/git-accounts.ts'
+import { gitConnectionEffects } from '../../src/effects/git-connection/git-connection.ts'
+import type { GitConnectionPorts } from '../../src/effects/git-connection/ports.ts'
+import { GitTokens } from '../../src/effects/git-connection/tokens.ts'
 import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
 import { Failure } from '../../src/errors.ts'
 import { typed } from '../../src/git/typed.ts'
@@ -16,6 +22,7 @@ import type { EventOptions, SpawnOptions } from '../../src/supervisor/options.ts
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, By } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
+import { testHostRules } from './git-server.ts'
 import { queuedRecord } from './queued-record.ts'
 import { raw } from './raw-request.ts'
 import { recordOfRemoval } from './removal-record.ts'
@@ -53,8 +60,8 @@ export async function startApi(
 ) {
   const storage = await temporaryStorage(t)
   const standard = createContext(storage)
-  const actors = withTerminalLogins(t, storage, standard)
-  const context = { ...standard, actors, ...overrides }
+  const { actors, git } = withRealActors(t, storage, standard)
+  const context = { ...standard, actors, git, ...overrides }
   const server = await openApi(context, { host: '127.0.0.1', port: 0, logger })
   t.after(() => server.stop(0))
   const url = `http://127.0.0.1:${server.port}`
@@ -132,6 +139,7 @@ export function createContext(storage: Storage): HttpContext {
         throw new Error('nothing runs here')
       },
     },
+    git: openGitAccounts(gitPorts(storage, noActors)),
     traffic: null,
     parse,
     diskOf: (serviceId) => `berth-${serviceId}`,
@@ -141,24 +149,40 @@ export function createContext(storage: Storage): HttpContext {
   }
 }
 
-/** Runs terminal logins as in the daemon. */
-function withTerminalLogins(
-  t: TestContext,
-  storage: Storage,
-  { actors, terminalLogins }: HttpContext,
-): ActorPort {
-  const catalogue = { 'terminal-login': terminalLogin }
-  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
-  supervisor.provide({ 'terminal-login': terminalLoginEffects({ storage, terminalLogins }) })
-  t.after(() => supervisor.stop(1000))
-  const portFor = (isLogin: boolean) => (isLogin ? supervisor : actors)
-  return {
-    spawn: (kind, ...rest) => portFor(kind === 'terminal-login').spawn(kind, ...rest),
-    preview: actors.preview,
-    send: (id, ...rest) => portFor(id.startsWith('cli-')).send(id, ...rest),
-    retry: (id, ...rest) => portFor(id.startsWith('cli-')).retry(id, ...rest),
-    discard: (id, ...rest) => portFor(id.startsWith('cli-')).discard(id, ...rest),
+/** Terminal logins and git connections run as in the daemon. */
+function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogins }: HttpContext) {
+  const catalogue = {
+    'git-connection': { ...gitConnection, ...gitConnectionRecord },
+    'terminal-login': terminalLogin,
   }
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
+  const ports = gitPorts(storage, supervisor)
+  supervisor.provide({
+    'git-connection': gitConnectionEffects(ports),
+    'terminal-login': terminalLoginEffects({ storage, terminalLogins }),
+  })
+  t.after(() => supervisor.stop(1000))
+  const portFor = (isReal: boolean) => (isReal ? supervisor : actors)
+  const isReal = (id: string) => /^(cli|git)-/.test(id)
+  const port: ActorPort = {
+    spawn: (kind, id, ...rest) => portFor(isReal(id)).spawn(kind, id, ...rest),
+    preview: actors.preview,
+    send: (id, ...rest) => portFor(isReal(id)).send(id, ...rest),
+    retry: (id, ...rest) => portFor(isReal(id)).retry(id, ...rest),
+    discard: (id, ...rest) => portFor(isReal(id)).discard(id, ...rest),
+  }
+  return { actors: port, git: openGitAccounts(ports) }
+}
+
+const noActors = {
+  send: async () => ({ applied: false }),
+  spawn: async () => undefined,
+}
+
+function gitPorts(storage: Storage, actors: GitConnectionPorts['actors']) {
+  const gitTokens = new GitTokens({ storage, actors, hostRules: testHostRules })
+  const settings = { gitHosts: testHostRules, localRepositories: [] }
+  return { storage, actors, gitTokens, settings, logger: silentLogger }
 }
 
 function createActors(storage: Storage): ActorPort {

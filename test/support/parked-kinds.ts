@@ -60,6 +60,20 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     input: { mode: 'host', httpPort: 80, httpsPort: 443, at },
     context: { generation: 1, retryAt: 4e12, software },
   },
+  'git-connection': {
+    id: 'git-1',
+    input: {
+      ...{ provider: 'gitlab', baseUrl: 'https://gitlab.com', auth: 'oauth', organization: null },
+      ...{ clientId: 'app', account: null, at },
+    },
+    context: {
+      renewAt: later,
+      account: {
+        ...{ login: 'ada', name: 'Ada', scopes: [], manageUrl: null, repositorySelection: null },
+        ...{ installationId: null, tokenExpiresAt: null, tokenHint: null, accessExpiresAt: later },
+      },
+    },
+  },
   'job-run': {
     id: 'job-1',
     input: {

@@ -1,9 +1,11 @@
-// Every problem code with its status and its meaning; the OpenAPI document lists both. Programs branch on the
-// code, so the meaning of a code never changes.
+// Every problem code with its status and its meaning; the OpenAPI document lists both. Programs branch on
+// the code, so the meaning of a code never changes.
 
 interface Kind {
   status: number
   meaning: string
+  /** A second status with the same meaning. */
+  otherStatus?: number
   retryAfterSeconds?: number
 }
 
@@ -14,7 +16,8 @@ export const problemCodes = {
   },
   git_application_required: {
     status: 400,
-    meaning: 'The Git provider needs an application, and none is configured.',
+    meaning:
+      'The Git provider needs an OAuth application for this server: send `client_id` and `client_secret`.',
   },
   unauthorized: {
     status: 401,
@@ -95,7 +98,10 @@ export const problemCodes = {
   },
   git_authorization_rejected: {
     status: 409,
-    meaning: 'The Git provider rejected the authorization.',
+    otherStatus: 400,
+    meaning:
+      'The Git provider rejected an authorization. 400: the one that is made now. 409: the one that a ' +
+      'connection has stored.',
   },
   length_required: {
     status: 411,
@@ -127,11 +133,11 @@ export const problemCodes = {
   },
   git_provider_unavailable: {
     status: 502,
-    meaning: 'The Git provider does not respond.',
+    meaning: 'The Git provider does not respond, or responds with an error.',
   },
   git_remote_unreachable: {
     status: 502,
-    meaning: 'The repository cannot be reached.',
+    meaning: 'The repository could not be read: its remote refused, does not exist, or does not respond.',
   },
   unavailable: {
     status: 503,

@@ -38,48 +38,50 @@ export async function checkHost(
       return edgeUnavailable(messageOf(error))
     })
     if (failure) return failure
-    const own = new Set(internet.ownAddresses())
+    const ownAddresses = new Set(internet.ownAddresses())
     const path = `/.well-known/acme-challenge/${token}`
     const requests = addresses.slice(0, maxAddresses).map(async (address): Promise<AddressResult> => {
-      const isOurs = own.has(address) && !isLoopback(address)
+      const isOurs = ownAddresses.has(address) && !isLoopback(address)
       const isReachable = isOurs || isPublicAddress(address)
       const echo: Echo = isReachable
         ? await internet.echo({ address, host, path, answer })
         : { kind: 'silent', reason: 'it is a private address' }
       return { address, isOurs, echo }
     })
-    return evaluate(host, await Promise.all(requests), [...own])
+    return evaluate(host, await Promise.all(requests), [...ownAddresses])
   } finally {
     edge.dropChallenge(token)
   }
 }
 
-function evaluate(host: string, results: AddressResult[], own: string[]): CertificateProblem | null {
+function evaluate(host: string, results: AddressResult[], ownAddresses: string[]): CertificateProblem | null {
   const foreign = results.filter(({ address, isOurs, echo }) => {
     const isForeign = echo.kind === 'other' || (echo.kind === 'silent' && !isPublicAddress(address))
     return isForeign && !isOurs
   })
-  if (foreign.length > 0) return pointsElsewhere(host, foreign, results.length, own)
+  if (foreign.length > 0) return pointsElsewhere(host, foreign, results.length, ownAddresses)
   if (results.some(({ echo }) => echo.kind === 'match')) return null
   const ours = results.find(({ isOurs }) => isOurs)
   if (ours) return edgeUnreachable(host, ours)
   // Many routers do not route requests from inside back to their own public address, so no answer
   // proves nothing.
-  return own.some(isPublicAddress) ? pointsElsewhere(host, results, results.length, own) : null
+  return ownAddresses.some(isPublicAddress)
+    ? pointsElsewhere(host, results, results.length, ownAddresses)
+    : null
 }
 
 function pointsElsewhere(
   host: string,
   foreign: AddressResult[],
   count: number,
-  own: string[],
+  ownAddresses: string[],
 ): CertificateProblem {
   const list = foreign.map(({ address }) => describeAddress(address)).join(' and ')
   const also = foreign.length < count ? ' also' : ''
   return createProblem(
     'host_elsewhere',
     `${host}${also} points to ${list}, not to this server`,
-    addressHint(host, own),
+    addressHint(host, ownAddresses),
   )
 }
 
@@ -113,8 +115,8 @@ function edgeUnavailable(reason: string): CertificateProblem {
   return createProblem('edge_away', `the edge cannot respond to a CA now: ${reason}`, null)
 }
 
-function addressHint(host: string, own: string[]): string {
-  const [address] = own.filter(isPublicAddress)
+function addressHint(host: string, ownAddresses: string[]): string {
+  const [address] = ownAddresses.filter(isPublicAddress)
   return address
     ? `set the A (or AAAA) record of ${host} to ${address}`
     : `set the A (or AAAA) record of ${host} to the public address of this server`

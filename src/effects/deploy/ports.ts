@@ -4,12 +4,14 @@ import type { Builder } from '../../docker/build/build.ts'
 import type { BuilderWatch } from '../../docker/build/builder-watch.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Publication } from '../../domain/domains.ts'
+import type { HostRules } from '../../git/remote-host.ts'
 import type { DatastoreBind } from '../datastore/ports.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { Edge } from '../edge/haproxy-edge.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
+import type { GitTokens } from '../git-connection/tokens.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import type { SharedPorts } from '../ports.ts'
@@ -29,6 +31,8 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   buildSlots: LimitFunction
   diskWatch: DiskWatch
   degradedReasons: DegradedReasons
+  /** Tokens of git connections. */
+  gitTokens: Pick<GitTokens, 'get'>
   downtimes: Downtimes
   /** When this daemon started: a phase that started earlier is repeated, and the log mentions it. */
   startedAt: string
@@ -40,7 +44,8 @@ export interface DeploySettings extends DefaultLimits, DatastoreBind, FreeDiskSe
   keepImages: number
   /** Directories whose repositories may be deployed by path, although other users may not read them. */
   localRepositories: string[]
-  denyPrivateGitHosts: boolean
+  /** Which hosts git may connect to. */
+  gitHosts: HostRules
   /** How long a new version must run, and pass its check again, before it replaces the live one. */
   settleMs: number
   /** The image that static sites are put into; empty for the built-in one. */

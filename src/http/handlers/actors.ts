@@ -57,6 +57,10 @@ export async function discardActor({ context, params, eventId }: Call<ActorParam
   await actors.discard(id, {
     also: (commit) => {
       if (kind === 'datastore') storage.datastores.trashWithin(id)
+      if (kind === 'git-connection') {
+        storage.gitConnections.removeWithin(id)
+        storage.gitAuthorizations.removeWithin(id)
+      }
       // An approved login has already created its token.
       if (kind === 'terminal-login') storage.tokens.removeWithin(commit, tokenIdOf(id))
       if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), response)
@@ -79,6 +83,7 @@ const kinds: Record<string, string> = {
   dep: 'deploy',
   dsk: 'disk-removal',
   dst: 'datastore',
+  git: 'git-connection',
   job: 'job-run',
   rst: 'restore',
   sch: 'cron-schedule',

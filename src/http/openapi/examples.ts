@@ -34,6 +34,9 @@ const examples: Readonly<Record<string, Json>> = {
   UpdateDatastore: { memory_limit_mb: 1024, cpu_limit: 2 },
   CreateRestore: { backup_id: backupId },
   PutRegistry: { username: 'ci', password: 'a token of the registry' },
+  AuthorizeGit: { provider: 'github', redirect_uri: 'https://berth.example.com/git/callback' },
+  CompleteGit: { state: 'the state', code: 'the code' },
+  ConnectGit: { provider: 'gitlab', token: 'glpat-0123456789', base_url: 'https://gitlab.example.com' },
   RestoreTrash: { name: 'orders-again' },
 }
 

@@ -100,6 +100,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Jobs: 'Job runs, and the schedules of cron jobs.',
   Datastores: 'Managed Postgres and Redis.',
   Backups: 'Backups of datastores, and restores.',
+  Git: 'Accounts at GitHub, GitLab, Gitea and Forgejo, through which repositories are listed and cloned.',
   Registries: 'Credentials for image registries.',
   Disks: 'The disks of services, which outlive them.',
   Trash: 'Deleted datastores and disks that can be restored.',

@@ -58,8 +58,10 @@ function successHeaders(route: Route): string[] {
 
 function problemsOf(route: Route, components: Components): Json {
   const byStatus: Record<string, string[]> = {}
-  for (const code of [...new Set(codesOf(route))].sort())
-    byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
+  for (const code of [...new Set(codesOf(route))].sort()) {
+    for (const status of [statusOf(code), kindOf(code)?.otherStatus ?? []].flat())
+      byStatus[status] = [...(byStatus[status] ?? []), code]
+  }
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes]) => [status, sharedProblem(codes, components)]),
   )

@@ -1,5 +1,5 @@
-// The layout of every page, and redirects between pages. The Content-Security-Policy forbids inline scripts,
-// inline styles and resources of other origins.
+// The layout of every page, and redirects between pages. The Content-Security-Policy forbids inline
+// scripts, inline styles and resources of other origins.
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
@@ -13,6 +13,8 @@ interface Content {
   head?: Html | null
   /** Shown in the page header. */
   corner?: Html | null
+  /** Replaces the standard Content-Security-Policy. */
+  policy?: HeaderList[number]
   /** `wide` is for lists. */
   width?: 'narrow' | 'wide' | 'manual'
 }
@@ -23,6 +25,7 @@ export function pageOf({
   formError,
   head = null,
   corner = null,
+  policy,
   width = 'narrow',
 }: Content): Page {
   const page = html`<!doctype html>
@@ -46,7 +49,8 @@ ${body}
 </body>
 </html>
 `
-  return new Page(formError?.status ?? 200, page.text, formError?.headers)
+  const headers = [...(formError?.headers ?? []), ...(policy ? [policy] : [])]
+  return new Page(formError?.status ?? 200, page.text, headers)
 }
 
 /** `path` must be a path of this server. */

@@ -1,5 +1,6 @@
-// The only script of the pages: a button next to each password shows it. The pages work without it. Browsers
-// store the text of plain text fields, so a password is hidden again before it is sent.
+// The only script of the pages: a button next to each password shows it, and forms with `data-submit` are
+// sent immediately. The pages work without it. Browsers store the text of plain text fields, so a password
+// is hidden again before it is sent.
 
 export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
   const button = document.createElement('button')
@@ -15,4 +16,5 @@ export const script = `for (const field of document.querySelectorAll('input[type
   show(false)
   field.after(button)
 }
+document.querySelector('form[data-submit]')?.requestSubmit()
 `

@@ -15,6 +15,7 @@ import type { EdgeSettings } from '../../domain/domains.ts'
 import type { Clients } from '../../effects/datastore/clients.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
+import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 
 export interface HttpContext {
@@ -36,6 +37,8 @@ export interface HttpContext {
   observe: Observer
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
+  /** Accounts at git providers. */
+  git: GitAccounts
   /** The counters of the edge; null without one. */
   traffic: TrafficMetrics | null
   parse: Parser
@@ -100,6 +103,8 @@ export interface HttpStorage {
     | 'share'
   >
   registries: Storage['registries']
+  gitAuthorizations: Pick<Storage['gitAuthorizations'], 'removeWithin'>
+  gitConnections: Pick<Storage['gitConnections'], 'removeWithin'>
   actors: Pick<
     Storage['actors'],
     'active' | 'record' | 'list' | 'page' | 'latest' | 'history' | 'parked' | 'parkedOf'

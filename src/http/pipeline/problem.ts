@@ -1,8 +1,8 @@
-// Problem responses (RFC 9457); their codes are in problem-codes.ts. An error whose code is not in the table
-// is internal: it is logged, and its details are not sent.
+// Problem responses (RFC 9457); their codes are in problem-codes.ts. An error whose code is not in the
+// table is internal: it is logged, and its details are not sent.
 import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
-import { codeOf, Failure, type FailureDetail, messageOf, RetryLater } from '../../errors.ts'
+import { codeOf, Failure, type FailureDetail, messageOf, RejectedNow, RetryLater } from '../../errors.ts'
 
 /** Maps error codes of LMDB and the system to problem codes. */
 const storageErrorCodes: Record<string, string> = {
@@ -39,10 +39,11 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
   const foreseen = kindOf(known)
   const code = foreseen ? known : 'internal_error'
   const kind = foreseen ?? kindOf('internal_error')!
+  const status = error instanceof RejectedNow ? error.status : kind.status
   const body: Problem = {
     type: 'about:blank',
-    title: STATUS_CODES[kind.status]!,
-    status: kind.status,
+    title: STATUS_CODES[status]!,
+    status,
     code,
     detail: detailOf(error, code, thrown),
     request_id: requestId,

@@ -63,11 +63,13 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
     response.send(result.status, headers.page(requestId, result.headers), result.html)
-  } else if (result instanceof WithHeaders) sendJson(parts, pending, status, result.body, result.headers)
-  else if (result instanceof Replayed) {
+  } else if (result instanceof WithHeaders) {
+    sendJson(parts, pending, result.status ?? status, result.body, result.headers)
+  } else if (result instanceof Replayed) {
     response.send(status, headers.repeated(requestId), toJson(pending.caller, result.body))
   } else sendJson(parts, pending, status, result, [])
-  logRequest(parts, pending, result instanceof Raw || result instanceof Page ? result.status : status)
+  const isOwn = result instanceof Raw || result instanceof Page || result instanceof WithHeaders
+  logRequest(parts, pending, (isOwn ? result.status : undefined) ?? status)
 }
 
 function sendJson(

@@ -1,5 +1,5 @@
-// The definition of a route, from which validation, the handler's types and the OpenAPI document are derived.
-// Schemas are built when the module is loaded, never per request.
+// The definition of a route, from which validation, the handler's types and the OpenAPI document are
+// derived. Schemas are built when the module is loaded, never per request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -167,14 +167,17 @@ export class Page {
   }
 }
 
-/** A JSON response with additional headers. */
+/** A JSON response with additional headers, or with one of the route's other statuses. */
 export class WithHeaders<ResponseBody = unknown> {
   readonly body: ResponseBody
   readonly headers: HeaderList
+  /** Undefined for the status of the route. */
+  readonly status: number | undefined
 
-  constructor(body: ResponseBody, headers: HeaderList) {
+  constructor(body: ResponseBody, headers: HeaderList, status?: number) {
     this.body = body
     this.headers = headers
+    this.status = status
   }
 }
 

@@ -11,6 +11,7 @@ import { diskRoutes } from '../routes/disks.ts'
 import { domainRoutes } from '../routes/domains.ts'
 import { edgeRoutes } from '../routes/edge.ts'
 import { envRoutes } from '../routes/env.ts'
+import { gitConnectionRoutes } from '../routes/git-connections.ts'
 import { jobRoutes } from '../routes/jobs.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...datastoreRoutes,
   ...datastoreClientRoutes,
   ...backupRoutes,
+  ...gitConnectionRoutes,
   ...registryRoutes,
   ...diskRoutes,
   ...trashRoutes,

@@ -89,6 +89,10 @@ const effectsByKind: Record<string, RecoveryEffects> = {
     retry: 'it is supervised again, or created again if its snapshot is lost',
     discard: 'it is not supervised; HAProxy serves until the next start of the server',
   },
+  'git-connection': {
+    retry: 'it continues where it was',
+    discard: 'it is deleted with its secrets',
+  },
   'job-run': {
     retry: 'it continues where it was',
     discard: 'it counts as failed; its container stays',

@@ -12,8 +12,8 @@ import {
 import { DatastoreParams } from '../../api/datastore.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
-import * as backups from '../handlers/backups.ts'
-import * as restores from '../handlers/restores.ts'
+import * as backups from '../handlers/data/backups.ts'
+import * as restores from '../handlers/data/restores.ts'
 import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 

@@ -1,7 +1,7 @@
 // The route of a datastore's shell: its own client, in its container.
 
 import { DatastoreParams } from '../../api/datastore.ts'
-import { openDatastoreClient } from '../handlers/datastore-shell.ts'
+import { openDatastoreClient } from '../handlers/data/datastore-shell.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const datastoreClientRoutes = tagged('Datastores', [

@@ -9,7 +9,7 @@ import {
 } from '../../api/datastore.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
-import * as datastores from '../handlers/datastores.ts'
+import * as datastores from '../handlers/data/datastores.ts'
 import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 

@@ -1,7 +1,7 @@
 // The disks of services, which outlive them.
 import { z } from 'zod'
 import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
-import * as disks from '../handlers/disks.ts'
+import * as disks from '../handlers/data/disks.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const diskRoutes = tagged('Disks', [

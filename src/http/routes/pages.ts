@@ -1,6 +1,13 @@
-// Routes of the plain pages: setup, sign-in, account, terminal login. Each is a public route and checks the
-// session itself, so that visitors without a session are redirected to sign in.
+// Routes of the plain pages: setup, sign-in, account, terminal login, git connections. Each is a public
+// route and checks the session itself, so that visitors without a session are redirected to sign in.
 import { changeAccount, showAccount } from '../pages/account.ts'
+import {
+  gitCallbackPath,
+  showGitCallback,
+  showGitStart,
+  submitGitCallback,
+  submitGitStart,
+} from '../pages/git-connection.ts'
 import { Form, LoginQuery, ManualParams, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
 import { accountPath, redirect } from '../pages/layout.ts'
 import { showLogin, submitLogin } from '../pages/login.ts'
@@ -85,6 +92,34 @@ export const pageRoutes = tagged('Pages', [
     path: accountPath,
     summary: 'Changes the account, a session or a token',
     handler: forSession(changeAccount),
+  }),
+  route({
+    ...pageRoute,
+    path: '/git/start',
+    summary: 'The page that connects a git account',
+    query: Form,
+    handler: forSession(showGitStart),
+  }),
+  route({
+    ...sent,
+    path: '/git/start',
+    summary: 'Starts the authorization of a git account',
+    query: Form,
+    handler: forSession(submitGitStart),
+  }),
+  route({
+    ...pageRoute,
+    path: gitCallbackPath,
+    summary: 'The page to which a git provider sends the browser back',
+    query: Form,
+    handler: forSession(showGitCallback),
+  }),
+  route({
+    ...sent,
+    path: gitCallbackPath,
+    summary: 'Continues the authorization of a git account',
+    query: Form,
+    handler: forSession(submitGitCallback),
   }),
   route({
     ...pageRoute,

@@ -1,7 +1,7 @@
 // The trash: deleted datastores and disks until their time is over.
 import { z } from 'zod'
 import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
-import * as trash from '../handlers/trash.ts'
+import * as trash from '../handlers/data/trash.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const trashRoutes = tagged('Trash', [

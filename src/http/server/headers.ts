@@ -3,16 +3,19 @@ import type { HeaderList } from './messages.ts'
 
 const jsonType = 'application/json'
 
-/** Pages may load styles, scripts and images from this server only, and post forms only to it. */
-const pagePolicy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policyName = 'Content-Security-Policy'
+
+/** Pages may load styles, scripts and images from this server only, and post forms only to this target. */
+function pagePolicy(formTarget: string): string {
+  const sources = ["style-src 'self'", "script-src 'self'", "img-src 'self'"]
+  const limits = [`form-action ${formTarget}`, "base-uri 'none'", "frame-ancestors 'none'"]
+  return ["default-src 'none'", ...sources, ...limits].join('; ')
+}
+
+/** The header of a page whose form is posted to another origin. */
+export function pagePolicyFor(formOrigin: string): HeaderList[number] {
+  return [policyName, pagePolicy(formOrigin)]
+}
 
 /** Builds the header lists. The constant parts are built once. */
 export function createHeaders(version: string) {
@@ -34,7 +37,6 @@ export function createHeaders(version: string) {
 
   const pageList = [
     ['X-Content-Type-Options', 'nosniff'],
-    ['Content-Security-Policy', pagePolicy],
     // With `no-referrer`, browsers would not send the origin of a form.
     ['Referrer-Policy', 'same-origin'],
     ['Berth-Version', version],
@@ -47,7 +49,11 @@ export function createHeaders(version: string) {
     /** For the response to a repeated request. */
     repeated: withRequestId([...jsonList, ['Idempotency-Replayed', 'true']]),
     stream: withRequestId(streamList),
-    page: withRequestId(pageList),
+    page(requestId: string, more: HeaderList = []): HeaderList {
+      const hasPolicy = more.some(([name]) => name === policyName)
+      const policy: HeaderList = hasPolicy ? [] : [[policyName, pagePolicy("'self'")]]
+      return [...pageList, ['X-Request-Id', requestId], ...policy, ...more]
+    },
     empty: withRequestId(noStore),
     typed: (requestId: string, contentType: string, more: HeaderList = []): HeaderList => [
       ...noStore,

@@ -39,14 +39,14 @@ test('nested .gitignore files exclude what git excludes', async (t) => {
   const { directory, git } = createRepository(t)
   writeTree(directory, nested)
 
-  assert.deepEqual(await pathsOf(directory), seenByGit(git))
+  assert.deepEqual(await listPaths(directory), seenByGit(git))
 })
 
 test('in a folder of a repository the .gitignore files above it apply too', async (t) => {
   const { directory, git } = createRepository(t)
   writeTree(directory, nested)
 
-  const paths = await pathsOf(join(directory, 'web'))
+  const paths = await listPaths(join(directory, 'web'))
 
   const seen = seenByGit(git).filter((path) => path.startsWith('web/'))
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('an ignored folder is uploaded when it is passed explicitly', async (t) => 
   const { directory } = createRepository(t)
   writeTree(directory, { '.gitignore': 'dist\n*.map\n', 'dist/index.html': '', 'dist/app.js.map': '' })
 
-  assert.deepEqual(await pathsOf(join(directory, 'dist')), ['index.html'])
+  assert.deepEqual(await listPaths(join(directory, 'dist')), ['index.html'])
 })
 
 test('a folder re-included by the nearer file keeps the other rules above it', async (t) => {
@@ -73,14 +73,14 @@ test('a folder re-included by the nearer file keeps the other rules above it', a
     'out/x': '',
   })
 
-  assert.deepEqual(await pathsOf(directory), seenByGit(git))
+  assert.deepEqual(await listPaths(directory), seenByGit(git))
 })
 
 test('outside of a repository the .gitignore files above the folder are ignored', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { '.gitignore': '*', 'app/.gitignore': 'b', 'app/a': '', 'app/b': '' })
 
-  assert.deepEqual(await pathsOf(join(directory, 'app')), ['.gitignore', 'a'])
+  assert.deepEqual(await listPaths(join(directory, 'app')), ['.gitignore', 'a'])
 })
 
 test('.berthignore overrides .gitignore in both directions', async (t) => {
@@ -97,7 +97,7 @@ test('.berthignore overrides .gitignore in both directions', async (t) => {
     'web/dist/site.js': '',
   })
 
-  const paths = await pathsOf(directory)
+  const paths = await listPaths(directory)
 
   const dots = ['.berthignore', '.gitignore']
   assert.deepEqual(paths, [...dots, 'README.md', 'dist/app.js', 'web/.gitignore', 'web/dist/site.js'])
@@ -115,18 +115,18 @@ test('by default .env and node_modules are excluded everywhere; a rule re-includ
   ]
   writeTree(folder, Object.fromEntries([...kept, ...left].map((path) => [path, ''])))
 
-  assert.deepEqual(await pathsOf(folder), kept)
+  assert.deepEqual(await listPaths(folder), kept)
 
   writeTree(folder, { 'web/.gitignore': '!node_modules\n', '.berthignore': '!.env\n' })
   const back = ['.berthignore', '.env', 'web/.gitignore', 'web/node_modules/c.js']
-  assert.deepEqual(await pathsOf(folder), [...kept, ...back].toSorted())
+  assert.deepEqual(await listPaths(folder), [...kept, ...back].toSorted())
 })
 
 test('.git is excluded at every depth, as a folder or a file', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { '.git/HEAD': '', 'sub/.git': 'gitdir: ../.git', 'sub/a': '', '.github/x': '' })
 
-  assert.deepEqual(await pathsOf(directory), ['.github/x', 'sub/a'])
+  assert.deepEqual(await listPaths(directory), ['.github/x', 'sub/a'])
 })
 
 test('a link is an entry, and its target is not read', async (t) => {
@@ -135,11 +135,11 @@ test('a link is an entry, and its target is not read', async (t) => {
   symlinkSync('real', join(directory, 'link'))
   symlinkSync('real', join(directory, 'ignored'))
 
-  assert.deepEqual(await pathsOf(directory), ['.gitignore', 'link', 'real/a'])
+  assert.deepEqual(await listPaths(directory), ['.gitignore', 'link', 'real/a'])
 })
 
 /** Of files and links. */
-async function pathsOf(folder: string): Promise<string[]> {
+async function listPaths(folder: string): Promise<string[]> {
   const options = { signal: new AbortController().signal, onProgress: () => {} }
   const { entries } = await listSource(folder, options)
   return entries.filter(({ kind }) => kind !== 'folder').map(({ path }) => path)

@@ -36,7 +36,9 @@ function machine(of: string): Border {
 // The first line that fits a file counts.
 export const borders: Border[] = [
   { of: 'machines/index.ts', packages: ['xstate'], node: false, values: ['machines/'], types: [] },
-  ...['certificate', 'datastore', 'deploy', 'edge', 'job-run'].map((kind) => machine(`machines/${kind}/`)),
+  ...['certificate', 'datastore', 'deploy', 'edge', 'git-connection', 'job-run'].map((kind) =>
+    machine(`machines/${kind}/`),
+  ),
   machine('machines/'),
   {
     of: 'src/async/',
@@ -81,6 +83,20 @@ export const borders: Border[] = [
     values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
     types: [],
   },
+  {
+    of: 'src/git-providers/',
+    packages: ['jose', 'p-limit', 'zod'],
+    node: true,
+    values: [
+      'src/git-providers/',
+      'src/async/',
+      'src/git/remote-host.ts',
+      'src/errors.ts',
+      'src/address-classes.ts',
+      'src/quantities.ts',
+    ],
+    types: [],
+  },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
   {
     of: 'src/edge/',
@@ -102,6 +118,7 @@ export const borders: Border[] = [
       'src/docker/',
       'src/firewall/',
       'src/git/',
+      'src/git-providers/',
       'src/edge/',
       'storage/',
       ...ground,

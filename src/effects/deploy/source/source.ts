@@ -9,7 +9,9 @@ import { checkoutSource } from '../../../git/checkout.ts'
 import type { Credentials } from '../../../git/credentials.ts'
 import { reapGit } from '../../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../../git/repository.ts'
+import { providerTitles } from '../../../git-providers/base-url.ts'
 import { guardDirectory } from '../../disk/disk.ts'
+import { accessRepository, type RepositoryAccess } from '../../git-connection/repository-access.ts'
 import { isoNow } from '../../iso-now.ts'
 import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -23,8 +25,8 @@ export function fetchSource(ports: DeployPorts) {
     const log = openDeployLog(ports, input.id)
     if (isRetry(ports, input.id)) log.info('fetching starts again: the daemon was restarted')
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
-    const place = { what: 'a fetch', directory: ports.settings.dataDir }
-    const found = await guardDirectory(ports, place, signal, (bound) => fetchInto(ports, input, log, bound))
+    const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
+    const found = await guardDirectory(ports, guarded, signal, (bound) => fetchInto(ports, input, log, bound))
     await logLfsPointers(checkoutDirectory(ports, input.id), log)
     return { ...found, at: isoNow() }
   }
@@ -38,14 +40,15 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
   }
   await mkdir(directory, { recursive: true })
   const repository = parseRepositoryUrl(source.repo_url!)
+  const access = await accessFor(ports, serviceId, repository, log)
   const checkout = await checkoutSource({
-    repository: { ...repository, credentials: null },
-    credentials: credentialsFor(ports, serviceId, repository),
+    repository: { ...access.repository, credentials: null },
+    credentials: access.credentials,
     branch: source.branch,
     commit: source.commit,
     directory,
     localRepositories: ports.settings.localRepositories,
-    hostRules: { denyPrivateHosts: ports.settings.denyPrivateGitHosts },
+    hostRules: ports.settings.gitHosts,
     marker: id,
     onLine: log.info,
     signal,
@@ -65,6 +68,24 @@ async function saveDefaultBranch(
   const { services } = ports.storage
   if (!isMatch(services.get(serviceId))) return
   await services.update(serviceId, (row) => (isMatch(row) ? { ...row, branch, branch_learnt: true } : row))
+}
+
+/** The credentials of the service's own URL come first, then those of a git connection. */
+async function accessFor(
+  ports: DeployPorts,
+  serviceId: string,
+  repository: RepositoryUrl,
+  log: DeployLog,
+): Promise<Pick<RepositoryAccess, 'repository' | 'credentials'>> {
+  const credentials = credentialsFor(ports, serviceId, repository)
+  if (credentials) return { repository, credentials }
+  const access = await accessRepository(ports, repository)
+  if (access.connection === null) return access
+  const { provider, account } = access.connection
+  const name = `the ${providerTitles[provider]} connection of ${account}`
+  if (access.problem === null) log.info(`reading the repository with ${name}`)
+  else log.info(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
+  return access
 }
 
 /**

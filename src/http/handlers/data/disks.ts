@@ -1,11 +1,11 @@
 // Disks, read from Docker, because a disk can outlive the record of its service.
 
-import type { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
-import { Failure } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
-import { byOf, command } from '../records/by.ts'
-import { trashExpiry } from '../records/trash-record.ts'
+import type { DeleteDiskQuery, Disk, DiskParams } from '../../../api/disk.ts'
+import { Failure } from '../../../errors.ts'
+import type { HttpStorage } from '../../pipeline/context.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { byOf, command } from '../../records/by.ts'
+import { trashExpiry } from '../../records/trash-record.ts'
 
 /** Disks outside of the trash. Throws `docker_unavailable`. */
 export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {

@@ -1,9 +1,9 @@
 // Managed datastores. Handlers send events to the actor and wait for commits; they never change Docker.
 
-import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
-import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
-import type { RecordOf } from '../../../storage/actors/actors.ts'
-import { newPassword } from '../../account/secrets.ts'
+import type { DatastoreInput } from '../../../../machines/datastore/datastore-context.ts'
+import type { DatastoreRecord } from '../../../../machines/datastore/datastore-record.ts'
+import type { RecordOf } from '../../../../storage/actors/actors.ts'
+import { newPassword } from '../../../account/secrets.ts'
 import {
   type CreateDatastore,
   type Datastore,
@@ -12,16 +12,16 @@ import {
   isReservedDatabase,
   isReservedRole,
   type UpdateDatastore,
-} from '../../api/datastore.ts'
-import type { HistoryEntry } from '../../api/deploy.ts'
-import { Failure } from '../../errors.ts'
-import type { HttpContext } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
-import { awaitRecord } from '../records/awaited-record.ts'
-import { byOf, command } from '../records/by.ts'
-import { findDatastore, redactedFor, toDatastore } from '../records/datastore-record.ts'
-import { trashPlanFor } from '../records/trash-record.ts'
-import { assertNotReferenced } from '../rules/references.ts'
+} from '../../../api/datastore.ts'
+import type { HistoryEntry } from '../../../api/deploy.ts'
+import { Failure } from '../../../errors.ts'
+import type { HttpContext } from '../../pipeline/context.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { awaitRecord } from '../../records/awaited-record.ts'
+import { byOf, command } from '../../records/by.ts'
+import { findDatastore, redactedFor, toDatastore } from '../../records/datastore-record.ts'
+import { trashPlanFor } from '../../records/trash-record.ts'
+import { assertNotReferenced } from '../../rules/references.ts'
 
 /** How long a creation waits until the datastore serves or has failed. */
 const provisionTimeoutMs = 60_000
@@ -99,8 +99,8 @@ function userOf(database: string): string {
 }
 
 function assertNoPostgresNames(body: CreateDatastore): void {
-  const given = (['database', 'username'] as const).filter((field) => body[field] !== undefined)
-  const details = given.map((path) => ({ path, code: 'invalid', message: 'Redis has none to choose' }))
+  const specified = (['database', 'username'] as const).filter((field) => body[field] !== undefined)
+  const details = specified.map((path) => ({ path, code: 'invalid', message: 'Redis has none to choose' }))
   const [first] = details
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
 }

@@ -1,12 +1,12 @@
 // Lists, restores and purges deleted objects.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
-import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
-import { Failure } from '../../errors.ts'
-import type { HttpContext } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
-import { awaitRecord } from '../records/awaited-record.ts'
-import { command } from '../records/by.ts'
-import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../records/trash-record.ts'
+import type { DatastoreRecord } from '../../../../machines/datastore/datastore-record.ts'
+import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../../api/trash.ts'
+import { Failure } from '../../../errors.ts'
+import type { HttpContext } from '../../pipeline/context.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { awaitRecord } from '../../records/awaited-record.ts'
+import { command } from '../../records/by.ts'
+import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../../records/trash-record.ts'
 
 const reclaimTimeoutMs = 30_000
 

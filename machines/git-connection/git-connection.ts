@@ -1,0 +1,258 @@
+// A connection to an account at a git provider. It is pending until the account has authorized it in a
+// browser, unless it starts with a token that was already accepted. It contains no secret: effects find the
+// secrets in the store, under this actor's id.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { problemOf } from '../problem.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import {
+  connectedContext,
+  contextAfter,
+  type ExchangeOutput,
+  type GitAccount,
+  type GitApp,
+  type GitAuth,
+  type GitConnectionContext,
+  type GitConnectionEvent,
+  type GitConnectionInput,
+  type InvalidReason,
+  type RenewalOutput,
+  type Resting,
+  renewalOf,
+  retryOf,
+} from './git-connection-context.ts'
+
+export const version = 1
+
+export const cleanups = ['removeSecrets'] as const
+
+export const discarded = { status: 'deleted' } as const
+
+/** An authorization that is never finished in the browser ends after this time. */
+const pendingMs = 24 * 60 * 60 * 1000
+
+const connection = setup({
+  types: {} as { context: GitConnectionContext; input: GitConnectionInput; events: GitConnectionEvent },
+  actors: {
+    awaitExpiry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
+    exchangeGrant: slot<SlotInput, ExchangeOutput>(),
+    awaitRenewal: slot<SlotInput & { wakeAt: number | null }, SlotOutput>(),
+    renewTokens: slot<SlotInput, RenewalOutput>(),
+    removeSecrets: slot<SlotInput, SlotOutput>(),
+  },
+  guards: {
+    startsConnected: ({ context }) => context.account !== null,
+    startsWithApp: ({ context }) => context.auth === 'github_app',
+    wasConnected: ({ context }) => context.resting === 'connected',
+    wasInvalid: ({ context }) => context.resting === 'invalid',
+    wasInstalling: ({ context }) => context.resting === 'installing',
+    wasRegistering: ({ context }) => context.resting === 'registering',
+    isConnected: (_, { result }: ExchangeOutput) => result === 'connected',
+    isRegistered: (_, { result }: ExchangeOutput) => result === 'registered',
+    isMergedAway: ({ context }, { result }: ExchangeOutput) =>
+      result === 'merged' && context.account === null,
+    isExpiring: ({ context }) => context.auth === 'token',
+    isRejected: (_, { code }: SlotFailure) => code === 'git_authorization_rejected',
+  },
+  actions: {
+    beginExchange: assign((_, resting: Resting) => ({ resting, problem: null, mergedInto: null })),
+    recordExchange: assign(({ context }, output: ExchangeOutput) => contextAfter(context, output)),
+    recordProblem: assign((_, failure: SlotFailure) => ({ problem: problemOf(failure) })),
+    recordReplacement: assign(
+      ({ context }, event: { at: string; auth: GitAuth; account: GitAccount; app: GitApp | null }) => ({
+        ...connectedContext(event.account, event.at),
+        auth: event.auth,
+        app: event.app ?? (event.auth === 'github_app' ? context.app : null),
+      }),
+    ),
+    recordRenewal: assign(({ context }, { accessExpiresAt }: RenewalOutput) => ({
+      account: { ...context.account!, accessExpiresAt },
+      renewAt: renewalOf(accessExpiresAt),
+      failedRenewals: 0,
+      problem: null,
+    })),
+    recordFailedRenewal: assign(({ context }, failure: SlotFailure) => ({
+      problem: problemOf(failure),
+      failedRenewals: context.failedRenewals + 1,
+      renewAt: retryOf(failure.at, context.failedRenewals),
+    })),
+    invalidate: assign((_, { reason, message }: { reason: InvalidReason; message: string }) => ({
+      invalidReason: reason,
+      problem: { code: 'git_authorization_rejected', message },
+    })),
+  },
+})
+
+const slotInput = ({ context: { id } }: { context: GitConnectionContext }) => ({ id })
+const pending = ({ context: { id, at } }: { context: GitConnectionContext }) => ({
+  id,
+  wakeAt: Date.parse(at) + pendingMs,
+})
+
+const callbackFrom = (resting: Resting) =>
+  ({ target: '#exchanging', actions: { type: 'beginExchange', params: resting } }) as const
+const expired = { reason: 'expired', message: 'the token of this connection has expired' } as const
+
+const replaced = {
+  target: '#connected',
+  actions: {
+    type: 'recordReplacement',
+    params: ({ event }: { event: Extract<GitConnectionEvent, { type: 'replace' }> }) => event,
+  },
+} as const
+
+/** The states before an exchange, for an exchange that left the connection as it was. */
+const backToRest = [
+  { guard: 'wasConnected', target: '#connected' },
+  { guard: 'wasInvalid', target: '#invalid' },
+  { guard: 'wasInstalling', target: '#installing' },
+  { guard: 'wasRegistering', target: '#registering' },
+  { target: '#authorizing' },
+] as const
+
+export const machine = connection.createMachine({
+  id: 'git-connection',
+  context: ({ input }) => ({
+    ...input,
+    app: null,
+    resting: 'connected',
+    invalidReason: null,
+    problem: null,
+    mergedInto: null,
+    failedRenewals: 0,
+    renewAt: input.account && connectedContext(input.account, input.at).renewAt,
+    updatedAt: input.at,
+  }),
+  initial: 'starting',
+  on: { delete: '.removing', replace: replaced },
+  states: {
+    starting: {
+      always: [
+        { guard: 'startsConnected', target: 'connected' },
+        { guard: 'startsWithApp', target: 'pending.registering' },
+        { target: 'pending.authorizing' },
+      ],
+    },
+    pending: {
+      initial: 'authorizing',
+      states: {
+        registering: {
+          id: 'registering',
+          invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: pending, onDone: '#removing' },
+          on: { callback: callbackFrom('registering') },
+        },
+        /** The app exists at the provider, so this state does not expire. */
+        installing: { id: 'installing', on: { callback: callbackFrom('installing') } },
+        authorizing: {
+          id: 'authorizing',
+          invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: pending, onDone: '#removing' },
+          on: { callback: callbackFrom('authorizing') },
+        },
+      },
+    },
+    exchanging: {
+      id: 'exchanging',
+      invoke: {
+        id: 'exchangeGrant',
+        src: 'exchangeGrant',
+        input: slotInput,
+        onDone: [
+          {
+            guard: { type: 'isConnected', params: ({ event }) => event.output },
+            target: 'connected',
+            actions: { type: 'recordExchange', params: ({ event }) => event.output },
+          },
+          {
+            guard: { type: 'isRegistered', params: ({ event }) => event.output },
+            target: 'pending.installing',
+            actions: { type: 'recordExchange', params: ({ event }) => event.output },
+          },
+          {
+            guard: { type: 'isMergedAway', params: ({ event }) => event.output },
+            target: 'removing',
+            actions: { type: 'recordExchange', params: ({ event }) => event.output },
+          },
+          {
+            target: 'merged',
+            actions: { type: 'recordExchange', params: ({ event }) => event.output },
+          },
+        ],
+        onError: {
+          target: 'rejected',
+          actions: { type: 'recordProblem', params: ({ event }) => event.error as SlotFailure },
+        },
+      },
+    },
+    /** Another account was authorized: this connection stays as it was. */
+    merged: { always: [...backToRest] },
+    rejected: { always: [...backToRest] },
+    connected: {
+      id: 'connected',
+      initial: 'idle',
+      on: {
+        callback: callbackFrom('connected'),
+        invalidate: { target: '#invalid', actions: { type: 'invalidate', params: ({ event }) => event } },
+      },
+      states: {
+        idle: {
+          on: { renew: 'renewing' },
+          invoke: {
+            id: 'awaitRenewal',
+            src: 'awaitRenewal',
+            input: ({ context: { id, renewAt } }) => ({
+              id,
+              wakeAt: renewAt === null ? null : Date.parse(renewAt),
+            }),
+            onDone: [
+              {
+                guard: 'isExpiring',
+                target: '#invalid',
+                actions: { type: 'invalidate', params: expired },
+              },
+              { target: 'renewing' },
+            ],
+          },
+        },
+        renewing: {
+          invoke: {
+            id: 'renewTokens',
+            src: 'renewTokens',
+            input: slotInput,
+            onDone: {
+              target: 'idle',
+              actions: { type: 'recordRenewal', params: ({ event }) => event.output },
+            },
+            onError: [
+              {
+                guard: { type: 'isRejected', params: ({ event }) => event.error as SlotFailure },
+                target: '#invalid',
+                actions: {
+                  type: 'invalidate',
+                  params: ({ event }) => ({
+                    reason: 'revoked' as const,
+                    message: (event.error as SlotFailure).message,
+                  }),
+                },
+              },
+              {
+                target: 'idle',
+                actions: { type: 'recordFailedRenewal', params: ({ event }) => event.error as SlotFailure },
+              },
+            ],
+          },
+        },
+      },
+    },
+    invalid: {
+      id: 'invalid',
+      on: { callback: callbackFrom('invalid') },
+    },
+    removing: {
+      id: 'removing',
+      on: { replace: undefined, delete: undefined },
+      invoke: { id: 'removeSecrets', src: 'removeSecrets', input: slotInput, onDone: 'deleted' },
+    },
+    deleted: { type: 'final' },
+  },
+})
+
+export type GitConnectionSnapshot = SnapshotFrom<typeof machine>

@@ -1,0 +1,182 @@
+// Accounts at git providers that the server may read.
+import type { Command } from 'commander'
+import type { GitBranches, GitConnection, GitRepositories } from '../../../api/git-connection.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, usageFailure } from '../../failure.ts'
+import { printDone, printNext } from '../../follow-up.ts'
+import { connectInBrowser } from '../../git/connect.ts'
+import { age } from '../../terminal/ages.ts'
+import { plain } from '../../terminal/output.ts'
+import { askSecret } from '../../terminal/prompts.ts'
+import { readStandardInput } from '../../terminal/standard-input.ts'
+import { printTable } from '../../terminal/table.ts'
+
+const providers = ['github', 'gitlab', 'gitea']
+const accountArgument = 'its account or its id; not needed if there is only one'
+
+export function addGitCommands(program: Command, run: Runner): void {
+  const git = program
+    .command('git')
+    .description('list connected accounts of GitHub, GitLab and Gitea')
+    .addHelpText('after', examples('berth git', 'berth git connect github'))
+    .action(run(list))
+  git
+    .command('ls')
+    .description('list them')
+    .addHelpText('after', examples('berth git ls', 'berth git ls --json'))
+    .action(run(list))
+  addConnect(git, run)
+  git
+    .command('repos')
+    .argument('[account]', accountArgument)
+    .description('list the repositories of an account, last updated first')
+    .addHelpText('after', examples('berth git repos', 'berth git repos ada --json'))
+    .action(run(listRepositories))
+  git
+    .command('branches')
+    .argument('<repository>', 'its address')
+    .description('list the branches of a repository, the default branch first')
+    .addHelpText(
+      'after',
+      examples(
+        'berth git branches https://github.com/ada/shop.git',
+        'berth git branches git@github.com:ada/shop.git',
+      ),
+    )
+    .action(run(listBranches))
+  git
+    .command('rm')
+    .argument('[account]', accountArgument)
+    .description('delete a connection and its secrets')
+    .option('--force', 'even if services are cloned with it')
+    .addHelpText('after', examples('berth git rm ada', 'berth git rm git-01jexample --force'))
+    .action(run(remove))
+}
+
+function addConnect(git: Command, run: Runner): void {
+  git
+    .command('connect')
+    .argument('[provider]', providers.join(', '))
+    .description('connect an account, in the browser or with an access token')
+    .option('--with-token', 'with an access token, from a prompt or a pipe')
+    .option('--base-url <url>', 'the address of your own server')
+    .option('--organization <name>', 'GitHub: the organization that will own the app')
+    .option('--resume <id>', 'continue a pending connection, or authorize one again')
+    .option('--no-browser', 'only print the page to open')
+    .addHelpText(
+      'after',
+      examples(
+        'berth git connect github',
+        'berth git connect gitlab --base-url https://gitlab.example.com',
+        'pass show gitea | berth git connect gitea --with-token --base-url https://git.example.com',
+      ),
+    )
+    .action(run(connect))
+}
+
+interface ConnectOptions {
+  withToken?: boolean
+  baseUrl?: string
+  organization?: string
+  resume?: string
+  browser: boolean
+}
+
+async function connect(cli: Cli, provider: string | undefined, options: ConnectOptions): Promise<void> {
+  if (provider !== undefined && !providers.includes(provider)) {
+    throw usageFailure(`'${provider}' is not a supported provider`, providers.join(', '))
+  }
+  if (provider === undefined && options.withToken) {
+    throw usageFailure('a token needs a provider', 'berth git connect github --with-token')
+  }
+  const connection = options.withToken
+    ? await connectToken(cli, provider!, options.baseUrl)
+    : await connectInBrowser(cli, { provider, ...options })
+  if (cli.out.isJson) return cli.out.json(connection)
+  printDone(cli, `${connection.account} at ${connection.base_url} is connected`)
+  printNext(cli, `berth git repos ${connection.account}`)
+}
+
+async function connectToken(cli: Cli, provider: string, baseUrl: string | undefined): Promise<GitConnection> {
+  const question = { message: `Access token for ${baseUrl ?? provider}:`, instead: 'pipe the token in' }
+  const token = process.stdin.isTTY ? await askSecret(cli, question) : await readStandardInput('the token')
+  const body = { provider, token, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }
+  return cli.client.call<GitConnection>('POST', '/git/connections', { body })
+}
+
+async function list({ client, out }: Cli): Promise<void> {
+  const connections = await client.call<GitConnection[]>('GET', '/git/connections')
+  if (out.isJson) return out.json(connections)
+  if (connections.length === 0) return out.say('no accounts yet: berth git connect github')
+  printTable(out, connections, [
+    { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
+    { heading: 'ACCOUNT', text: ({ account }) => account ?? '' },
+    { heading: 'AT', text: ({ base_url }) => base_url, isFlexible: true },
+    { heading: 'STATUS', text: statusText, style: statusStyle },
+    { heading: 'SERVICES', text: ({ services }) => services.join(', ') },
+    {
+      heading: 'AUTHORIZED',
+      text: ({ status, updated_at }) => (status === 'pending' ? '' : age(updated_at)),
+    },
+  ])
+  for (const { id } of connections.filter(({ status, auth }) => status !== 'connected' && auth !== 'token'))
+    printNext({ out } as Cli, `berth git connect --resume ${id}`)
+}
+
+function statusText({ status, phase, invalid_reason }: GitConnection): string {
+  if (status === 'invalid') return invalid_reason ?? status
+  return status === 'pending' && phase !== null ? phase : status
+}
+
+function statusStyle({ status }: GitConnection) {
+  if (status === 'connected') return 'green' as const
+  return status === 'pending' ? ('yellow' as const) : ('red' as const)
+}
+
+async function listRepositories(cli: Cli, account: string | undefined): Promise<void> {
+  const { id } = await findConnection(cli, account)
+  const path = `/git/connections/${encodeURIComponent(id)}/repositories`
+  const { repositories, truncated } = await cli.client.call<GitRepositories>('GET', path)
+  const { out } = cli
+  if (out.isJson) return out.json({ repositories, truncated })
+  if (repositories.length === 0) return out.say('this account has no repositories')
+  printTable(out, repositories, [
+    { heading: 'REPOSITORY', text: ({ full_name }) => full_name, style: () => 'bold' },
+    { heading: 'UPDATED', text: ({ updated_at }) => (updated_at === null ? '' : age(updated_at)) },
+    { heading: '', text: (one) => (one.archived ? 'archived' : one.private ? 'private' : '') },
+    { heading: 'ADDRESS', text: ({ clone_url }) => clone_url, isFlexible: true },
+  ])
+  if (truncated) out.say('more repositories exist; these were updated last')
+}
+
+async function listBranches({ client, out }: Cli, repository: string): Promise<void> {
+  const path = `/git/branches?repo_url=${encodeURIComponent(repository)}`
+  const found = await client.call<GitBranches>('GET', path)
+  if (out.isJson) return out.json(found)
+  if (found.branches.length === 0) return out.say('the repository has no branches')
+  for (const branch of found.branches) out.print(plain(branch))
+}
+
+async function remove(cli: Cli, account: string | undefined, { force }: { force?: boolean }): Promise<void> {
+  const connection = await findConnection(cli, account)
+  const query = force ? '?force=true' : ''
+  await cli.client.call('DELETE', `/git/connections/${encodeURIComponent(connection.id)}${query}`)
+  printDone(cli, `the connection of ${connection.account ?? connection.id} is deleted`)
+  const page = connection.manage_url ?? connection.app_url
+  if (page) cli.out.say(`   its app stays at the provider: ${plain(page)}`)
+}
+
+/** By id or account; the only one by default. */
+async function findConnection({ client }: Cli, account: string | undefined): Promise<GitConnection> {
+  const connections = await client.call<GitConnection[]>('GET', '/git/connections')
+  const isNamed = (one: GitConnection) =>
+    account === undefined || one.id === account || one.account?.toLowerCase() === account.toLowerCase()
+  const found = connections.filter(isNamed)
+  if (found.length === 1) return found[0]!
+  const hint = connections.length === 0 ? 'berth git connect github' : 'berth git ls lists them'
+  if (found.length === 0) throw new CliFailure('there is no such git connection', { hint })
+  const text = account === undefined ? 'which account?' : `several connections have the account ${account}`
+  throw usageFailure(text, `name one of these ids: ${found.map(({ id }) => id).join(', ')}`)
+}

@@ -1,0 +1,289 @@
+// Takes the browser through the authorization of an account: to the provider, back with a grant, and for an
+// app from its registration to its installation. The steps between are states of the connection's actor.
+import type { GitConnectionInput } from '../../../machines/git-connection/git-connection-context.ts'
+import type { By, RecordOf } from '../../../storage/actors/actors.ts'
+import type { GitGrant } from '../../../storage/git-authorizations.ts'
+import { newSecret } from '../../account/secrets.ts'
+import { Failure, RejectedNow } from '../../errors.ts'
+import { type ProviderName, parseBaseUrl, providerTitles } from '../../git-providers/base-url.ts'
+import { findInstallation, installationUrl, registrationForm } from '../../git-providers/github-app.ts'
+import { authorizationUrl, oauthEndpoints } from '../../git-providers/oauth.ts'
+import { ProviderRejection } from '../../git-providers/request.ts'
+import { isoNow } from '../iso-now.ts'
+import { findConnection, instanceOf, listConnections } from './instance.ts'
+import type { GitConnectionPorts } from './ports.ts'
+import { waitForEndOf } from './settled.ts'
+
+export interface AuthorizationRequest {
+  /** Null to resume a connection. */
+  provider: ProviderName | null
+  baseUrl: string | null
+  organization: string | null
+  clientId: string | null
+  clientSecret: string | null
+  connectionId: string | null
+  redirectUri: string
+  by: By
+}
+
+/** The parameters with which the provider sent the browser back. */
+export interface CallbackRequest {
+  state: string | null
+  code: string | null
+  installationId: number | null
+  setupAction: string | null
+  error: string | null
+  errorDescription: string | null
+}
+
+/** What the browser does next; null if the account is connected. */
+export type Redirect =
+  | { method: 'get'; url: string }
+  | { method: 'post'; url: string; fields: Record<string, string> }
+
+export interface AuthorizationStep {
+  connectionId: string
+  redirect: Redirect | null
+}
+
+type Connection = RecordOf<'git-connection'>
+
+const stateLifetimeMs = 60 * 60 * 1000
+const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
+
+/**
+ * Starts or resumes an authorization. Throws `git_application_required`, and what the
+ * provider's step throws.
+ */
+export async function authorize(
+  ports: GitConnectionPorts,
+  request: AuthorizationRequest,
+): Promise<AuthorizationStep> {
+  const connection = request.connectionId
+    ? findConnection(ports.storage, request.connectionId)
+    : await begin(ports, request)
+  if (connection.auth === 'token') {
+    throw new Failure(
+      'invalid_request',
+      'this connection uses a token: connect the account with a new token instead',
+    )
+  }
+  if (connection.auth === 'oauth') {
+    await saveApplication(ports, connection, request)
+    return redirectToOauth(ports, connection, request.redirectUri)
+  }
+  return continueApp(ports, connection, request.redirectUri)
+}
+
+/** Throws `invalid_request` for an unknown state, `git_authorization_rejected` for a refusal. */
+export async function completeAuthorization(
+  ports: GitConnectionPorts,
+  request: CallbackRequest,
+): Promise<AuthorizationStep> {
+  if (request.state === null) return rereadInstallation(ports, request)
+  const isRefused = request.error !== null || isWaitingForOwner(request)
+  const state = await ports.storage.gitAuthorizations.useState(
+    request.state,
+    Date.now(),
+    ({ redirectUri }) =>
+      isRefused ? null : { code: request.code, installationId: request.installationId, redirectUri },
+  )
+  if (state === null) {
+    throw new Failure(
+      'invalid_request',
+      'this authorization has expired or was already used',
+      'start it again',
+    )
+  }
+  if (isWaitingForOwner(request)) {
+    throw new RejectedNow('an owner of the organization has to approve the installation of the app first')
+  }
+  if (request.error !== null) throw new RejectedNow(refusalText(request.error, request.errorDescription))
+  return exchange(ports, state.connectionId, state.redirectUri)
+}
+
+function isWaitingForOwner({ setupAction, installationId }: CallbackRequest): boolean {
+  return setupAction === 'request' && installationId === null
+}
+
+const maxRefusalLength = 300
+
+function refusalText(error: string, description: string | null): string {
+  const text = description ?? (error === 'access_denied' ? 'the authorization was denied' : error)
+  return text.replace(/\p{Cc}/gu, ' ').slice(0, maxRefusalLength)
+}
+
+/** The actor exchanges the stored grant. A step may remain: a new app still has to be installed. */
+async function exchange(
+  ports: GitConnectionPorts,
+  id: string,
+  redirectUri: string,
+): Promise<AuthorizationStep> {
+  const { storage, actors } = ports
+  const { applied } = await actors.send(id, { type: 'callback', at: isoNow(), by: 'the browser' })
+  if (!applied)
+    throw new Failure('conflict', 'the connection is being deleted, or is exchanging another authorization')
+  const late = new Failure('git_provider_unavailable', 'the provider did not respond in time')
+  const settled = await waitForEndOf('exchanging', id, storage, late)
+  if (settled.merged_into !== null) return { connectionId: settled.merged_into, redirect: null }
+  if (settled.error !== null) throw failureOf(settled)
+  if (settled.status === 'connected') return { connectionId: id, redirect: null }
+  return continueApp(ports, settled, redirectUri)
+}
+
+function failureOf({ error, error_code }: Connection): Failure {
+  if (error_code === 'git_authorization_rejected') return new RejectedNow(error!)
+  return new Failure(error_code ?? 'git_provider_unavailable', error!)
+}
+
+/** A pending connection of the same kind is continued, so that canceled attempts do not pile up. */
+async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
+  const input = inputOf(ports, request)
+  const { storage } = ports
+  const isSame = (one: Connection) =>
+    one.status === 'pending' &&
+    one.phase !== 'installing' &&
+    one.provider === input.provider &&
+    one.base_url === input.baseUrl &&
+    one.auth === input.auth &&
+    one.organization === input.organization
+  const same = listConnections(storage).find(isSame)
+  if (same) return same
+  await ports.actors.spawn('git-connection', input.id, input, { by: request.by })
+  return findConnection(storage, input.id)
+}
+
+function inputOf({ storage }: GitConnectionPorts, request: AuthorizationRequest): GitConnectionInput {
+  const { provider, organization } = request
+  if (provider === null) throw invalid('provider', 'is required without connection_id')
+  if (organization !== null && !organizationPattern.test(organization)) {
+    throw invalid('organization', 'must be 1 to 39 letters, digits and inner dashes')
+  }
+  const baseUrl = parseBaseUrl(provider, request.baseUrl)
+  if (
+    provider !== 'github' &&
+    !applicationOf(request) &&
+    !storage.gitConnections.application(provider, baseUrl)
+  ) {
+    throw applicationRequired(provider)
+  }
+  return {
+    id: storage.ids.newId('git'),
+    provider,
+    baseUrl,
+    auth: provider === 'github' ? 'github_app' : 'oauth',
+    organization: provider === 'github' ? organization : null,
+    clientId: request.clientId,
+    account: null,
+    at: isoNow(),
+  }
+}
+
+function applicationRequired(provider: Exclude<ProviderName, 'github'>): Failure {
+  const title = providerTitles[provider]
+  const how = `register one there with the scopes ${oauthEndpoints(provider).scope} and this redirect URI`
+  return new Failure(
+    'git_application_required',
+    `this server has no OAuth application at ${title}`,
+    `${how}, then send its client_id and client_secret`,
+  )
+}
+
+function applicationOf({ clientId, clientSecret }: AuthorizationRequest) {
+  if (clientId === null && clientSecret === null) return null
+  if (!clientId || !clientSecret) throw invalid('client_id', 'and client_secret belong together')
+  return { clientId, clientSecret }
+}
+
+async function saveApplication(
+  { storage }: GitConnectionPorts,
+  { provider, base_url }: Connection,
+  request: AuthorizationRequest,
+): Promise<void> {
+  const application = applicationOf(request)
+  if (application) await storage.gitConnections.putApplication(provider, base_url, application)
+}
+
+async function redirectToOauth(
+  ports: GitConnectionPorts,
+  { id, provider, base_url: baseUrl }: Connection,
+  redirectUri: string,
+): Promise<AuthorizationStep> {
+  const application = ports.storage.gitConnections.application(provider, baseUrl)
+  if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>)
+  const state = await newState(ports, id, redirectUri)
+  const { clientId } = application
+  const url = authorizationUrl({ provider, baseUrl }, { clientId, redirectUri, state })
+  return { connectionId: id, redirect: { method: 'get', url } }
+}
+
+/** The next step of an app: its registration, its installation, or none if it is installed. */
+async function continueApp(
+  ports: GitConnectionPorts,
+  connection: Connection,
+  redirectUri: string,
+): Promise<AuthorizationStep> {
+  const { id, base_url: baseUrl, organization, app_url: appUrl } = connection
+  if (appUrl === null) {
+    const state = await newState(ports, id, redirectUri)
+    const { url, manifest } = registrationForm({ baseUrl }, { organization, redirectUri, state })
+    return { connectionId: id, redirect: { method: 'post', url, fields: { manifest } } }
+  }
+  if (await isInstalled(ports, connection)) {
+    if (connection.status === 'connected') return { connectionId: id, redirect: null }
+    await putGrant(ports, id, { code: null, installationId: null, redirectUri })
+    return exchange(ports, id, redirectUri)
+  }
+  const state = await newState(ports, id, redirectUri)
+  return { connectionId: id, redirect: { method: 'get', url: installationUrl(appUrl, state) } }
+}
+
+async function isInstalled(ports: GitConnectionPorts, connection: Connection): Promise<boolean> {
+  const secrets = ports.storage.gitConnections.secrets(connection.id)
+  if (secrets?.kind !== 'app') return false
+  try {
+    const installation = await findInstallation(instanceOf(connection, ports.settings.gitHosts), secrets)
+    return installation !== null && !installation.isSuspended
+  } catch (error) {
+    if (!(error instanceof ProviderRejection)) throw error
+    const hint = `berth git rm ${connection.id}, then connect the account again`
+    throw new Failure(
+      'git_authorization_rejected',
+      `GitHub does not accept the app any more: ${error.message}`,
+      hint,
+    )
+  }
+}
+
+/** After a change on the provider's page, which sends the browser back without a state. */
+async function rereadInstallation(
+  ports: GitConnectionPorts,
+  { installationId }: CallbackRequest,
+): Promise<AuthorizationStep> {
+  if (installationId === null) throw invalid('state', 'or installation_id is required')
+  const known = listConnections(ports.storage).find((one) => one.installation_id === installationId)
+  if (!known) throw invalid('installation_id', 'belongs to no app of this server')
+  await putGrant(ports, known.id, { code: null, installationId, redirectUri: '' })
+  return exchange(ports, known.id, '')
+}
+
+function putGrant({ storage }: GitConnectionPorts, id: string, grant: GitGrant): Promise<void> {
+  return storage.gitAuthorizations.putGrant(id, { grant, sentAt: null, outcome: null })
+}
+
+async function newState(
+  { storage }: GitConnectionPorts,
+  connectionId: string,
+  redirectUri: string,
+): Promise<string> {
+  const state = newSecret()
+  const expiresAt = new Date(Date.now() + stateLifetimeMs).toISOString()
+  await storage.gitAuthorizations.putState(state, { connectionId, redirectUri, expiresAt })
+  return state
+}
+
+function invalid(path: string, problem: string): Failure {
+  return new Failure('invalid_request', `${path} ${problem}`, undefined, [
+    { path, code: 'invalid', message: problem },
+  ])
+}

@@ -1,0 +1,169 @@
+// Connected accounts, for the API: connecting one with a token, and reading repositories and branches.
+import type { GitAccount, GitProvider } from '../../../machines/git-connection/git-connection-context.ts'
+import type { By } from '../../../storage/actors/actors.ts'
+import { Failure } from '../../errors.ts'
+import { listBranches } from '../../git/remote.ts'
+import { parseRepositoryUrl } from '../../git/repository.ts'
+import { parseBaseUrl } from '../../git-providers/base-url.ts'
+import { installationRepositories } from '../../git-providers/github.ts'
+import type { RepositoryList } from '../../git-providers/provider.ts'
+import { providers } from '../../git-providers/providers.ts'
+import { toTokenFailure } from '../../git-providers/rejection.ts'
+import { isoNow } from '../iso-now.ts'
+import {
+  type AuthorizationRequest,
+  type AuthorizationStep,
+  authorize,
+  type CallbackRequest,
+  completeAuthorization,
+} from './authorization.ts'
+import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
+import type { GitConnectionPorts } from './ports.ts'
+import { accessRepository, findServed } from './repository-access.ts'
+
+export interface TokenRequest {
+  provider: GitProvider
+  baseUrl: string | null
+  token: string
+  by: By
+  eventId: string | undefined
+}
+
+export interface RemoteBranches {
+  /** The default branch first, the others by name. */
+  branches: string[]
+  /** The connection whose token was used. */
+  connectionId: string | null
+  defaultBranch: string | null
+}
+
+interface GitAccountsPorts extends GitConnectionPorts {
+  settings: GitConnectionPorts['settings'] & { localRepositories: string[] }
+}
+
+export interface GitAccounts {
+  authorize(request: AuthorizationRequest): Promise<AuthorizationStep>
+  completeAuthorization(request: CallbackRequest): Promise<AuthorizationStep>
+  connectToken(request: TokenRequest): Promise<{ id: string; isNew: boolean }>
+  repositories(id: string): Promise<RepositoryList>
+  branches(repoUrl: string): Promise<RemoteBranches>
+  /** The connection that clones the repository; null without one. */
+  servingId(repoUrl: string): string | null
+}
+
+export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
+  return {
+    authorize: (request) => authorize(ports, request),
+    completeAuthorization: (request) => completeAuthorization(ports, request),
+    connectToken: (request) => connectToken(ports, request),
+    repositories: (id) => listRepositories(ports, id),
+    branches: (repoUrl) => readBranches(ports, repoUrl),
+    servingId: (repoUrl) =>
+      findServed(listConnections(ports.storage), parseRepositoryUrl(repoUrl))?.connection.id ?? null,
+  }
+}
+
+/** An account that is connected already keeps its connection and gets the new token. */
+async function connectToken(
+  ports: GitAccountsPorts,
+  { provider, token, by, eventId, ...request }: TokenRequest,
+) {
+  const baseUrl = parseBaseUrl(provider, request.baseUrl)
+  const account = await readAccount(ports, { provider, baseUrl }, token)
+  const { storage, actors, gitTokens } = ports
+  const at = isoNow()
+  const known = findByAccount(storage, { provider, base_url: baseUrl }, account.login)
+  const options = { by, ...(eventId === undefined ? {} : { eventId }) }
+  if (known) {
+    await storage.gitConnections.putSecrets(known.id, { kind: 'token', token })
+    gitTokens.forget(known.id)
+    const event = {
+      type: 'replace',
+      at,
+      by: 'the administrator',
+      asker: by,
+      auth: 'token',
+      account,
+      app: null,
+    }
+    const { applied } = await actors.send(known.id, event, options)
+    if (applied) return { id: known.id, isNew: false }
+  }
+  const id = storage.ids.newId('git')
+  const input = {
+    id,
+    provider,
+    baseUrl,
+    auth: 'token' as const,
+    organization: null,
+    clientId: null,
+    account,
+    at,
+  }
+  const also = () => storage.gitConnections.putSecretsWithin(id, { kind: 'token', token })
+  await actors.spawn('git-connection', id, input, { ...options, also })
+  return { id, isNew: true }
+}
+
+async function readAccount(
+  { settings }: GitAccountsPorts,
+  { provider, baseUrl }: { provider: GitProvider; baseUrl: string },
+  token: string,
+): Promise<GitAccount> {
+  try {
+    const instance = { provider, baseUrl, hostRules: settings.gitHosts }
+    const { login, name, scopes, tokenExpiresAt } = await providers[provider].account(instance, token)
+    return {
+      ...{ login, name, scopes, tokenExpiresAt, tokenHint: hintOf(token) },
+      ...{ manageUrl: null, repositorySelection: null, installationId: null, accessExpiresAt: null },
+    }
+  } catch (error) {
+    throw toTokenFailure(provider, error)
+  }
+}
+
+/** At most four characters, and never more than a third of the token. */
+function hintOf(token: string): string {
+  const length = Math.min(4, Math.floor(token.length / 3))
+  return length === 0 ? '' : token.slice(-length)
+}
+
+async function listRepositories(ports: GitAccountsPorts, id: string): Promise<RepositoryList> {
+  const connection = findConnection(ports.storage, id)
+  const instance = instanceOf(connection, ports.settings.gitHosts)
+  return ports.gitTokens.use(id, async (token) => {
+    if (connection.auth !== 'github_app') return providers[connection.provider].repositories(instance, token)
+    const { entries: repositories, isTruncated } = await installationRepositories(instance, token)
+    return { repositories, isTruncated }
+  })
+}
+
+async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<RemoteBranches> {
+  const { repository, credentials, connection, problem } = await accessRepository(
+    ports,
+    parseRepositoryUrl(repoUrl),
+  )
+  const remote = {
+    repository: { ...repository, credentials: null },
+    credentials,
+    localRepositories: ports.settings.localRepositories,
+    hostRules: ports.settings.gitHosts,
+    marker: 'branches',
+    signal: new AbortController().signal,
+  }
+  const { branches, defaultBranch } = await listBranches(remote).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+    // A refused address: the request is wrong, not the remote.
+    const code = error.code === 'source_invalid' ? 'invalid_request' : error.code
+    throw new Failure(
+      code,
+      error.message,
+      problem ? `its git connection supplied no token: ${problem}` : error.hint,
+    )
+  })
+  return {
+    branches: branches.map(({ name }) => name),
+    connectionId: problem === null ? (connection?.id ?? null) : null,
+    defaultBranch,
+  }
+}

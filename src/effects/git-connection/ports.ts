@@ -1,0 +1,9 @@
+// What git connections need of the daemon.
+import type { HostRules } from '../../git/remote-host.ts'
+import type { SharedPorts } from '../ports.ts'
+import type { GitTokens } from './tokens.ts'
+
+export interface GitConnectionPorts extends SharedPorts {
+  settings: { gitHosts: HostRules }
+  gitTokens: GitTokens
+}

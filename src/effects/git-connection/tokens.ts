@@ -1,0 +1,143 @@
+// Supplies tokens of connected accounts. Tokens of app installations are kept in memory only, until five
+// minutes before they expire. Others are in the store; the actor of the connection renews them.
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { Failure } from '../../errors.ts'
+import type { HostRules } from '../../git/remote-host.ts'
+import { createInstallationToken, type InstallationToken } from '../../git-providers/github-app.ts'
+import { type InvalidReason, invalidReasonOf } from '../../git-providers/rejection.ts'
+import { ProviderRejection } from '../../git-providers/request.ts'
+import { isoNow } from '../iso-now.ts'
+import type { ActorPort } from '../ports.ts'
+import { findConnection, instanceOf } from './instance.ts'
+import { waitForEndOf } from './settled.ts'
+
+interface TokenParts {
+  storage: Storage
+  actors: Pick<ActorPort, 'send'>
+  hostRules: HostRules
+}
+
+type Stored = RecordOf<'git-connection'>
+
+const installationLeadMs = 5 * 60 * 1000
+/** An access token that ends sooner is renewed before it is used. */
+const accessLeadMs = 60 * 1000
+
+export class GitTokens {
+  readonly #parts: TokenParts
+  readonly #installation = new Map<string, Promise<InstallationToken>>()
+
+  constructor(parts: TokenParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Throws `git_authorization_rejected` if the connection is not usable, `git_provider_unavailable` if the
+   * provider supplies no token now.
+   */
+  async get(id: string): Promise<string> {
+    const connection = findConnection(this.#parts.storage, id)
+    if (connection.status !== 'connected') throw notUsable(connection)
+    const secrets = this.#parts.storage.gitConnections.secrets(id)
+    if (secrets === null) throw notUsable(connection)
+    if (secrets.kind === 'token') return secrets.token
+    if (secrets.kind === 'app') return (await this.#installationToken(connection)).token
+    return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : this.#renewed(connection)
+  }
+
+  /**
+   * Runs the work with a token. A rejection that means the end of the authorization
+   * invalidates the connection.
+   */
+  async use<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
+    const token = await this.get(id)
+    try {
+      return await work(token)
+    } catch (error) {
+      throw await this.#rejected(findConnection(this.#parts.storage, id), error)
+    }
+  }
+
+  /** For a removed or replaced authorization: its tokens must not be used any more. */
+  forget(id: string): void {
+    this.#installation.delete(id)
+  }
+
+  async #installationToken(connection: Stored): Promise<InstallationToken> {
+    const { id } = connection
+    const cached = await this.#installation.get(id)?.catch(() => null)
+    if (cached && isFresh(cached.expiresAt, installationLeadMs)) return cached
+    const pending = this.#createInstallationToken(connection)
+    this.#installation.set(id, pending)
+    return pending
+  }
+
+  async #createInstallationToken(connection: Stored): Promise<InstallationToken> {
+    const { id, installation_id: installationId } = connection
+    const secrets = this.#parts.storage.gitConnections.secrets(id)
+    if (secrets?.kind !== 'app' || installationId === null) throw notUsable(connection)
+    try {
+      return await createInstallationToken(
+        instanceOf(connection, this.#parts.hostRules),
+        secrets,
+        installationId,
+      )
+    } catch (error) {
+      this.#installation.delete(id)
+      const isGone = error instanceof ProviderRejection && error.status === 404
+      throw await this.#rejected(connection, error, isGone ? 'uninstalled' : null)
+    }
+  }
+
+  /** The actor renews, so that there is only one renewal at a time and a crash does not lose it. */
+  async #renewed({ id }: Stored): Promise<string> {
+    const { storage, actors } = this.#parts
+    await actors.send(id, { type: 'renew', at: isoNow() })
+    const late = new Failure(
+      'git_provider_unavailable',
+      'the token of the connection was not renewed in time',
+    )
+    const connection = await waitForEndOf('renewing', id, storage, late)
+    const secrets = storage.gitConnections.secrets(id)
+    if (connection.status !== 'connected' || secrets?.kind !== 'oauth') throw notUsable(connection)
+    if (isFresh(secrets.expiresAt, 0)) return secrets.accessToken
+    const reason = connection.error ?? 'the provider did not respond'
+    throw new Failure(
+      'git_provider_unavailable',
+      `the token of the connection could not be renewed: ${reason}`,
+    )
+  }
+
+  /** Converts a rejection. One that ends the authorization makes the connection invalid. */
+  async #rejected(connection: Stored, error: unknown, known: InvalidReason | null = null): Promise<unknown> {
+    if (!(error instanceof ProviderRejection)) return error
+    const reason = known ?? invalidReasonOf(error, connection.token_expires_at)
+    if (reason === null) return new Failure('git_authorization_rejected', error.message)
+    const { message } = error
+    await this.#parts.actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
+    return new Failure('git_authorization_rejected', message, hintFor(connection))
+  }
+}
+
+function isFresh(expiresAt: string | null, leadMs: number): boolean {
+  return expiresAt === null || Date.parse(expiresAt) - leadMs > Date.now()
+}
+
+const reasons: Record<InvalidReason, string> = {
+  expired: 'its token has expired',
+  revoked: 'the provider rejected its token',
+  uninstalled: 'its app is no longer installed',
+  suspended: 'its app is suspended',
+}
+
+function notUsable(connection: Stored): Failure {
+  const { status, invalid_reason } = connection
+  const reason = status === 'pending' ? 'it is not authorized yet' : reasons[invalid_reason ?? 'revoked']
+  const text = `the git connection ${connection.id} cannot be used: ${reason}`
+  return new Failure('git_authorization_rejected', text, hintFor(connection))
+}
+
+function hintFor({ auth, id }: Stored): string {
+  return auth === 'token' ? 'connect the account again with a new token' : `berth git connect --resume ${id}`
+}

@@ -1,0 +1,48 @@
+// The address of a provider's instance, in one normal form, so that equal instances compare as equal.
+import { Failure } from '../errors.ts'
+
+export type ProviderName = 'github' | 'gitlab' | 'gitea'
+
+/** How the providers are called in messages. */
+export const providerTitles: Record<ProviderName, string> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  gitea: 'Gitea',
+}
+
+/** Gitea and Forgejo have no instance that most users mean. */
+const defaultBaseUrls: Record<ProviderName, string | null> = {
+  github: 'https://github.com',
+  gitlab: 'https://gitlab.com',
+  gitea: null,
+}
+
+const maxLength = 2048
+
+/**
+ * Lower-case scheme and host, no default port, no trailing slash; a path is kept. A host alone means https.
+ * Throws `invalid_request`.
+ */
+export function parseBaseUrl(provider: ProviderName, text: string | null | undefined): string {
+  const trimmed = text?.trim() ?? ''
+  if (trimmed === '') return defaultBaseUrlOf(provider)
+  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`
+  if (trimmed.length > maxLength || !URL.canParse(whole)) throw invalid('is not a valid URL')
+  const url = new URL(whole)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw invalid('must start with https:// or http://')
+  if (url.username !== '' || url.password !== '') throw invalid('must not contain credentials')
+  if (url.search !== '' || url.hash !== '') throw invalid('must not contain a query or a fragment')
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+function defaultBaseUrlOf(provider: ProviderName): string {
+  const url = defaultBaseUrls[provider]
+  if (url === null) throw invalid(`is required: the address of your ${providerTitles[provider]}`)
+  return url
+}
+
+function invalid(problem: string): Failure {
+  const details = [{ path: 'base_url', code: 'invalid', message: problem }]
+  return new Failure('invalid_request', `base_url ${problem}`, undefined, details)
+}

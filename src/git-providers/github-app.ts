@@ -1,0 +1,190 @@
+// A GitHub App of this server: its registration from a manifest, its installations, and the short-lived
+// tokens that its private key obtains.
+import { createPrivateKey, randomBytes } from 'node:crypto'
+import { SignJWT } from 'jose'
+import { z } from 'zod'
+import { github } from './github.ts'
+import { ask, type Instance } from './provider.ts'
+import { ProviderRejection, type ProviderRequest, type ProviderResponse } from './request.ts'
+import { parseResponse, toTimestamp } from './response.ts'
+
+/** The credentials of a registered app. */
+export interface GithubApp {
+  appId: number
+  clientId: string
+  clientSecret: string
+  privateKey: string
+  webhookSecret: string | null
+}
+
+export interface RegisteredApp extends GithubApp {
+  slug: string
+  /** The page of the app. */
+  url: string
+  /** The account that owns the app. */
+  owner: string
+}
+
+export interface Installation {
+  id: number
+  account: string
+  /** Where the account chooses the repositories of the app. */
+  manageUrl: string
+  selection: 'all' | 'selected'
+  isSuspended: boolean
+}
+
+export interface InstallationToken {
+  token: string
+  expiresAt: string
+}
+
+const Conversion = z.object({
+  id: z.int(),
+  slug: z.string(),
+  html_url: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  pem: z.string(),
+  webhook_secret: z.string().nullish(),
+  owner: z.object({ login: z.string() }),
+})
+
+const InstallationResponse = z
+  .object({
+    id: z.int(),
+    account: z.object({ login: z.string() }),
+    html_url: z.string(),
+    repository_selection: z.string().nullish(),
+    suspended_at: z.string().nullish(),
+  })
+  .transform(
+    (one): Installation => ({
+      id: one.id,
+      account: one.account.login,
+      manageUrl: one.html_url,
+      selection: one.repository_selection === 'all' ? 'all' : 'selected',
+      isSuspended: Boolean(one.suspended_at),
+    }),
+  )
+const Installations = z.array(InstallationResponse)
+
+const TokenResponse = z.object({ token: z.string().min(1), expires_at: z.string() })
+
+/** GitHub accepts tokens for an app of at most ten minutes, and rejects those from the future. */
+const jwtLifetimeSeconds = 9 * 60
+const jwtLeewaySeconds = 60
+/** App names are unique across GitHub. */
+const maxNameLength = 34
+
+/** The page that registers the app, and the manifest that the browser posts to it. */
+export function registrationForm(
+  { baseUrl }: Pick<Instance, 'baseUrl'>,
+  { organization, redirectUri, state }: { organization: string | null; redirectUri: string; state: string },
+): { url: string; manifest: string } {
+  const path = organization ? `/organizations/${organization}/settings/apps/new` : '/settings/apps/new'
+  const { origin, hostname } = new URL(redirectUri)
+  const manifest = {
+    name: appName(hostname),
+    url: origin,
+    description: 'Reads repositories for deploys by Berth.',
+    redirect_url: redirectUri,
+    callback_urls: [redirectUri],
+    setup_url: redirectUri,
+    setup_on_update: true,
+    public: false,
+    request_oauth_on_install: false,
+    default_permissions: { contents: 'read', metadata: 'read' },
+  }
+  return { url: `${baseUrl}${path}?state=${state}`, manifest: JSON.stringify(manifest) }
+}
+
+function appName(hostname: string): string {
+  const suffix = randomBytes(3).toString('hex')
+  const host = hostname.replace(/[^a-z0-9]+/gi, '-').replace(/^-+|-+$/g, '')
+  const name = `berth-${host}`.slice(0, maxNameLength - suffix.length - 1)
+  return `${name.replace(/-+$/, '')}-${suffix}`
+}
+
+/** Exchanges the code of a registration for the app's credentials. The code works only once. */
+export async function convertManifest(instance: Instance, code: string): Promise<RegisteredApp> {
+  const url = `${github.apiUrl(instance.baseUrl)}/app-manifests/${encodeURIComponent(code)}/conversions`
+  const app = parseResponse(Conversion, instance, await ask(instance, { method: 'POST', url }))
+  return {
+    appId: app.id,
+    clientId: app.client_id,
+    clientSecret: app.client_secret,
+    privateKey: app.pem,
+    webhookSecret: app.webhook_secret ?? null,
+    slug: app.slug,
+    url: app.html_url,
+    owner: app.owner.login,
+  }
+}
+
+/** The page on which an account installs the app. */
+export function installationUrl(appUrl: string, state: string): string {
+  return `${appUrl}/installations/new?state=${state}`
+}
+
+/** A private app has at most the installation on its owner's account. */
+export async function findInstallation(instance: Instance, app: GithubApp): Promise<Installation | null> {
+  const response = await askAsApp(instance, app, { path: '/app/installations' })
+  return parseResponse(Installations, instance, response)[0] ?? null
+}
+
+/** Throws `ProviderRejection` with 404 for an installation of another app. */
+export async function readInstallation(
+  instance: Instance,
+  app: GithubApp,
+  id: number,
+): Promise<Installation> {
+  const response = await askAsApp(instance, app, { path: `/app/installations/${id}` })
+  return parseResponse(InstallationResponse, instance, response)
+}
+
+export async function createInstallationToken(
+  instance: Instance,
+  app: GithubApp,
+  id: number,
+): Promise<InstallationToken> {
+  const path = `/app/installations/${id}/access_tokens`
+  const response = await askAsApp(instance, app, { method: 'POST', path })
+  const { token, expires_at } = parseResponse(TokenResponse, instance, response)
+  return { token, expiresAt: toTimestamp(expires_at) ?? new Date().toISOString() }
+}
+
+/**
+ * A clock that is wrong here makes every token of the app invalid, so the provider's own time
+ * is tried too.
+ */
+async function askAsApp(
+  instance: Instance,
+  app: GithubApp,
+  { path, method = 'GET' }: Pick<ProviderRequest, 'method'> & { path: string },
+): Promise<ProviderResponse> {
+  const url = `${github.apiUrl(instance.baseUrl)}${path}`
+  const askAt = async (nowMs: number) => ask(instance, { method, url, token: await signJwt(app, nowMs) })
+  try {
+    return await askAt(Date.now())
+  } catch (error) {
+    const providerMs = error instanceof ProviderRejection && error.status === 401 ? clockOf(error) : null
+    if (providerMs === null || Math.abs(providerMs - Date.now()) < jwtLeewaySeconds * 1000) throw error
+    return askAt(providerMs)
+  }
+}
+
+function clockOf({ headers }: ProviderRejection): number | null {
+  const at = Date.parse(headers.date ?? '')
+  return Number.isNaN(at) ? null : at
+}
+
+async function signJwt({ appId, privateKey }: GithubApp, nowMs: number): Promise<string> {
+  const now = Math.floor(nowMs / 1000)
+  return new SignJWT({})
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setIssuer(String(appId))
+    .setIssuedAt(now - jwtLeewaySeconds)
+    .setExpirationTime(now + jwtLifetimeSeconds)
+    .sign(createPrivateKey(privateKey))
+}

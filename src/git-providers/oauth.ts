@@ -1,0 +1,104 @@
+// OAuth 2 with GitLab and Gitea: the page on which a user authorizes an application, and the exchange and
+// the renewal of tokens (RFC 6749). A code and, on most servers, a refresh token work only once.
+import { z } from 'zod'
+import { Failure } from '../errors.ts'
+import type { ProviderName } from './base-url.ts'
+import { ask, type Instance } from './provider.ts'
+import { parseResponse } from './response.ts'
+
+/** An application that the administrator registered at the provider for this server. */
+export interface OauthApplication {
+  clientId: string
+  clientSecret: string
+}
+
+export interface OauthTokens {
+  accessToken: string
+  /** Null if the provider issued none: the connection ends with the access token. */
+  refreshToken: string | null
+  /** RFC 3339; null if the access token does not expire. */
+  expiresAt: string | null
+}
+
+interface Endpoints {
+  authorize: string
+  token: string
+  scope: string
+}
+
+const endpoints: Record<Exclude<ProviderName, 'github'>, Endpoints> = {
+  gitlab: { authorize: '/oauth/authorize', token: '/oauth/token', scope: 'read_api read_repository' },
+  gitea: {
+    authorize: '/login/oauth/authorize',
+    token: '/login/oauth/access_token',
+    scope: 'read:repository read:user',
+  },
+}
+
+const TokenResponse = z.object({
+  access_token: z.string().min(1),
+  refresh_token: z.string().nullish(),
+  expires_in: z.number().positive().nullish(),
+})
+
+/** Throws `invalid_request` for GitHub, which registers an app instead. */
+export function oauthEndpoints(provider: ProviderName): Endpoints {
+  if (provider !== 'github') return endpoints[provider]
+  throw new Failure(
+    'invalid_request',
+    'GitHub connects with an app or a token, not with an OAuth application',
+  )
+}
+
+/** The page on which the user authorizes the application. */
+export function authorizationUrl(
+  { provider, baseUrl }: Pick<Instance, 'provider' | 'baseUrl'>,
+  { clientId, redirectUri, state }: { clientId: string; redirectUri: string; state: string },
+): string {
+  const { authorize, scope } = oauthEndpoints(provider)
+  const query = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    state,
+    scope,
+  })
+  return `${baseUrl}${authorize}?${query}`
+}
+
+export function exchangeCode(
+  instance: Instance,
+  application: OauthApplication,
+  { code, redirectUri }: { code: string; redirectUri: string },
+): Promise<OauthTokens> {
+  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri }
+  return requestTokens(instance, application, grant)
+}
+
+/** The new refresh token replaces the old one. A provider that sends none lets the old one continue. */
+export async function renewTokens(
+  instance: Instance,
+  application: OauthApplication,
+  refreshToken: string,
+): Promise<OauthTokens> {
+  const grant = { grant_type: 'refresh_token', refresh_token: refreshToken }
+  const tokens = await requestTokens(instance, application, grant)
+  return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
+}
+
+async function requestTokens(
+  instance: Instance,
+  { clientId, clientSecret }: OauthApplication,
+  grant: Record<string, string>,
+): Promise<OauthTokens> {
+  const url = `${instance.baseUrl}${oauthEndpoints(instance.provider).token}`
+  const form = { ...grant, client_id: clientId, client_secret: clientSecret }
+  const requestedAt = Date.now()
+  const response = await ask(instance, { method: 'POST', url, form })
+  const { access_token, refresh_token, expires_in } = parseResponse(TokenResponse, instance, response)
+  return {
+    accessToken: access_token,
+    refreshToken: refresh_token ?? null,
+    expiresAt: expires_in ? new Date(requestedAt + expires_in * 1000).toISOString() : null,
+  }
+}

@@ -1,0 +1,250 @@
+// HTTP requests to git providers: bounded in time and size, only to allowed addresses, and never redirected
+// to another origin. A response may come from any self-hosted instance, so it is untrusted.
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { plainAddress } from '../address-classes.ts'
+import { withTimeout } from '../async/with-timeout.ts'
+import { codeOf, Failure, messageOf, RetryLater } from '../errors.ts'
+import { findAddressProblem, type HostRules } from '../git/remote-host.ts'
+import { duration, size } from '../quantities.ts'
+
+export interface ProviderRequest {
+  method?: 'GET' | 'POST' | 'PATCH'
+  url: string
+  /** Sent as a bearer token. */
+  token?: string
+  /** A body of form fields. */
+  form?: Record<string, string>
+  /** A body of JSON. */
+  json?: object
+  signal?: AbortSignal | undefined
+}
+
+export interface ProviderResponse {
+  status: number
+  headers: IncomingMessage['headers']
+  /** Parsed JSON; null for an empty body. */
+  body: unknown
+}
+
+/** The provider rejected the request: a 4xx status other than a rate limit. */
+export class ProviderRejection extends Error {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: unknown
+
+  constructor(text: string, { status, headers, body }: ProviderResponse) {
+    super(text)
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+const timeoutMs = 20_000
+const maxBodyBytes = 8 * 1024 * 1024
+const maxRedirects = 3
+const maxReasonLength = 300
+
+/**
+ * Resolves with a 2xx response. Throws `ProviderRejection`, `git_provider_unavailable` for every other
+ * failure, and `invalid_request` for an address that is not allowed.
+ */
+export async function requestProvider(
+  title: string,
+  hostRules: HostRules,
+  request: ProviderRequest,
+): Promise<ProviderResponse> {
+  const { host } = new URL(request.url)
+  const late = unavailable(`${title} at ${host} did not respond within ${duration(timeoutMs)}`)
+  return withTimeout(
+    timeoutMs,
+    request.signal,
+    async (signal) => {
+      const response = await sendFollowing(title, hostRules, { ...request, signal })
+      if (response.status >= 200 && response.status < 300) return response
+      throw toFailure(title, host, request, response)
+    },
+    late,
+  )
+}
+
+/** Redirects are followed on the same origin only: the token must not reach another host. */
+async function sendFollowing(
+  title: string,
+  hostRules: HostRules,
+  request: ProviderRequest & { signal: AbortSignal },
+): Promise<ProviderResponse> {
+  let { url } = request
+  for (let count = 0; ; count++) {
+    const response = await send(title, hostRules, { ...request, url })
+    const { location } = response.headers
+    if (![301, 302, 307, 308].includes(response.status) || location === undefined) return response
+    const next = URL.canParse(location, url) ? new URL(location, url) : null
+    if (request.method === 'POST' || count === maxRedirects || next?.origin !== new URL(url).origin) {
+      const to = next ? next.origin : 'an invalid address'
+      throw unavailable(
+        `${title} at ${new URL(url).host} redirects to ${to}: use the address of the server itself`,
+      )
+    }
+    url = next.href
+  }
+}
+
+async function send(
+  title: string,
+  hostRules: HostRules,
+  { method = 'GET', url, token, form, json, signal }: ProviderRequest,
+): Promise<ProviderResponse> {
+  const { protocol, hostname, host } = new URL(url)
+  const literal = plainAddress(hostname)
+  if (literal) assertAllowed(title, hostname, literal, hostRules)
+  const body = form ? new URLSearchParams(form).toString() : json ? JSON.stringify(json) : null
+  const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
+  const headers = {
+    accept: 'application/json',
+    'user-agent': 'berth',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === null ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
+  }
+  const options = {
+    method,
+    headers,
+    signal,
+    agent: false as const,
+    lookup: lookupAllowed(title, hostname, hostRules),
+  }
+  const start = protocol === 'https:' ? requestHttps : requestHttp
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      start(url, options, resolve)
+        .once('error', reject)
+        .end(body ?? undefined)
+    })
+    return await read(title, host, response)
+  } catch (error) {
+    if (error instanceof Failure || error instanceof ProviderRejection || signal?.aborted) throw error
+    throw unavailable(`could not reach ${title} at ${host}: ${reasonOf(error)}`)
+  }
+}
+
+/** Checks the addresses of the very lookup that the connection uses. */
+function lookupAllowed(title: string, name: string, hostRules: HostRules): LookupFunction {
+  return (hostname, options, callback) => {
+    const all: LookupOptions & { all: true } = { ...options, all: true }
+    lookup(hostname, all, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, [])
+      try {
+        for (const { address } of addresses) assertAllowed(title, name, address, hostRules)
+      } catch (refusal) {
+        return callback(refusal as NodeJS.ErrnoException, [])
+      }
+      if (options.all) return callback(null, addresses)
+      callback(null, addresses[0]!.address, addresses[0]!.family)
+    })
+  }
+}
+
+function assertAllowed(title: string, name: string, address: string, hostRules: HostRules): void {
+  const problem = findAddressProblem(name.replace(/^\[|\]$/g, ''), address, hostRules)
+  if (problem !== null) throw new Failure('invalid_request', `cannot connect to ${title}: ${problem}`)
+}
+
+async function read(title: string, host: string, response: IncomingMessage): Promise<ProviderResponse> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBodyBytes) {
+      throw unavailable(`the response of ${title} at ${host} is larger than ${size(maxBodyBytes)}`)
+    }
+    chunks.push(chunk)
+  }
+  const { statusCode: status = 0, headers } = response
+  return {
+    status,
+    headers,
+    body: parseBody(title, host, { status, headers, text: Buffer.concat(chunks).toString() }),
+  }
+}
+
+function parseBody(
+  title: string,
+  host: string,
+  { status, headers, text }: { status: number; headers: IncomingMessage['headers']; text: string },
+): unknown {
+  if (text === '') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The error page of a proxy in front of the provider; the status is the fact.
+    if (status < 200 || status >= 300) return null
+    const type = headers['content-type']?.split(';')[0] ?? 'something'
+    const advice = `is ${host} the address of a ${title}?`
+    throw unavailable(`${title} at ${host} responded with ${type} instead of JSON: ${advice}`)
+  }
+}
+
+function toFailure(
+  title: string,
+  host: string,
+  request: ProviderRequest,
+  response: ProviderResponse,
+): Failure | ProviderRejection {
+  const { status } = response
+  const limit = rateLimitOf(response)
+  if (limit !== null) {
+    const until = new Date(Date.now() + limit * 1000).toISOString()
+    const text = `${title} at ${host} limits requests until ${until}`
+    return new RetryLater('git_provider_unavailable', text, limit)
+  }
+  const said = maskSecrets(reasonIn(response.body), request)
+  const text = `${title} at ${host} responded with ${status}${said === '' ? '' : `: ${said}`}`
+  return status >= 400 && status < 500 ? new ProviderRejection(text, response) : unavailable(text)
+}
+
+/** Seconds until the limit is lifted; null without one. */
+function rateLimitOf({ status, headers }: ProviderResponse): number | null {
+  const retryAfter = Number(headers['retry-after'])
+  const isSpent = headers['x-ratelimit-remaining'] === '0' || headers['ratelimit-remaining'] === '0'
+  if (status !== 429 && !(status === 403 && (isSpent || retryAfter > 0))) return null
+  if (retryAfter > 0) return Math.ceil(retryAfter)
+  const resetAt = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
+  const seconds = Math.ceil(resetAt - Date.now() / 1000)
+  return seconds > 0 ? seconds : 60
+}
+
+/** GitHub, GitLab and OAuth name their reasons differently. */
+function reasonIn(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return ''
+  const fields = body as Record<string, unknown>
+  const found = [fields.error_description, fields.message, fields.error].find(
+    (one) => typeof one === 'string',
+  )
+  return ((found as string | undefined) ?? '').replace(/\s+/g, ' ').trim().slice(0, maxReasonLength)
+}
+
+/** A provider may repeat what it was sent. */
+function maskSecrets(text: string, { token, form = {} }: ProviderRequest): string {
+  const secretFields = ['client_secret', 'code', 'refresh_token']
+  const secrets = [token, ...secretFields.map((field) => form[field])]
+  return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, '***') : rest), text)
+}
+
+function reasonOf(error: unknown): string {
+  const reasons: Record<string, string> = {
+    ECONNREFUSED: 'nothing listens there',
+    ECONNRESET: 'it closed the connection',
+    ENOTFOUND: 'its host name does not exist',
+    EAI_AGAIN: 'its host name could not be resolved now',
+    EHOSTUNREACH: 'there is no route to it',
+    ETIMEDOUT: 'it does not respond',
+  }
+  return reasons[codeOf(error)] ?? messageOf(error)
+}
+
+function unavailable(text: string): Failure {
+  return new Failure('git_provider_unavailable', text)
+}

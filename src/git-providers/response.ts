@@ -1,0 +1,25 @@
+// Checks the body of a response against what the provider documents.
+import type { z } from 'zod'
+import { Failure } from '../errors.ts'
+import { providerTitles } from './base-url.ts'
+import type { Instance } from './provider.ts'
+
+/** Throws `git_provider_unavailable` for a body that the provider's documentation does not describe. */
+export function parseResponse<Schema extends z.ZodType>(
+  schema: Schema,
+  { provider, baseUrl }: Instance,
+  { body }: { body: unknown },
+): z.output<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const field = parsed.error.issues[0]?.path.join('.') || 'the body'
+  const sender = `${providerTitles[provider]} at ${new URL(baseUrl).host}`
+  const text = `${sender} sent an unexpected response (${field})`
+  throw new Failure('git_provider_unavailable', text)
+}
+
+/** RFC 3339 in UTC with milliseconds; null for anything that is not a time. */
+export function toTimestamp(text: string | null | undefined): string | null {
+  const at = Date.parse(text ?? '')
+  return Number.isNaN(at) ? null : new Date(at).toISOString()
+}

@@ -1,0 +1,151 @@
+// Git connections: started in a browser or with a token, listed, deleted, and read through.
+import type { By } from '../../../storage/actors/actors.ts'
+import type { HistoryEntry } from '../../api/deploy.ts'
+import type {
+  AuthorizeGit,
+  CompleteGit,
+  ConnectGit,
+  DeleteGitConnectionQuery,
+  GitBranches,
+  GitBranchesQuery,
+  GitConnection,
+  GitConnectionParams,
+  GitRedirect,
+  GitRepositories,
+} from '../../api/git-connection.ts'
+import type { AuthorizationStep } from '../../effects/git-connection/authorization.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, WithHeaders } from '../pipeline/route.ts'
+import { byOf, command } from '../records/by.ts'
+import {
+  findGitConnection,
+  listGitConnectionRecords,
+  servicesOf,
+  toGitConnection,
+} from '../records/git-connection-record.ts'
+
+export function listGitConnections({ context }: Call): GitConnection[] {
+  return listGitConnectionRecords(context.storage).map((record) => toGitConnection(context, record))
+}
+
+export function getGitConnection({ context, params }: Call<GitConnectionParams>): GitConnection {
+  return toGitConnection(context, findGitConnection(context.storage, params.id))
+}
+
+export function gitConnectionHistory({ context, params }: Call<GitConnectionParams>): HistoryEntry[] {
+  return context.storage.actors.history(findGitConnection(context.storage, params.id).id)
+}
+
+export async function authorizeGit(call: Call<unknown, unknown, AuthorizeGit>): Promise<GitRedirect> {
+  const { context, body } = call
+  const step = await context.git.authorize({
+    provider: body.provider ?? null,
+    baseUrl: body.base_url ?? null,
+    organization: body.organization || null,
+    clientId: body.client_id ?? null,
+    clientSecret: body.client_secret ?? null,
+    connectionId: body.connection_id ?? null,
+    redirectUri: body.redirect_uri,
+    by: byOf(call),
+  })
+  return toRedirect(context, step)
+}
+
+export async function completeGit({
+  context,
+  body,
+}: Call<unknown, unknown, CompleteGit>): Promise<GitRedirect> {
+  const step = await context.git.completeAuthorization({
+    state: body.state || null,
+    code: body.code || null,
+    installationId: body.installation_id,
+    setupAction: body.setup_action || null,
+    error: body.error || null,
+    errorDescription: body.error_description || null,
+  })
+  return toRedirect(context, step)
+}
+
+function toRedirect(context: HttpContext, { connectionId, redirect }: AuthorizationStep): GitRedirect {
+  const connection = toGitConnection(context, findGitConnection(context.storage, connectionId))
+  if (redirect === null) return { status: 'connected', method: null, url: null, fields: {}, connection }
+  const { method, url } = redirect
+  return {
+    status: 'redirect',
+    method,
+    url,
+    fields: redirect.method === 'post' ? redirect.fields : {},
+    connection,
+  }
+}
+
+/** 201 for a new connection, 200 for a new token of a known account. */
+export async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
+  const { context, body, eventId } = call
+  const { provider, token, base_url: baseUrl = null } = body
+  const by: By = byOf(call)
+  const { id, isNew } = await context.git.connectToken({ provider, token, baseUrl, by, eventId })
+  const connection = toGitConnection(context, findGitConnection(context.storage, id))
+  return isNew ? connection : new WithHeaders(connection, [], 200)
+}
+
+/** The response to a repeated request: the connection as it is now. */
+export function replayGitConnection(context: HttpContext, { id }: { id: string }): GitConnection {
+  return toGitConnection(context, findGitConnection(context.storage, id))
+}
+
+export async function deleteGitConnection(
+  call: Call<GitConnectionParams, DeleteGitConnectionQuery>,
+): Promise<undefined> {
+  const { context, params, query } = call
+  const connection = findGitConnection(context.storage, params.id)
+  const services = query.force ? [] : servicesOf(context, connection.id)
+  if (services.length > 0) throw inUse(connection.id, services)
+  if (connection.status === ('failed' as string))
+    await context.actors.spawn('git-connection', connection.id, {})
+  await context.actors.send(connection.id, command(call, 'delete'))
+}
+
+function inUse(id: string, services: string[]): Failure {
+  const details = services.map((name) => ({
+    path: name,
+    code: 'repository',
+    message: 'its repository is cloned with this connection',
+  }))
+  const text = `the repositories of ${services.join(', ')} are cloned with this connection`
+  const hint = `berth git rm ${id} --force deletes it anyway; private repositories can then not be cloned`
+  return new Failure('in_use', text, hint, details)
+}
+
+export async function listGitRepositories({
+  context,
+  params,
+}: Call<GitConnectionParams>): Promise<GitRepositories> {
+  const { id } = findGitConnection(context.storage, params.id)
+  const { repositories, isTruncated } = await context.git.repositories(id)
+  return {
+    repositories: repositories.map((one) => ({
+      id: one.id,
+      name: one.name,
+      full_name: one.fullName,
+      owner: one.owner,
+      description: one.description,
+      private: one.isPrivate,
+      archived: one.isArchived,
+      default_branch: one.defaultBranch,
+      clone_url: one.cloneUrl,
+      web_url: one.webUrl,
+      updated_at: one.updatedAt,
+    })),
+    truncated: isTruncated,
+  }
+}
+
+export async function listGitBranches({
+  context,
+  query,
+}: Call<unknown, GitBranchesQuery>): Promise<GitBranches> {
+  const { branches, connectionId, defaultBranch } = await context.git.branches(query.repo_url)
+  return { branches, connection_id: connectionId, default_branch: defaultBranch }
+}

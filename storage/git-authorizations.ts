@@ -1,0 +1,89 @@
+// Authorizations of git accounts that are in progress: the states that a browser takes to a provider,
+// and the grants that it brings back. A grant contains a code, so it is sealed; of a state only a
+// hash is stored.
+import { createHash } from 'node:crypto'
+import { openSealedTable } from './sealed-table.ts'
+import type { Sealer } from './secrets.ts'
+import type { Store } from './store/store.ts'
+
+/** What the provider sent the browser back with. */
+export interface GitGrant {
+  code: string | null
+  installationId: number | null
+  redirectUri: string
+}
+
+/** A grant on its way to the provider. */
+export interface StoredGrant {
+  grant: GitGrant
+  /** When it was sent. A code works only once, so a sent one is never sent again. */
+  sentAt: string | null
+  /** The result, until the actor has stored it too. */
+  outcome: unknown
+}
+
+/** An authorization that the browser takes to the provider and back. */
+export interface GitState {
+  connectionId: string
+  redirectUri: string
+  /** RFC 3339. */
+  expiresAt: string
+}
+
+const maxStates = 256
+
+export function openGitAuthorizations(store: Store, sealer: Sealer) {
+  const grants = openSealedTable<StoredGrant>(store, sealer, 'git_grants', 'git-grant')
+  const states = store.table<GitState>('git_states')
+
+  function removeStates(isRemoved: (state: GitState) => boolean): void {
+    for (const { key, value } of [...states.validRows()]) if (isRemoved(value)) states.remove(key)
+  }
+
+  return {
+    /** The oldest states give way to new ones. */
+    putState: (state: string, value: GitState) =>
+      store.commit(() => {
+        const oldest = [...states.validRows()].sort(byExpiry)
+        for (const { key } of oldest.slice(0, Math.max(0, oldest.length - maxStates + 1))) states.remove(key)
+        states.put(hashOf(state), value)
+      }),
+
+    /**
+     * Uses the state up and stores what came with it, in one transaction. Null for an unknown, used or
+     * expired state. `toGrant` returns null if there is nothing to exchange.
+     */
+    useState: (state: string, nowMs: number, toGrant: (state: GitState) => GitGrant | null) =>
+      store.commit((): GitState | null => {
+        const found = states.getOrNull(hashOf(state))
+        if (found === null) return null
+        states.remove(hashOf(state))
+        if (Date.parse(found.expiresAt) <= nowMs) return null
+        const grant = toGrant(found)
+        if (grant !== null) grants.put(found.connectionId, { grant, sentAt: null, outcome: null })
+        return found
+      }),
+
+    grant: (connectionId: string) => grants.get(connectionId),
+    putGrant: (connectionId: string, value: StoredGrant) =>
+      store.commit(() => grants.put(connectionId, value)),
+    /** Only inside a commit. */
+    putGrantWithin: grants.put,
+    /** Only inside a commit. Ends all authorizations of a connection. */
+    removeWithin(connectionId: string): void {
+      grants.remove(connectionId)
+      removeStates((state) => state.connectionId === connectionId)
+    },
+    /** Deletes the states that expired before `nowMs`. */
+    forgetExpired: (nowMs: number) =>
+      store.commit(() => removeStates(({ expiresAt }) => Date.parse(expiresAt) <= nowMs)),
+  }
+}
+
+function byExpiry({ value: one }: { value: GitState }, { value: other }: { value: GitState }): number {
+  return one.expiresAt < other.expiresAt ? -1 : 1
+}
+
+function hashOf(state: string): string {
+  return createHash('sha256').update(state).digest('hex')
+}

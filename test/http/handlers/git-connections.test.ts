@@ -1,0 +1,203 @@
+// Git connections with personal access tokens, their repositories, and their end.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { all, authorize, connectionOf, connectToken, git } from '../../support/git-connections.ts'
+import { createGitProvider } from '../../support/git-provider.ts'
+import { startApi } from '../../support/http-context.ts'
+import { eventually } from '../../support/supervision.ts'
+
+for (const provider of all) {
+  test(`a token connects an account of ${provider}, and a second one replaces it`, async (t) => {
+    const [api, fake] = [await startApi(t), await createGitProvider(t)]
+    const first = await connectToken(api, provider, fake, fake.createToken('Ada', { scopes: ['repo'] }))
+    assert.equal(first.status, 201)
+    const expiresAt = '2099-01-31T00:00:00.000Z'
+    const token = fake.createToken('ada', { scopes: ['repo', 'read:org'], expiresAt })
+
+    const second = await connectToken(api, provider, fake, ` ${token}\n`)
+
+    assert.equal(second.status, 200)
+    assert.equal(second.body.id, first.body.id)
+    assert.match(second.body.id as string, /^git-[0-9a-z]{26}$/)
+    const { id, created_at, updated_at, revision, by, ...rest } = second.body
+    const reports = provider !== 'gitea'
+    assert.deepEqual(rest, {
+      provider,
+      auth: 'token',
+      status: 'connected',
+      phase: null,
+      invalid_reason: null,
+      error: null,
+      error_code: null,
+      account: 'ada',
+      account_name: provider === 'gitea' ? null : 'ada the user',
+      app_slug: null,
+      app_url: null,
+      manage_url: null,
+      base_url: fake.url,
+      client_id: null,
+      repository_selection: null,
+      scopes: reports ? ['repo', 'read:org'] : [],
+      services: [],
+      token_expires_at: reports ? expiresAt : null,
+      token_hint: token.slice(-4),
+    })
+    assert.deepEqual((await api.call('GET', `${git}/connections`)).body, [second.body])
+    assert.deepEqual((await api.call('GET', `${git}/connections/${id}`)).body, second.body)
+  })
+
+  test(`the repositories of ${provider} are listed, last updated first`, async (t) => {
+    const [api, fake] = [await startApi(t), await createGitProvider(t, { repositories: 3 })]
+    const { body } = await connectToken(api, provider, fake, fake.createToken('ada'))
+
+    const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+
+    assert.equal(listed.status, 200)
+    assert.equal(listed.body.truncated, false)
+    const repositories = listed.body.repositories as Record<string, unknown>[]
+    const names = repositories.map(({ name }) => name)
+    assert.deepEqual(names, ['repo-0', 'repo-1', 'repo-2'])
+    const owner = provider === 'gitlab' ? 'ada/group' : 'ada'
+    assert.deepEqual(repositories[0], {
+      id: '1',
+      name: 'repo-0',
+      full_name: `${owner}/repo-0`,
+      owner,
+      description: 'Number 0',
+      private: true,
+      archived: false,
+      default_branch: 'main',
+      clone_url: `${fake.url}/${owner}/repo-0.git`,
+      web_url: `${fake.url}/${owner}/repo-0`,
+      updated_at: '2026-01-01T00:00:00.000Z',
+    })
+    assert.equal(repositories[1]!.description, null)
+    assert.equal(repositories[1]!.archived, true)
+    assert.equal(repositories[1]!.private, false)
+    assert.equal(repositories[2]!.default_branch, null)
+  })
+
+  for (const [count, isTruncated] of [
+    [250, false],
+    [1000, false],
+    [1001, true],
+  ] as const) {
+    test(`${provider} lists ${count} repositories${isTruncated ? ' as truncated' : ''}`, async (t) => {
+      const [api, fake] = [await startApi(t), await createGitProvider(t, { repositories: count })]
+      const { body } = await connectToken(api, provider, fake, fake.createToken('ada'))
+      const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+      const repositories = listed.body.repositories as { name: string }[]
+      assert.equal(repositories.length, Math.min(1000, count))
+      assert.equal(new Set(repositories.map(({ name }) => name)).size, repositories.length)
+      assert.equal(listed.body.truncated, isTruncated)
+    })
+  }
+
+  test(`${provider} refuses a wrong token with 400, and a revoked stored one with 409`, async (t) => {
+    const [api, fake] = [await startApi(t), await createGitProvider(t)]
+    const wrong = await connectToken(api, provider, fake, 'wrong-token')
+    assert.equal(wrong.status, 400)
+    assert.equal(wrong.body.code, 'git_authorization_rejected')
+    assert.doesNotMatch(wrong.text, /wrong-token/)
+    const token = fake.createToken('ada')
+    const { body } = await connectToken(api, provider, fake, token)
+    fake.revoke(token)
+
+    const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+
+    assert.equal(listed.status, 409)
+    assert.equal(listed.body.code, 'git_authorization_rejected')
+    const connection = await api.call('GET', `${git}/connections/${body.id}`)
+    assert.equal(connection.body.status, 'invalid')
+    assert.equal(connection.body.invalid_reason, 'revoked')
+    const again = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+    assert.equal(again.status, 409)
+    const renewed = await connectToken(api, provider, fake, fake.createToken('ada'))
+    assert.equal(renewed.body.id, body.id)
+    assert.equal(renewed.body.status, 'connected')
+    assert.equal(renewed.body.error, null)
+  })
+}
+
+test('a pending connection has no repositories, and a token is not authorized in the browser', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const pending = connectionOf(await authorize(api, { provider: 'github', base_url: fake.url }))
+  const listed = await api.call('GET', `${git}/connections/${pending.id}/repositories`)
+  assert.equal(listed.status, 409)
+  assert.equal(listed.body.code, 'git_authorization_rejected')
+  const { body } = await connectToken(api, 'github', fake, fake.createToken('ada'))
+  const refused = await authorize(api, { connection_id: body.id })
+  assert.equal(refused.status, 400)
+  assert.equal(refused.body.code, 'invalid_request')
+  assert.equal((await authorize(api, { connection_id: 'git-unknown' })).status, 404)
+})
+
+test('a connection that clones repositories is deleted only with force', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const { body } = await connectToken(api, 'github', fake, fake.createToken('ada'))
+  const repo_url = `${fake.url}/ada/repo-0.git`
+  const create = { name: 'shop', type: 'web_service', repo_url, deploy: false }
+  assert.equal((await api.call('POST', '/api/v1/services', { body: create })).status, 201)
+  const path = `${git}/connections/${body.id}`
+  assert.deepEqual((await api.call('GET', path)).body.services, ['shop'])
+
+  const refused = await api.call('DELETE', path)
+
+  assert.equal(refused.status, 409)
+  assert.equal(refused.body.code, 'in_use')
+  assert.deepEqual(
+    (refused.body.errors as { path: string }[]).map((one) => one.path),
+    ['shop'],
+  )
+  assert.equal((await api.call('DELETE', `${path}?force=true`)).status, 204)
+  await eventually('the removal', () => api.storage.actors.record(body.id as string)?.status === 'deleted')
+  assert.equal((await api.call('GET', path)).status, 404)
+  assert.equal(api.storage.gitConnections.secrets(body.id as string), null)
+  assert.equal((await api.call('GET', '/api/v1/services/shop')).body.repo_url, repo_url)
+})
+
+test('malformed input is refused before the provider is called', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const token = 'a-token'
+  for (const body of [
+    { provider: 'bitbucket', token },
+    { provider: 'github' },
+    { provider: 'github', token: 'two words' },
+    { provider: 'github', token: 'x'.repeat(1025) },
+    { provider: 'gitea', token },
+    { provider: 'github', token, base_url: 'ftp://example.com' },
+    { provider: 'github', token, base_url: 'https://ada:secret@example.com' },
+    { provider: 'github', token, base_url: 'https://example.com/?a=b' },
+  ]) {
+    const refused = await api.call('POST', `${git}/connections`, { body })
+    assert.equal(refused.status, 400, JSON.stringify(body))
+    assert.equal(refused.body.code, 'invalid_request')
+    assert.doesNotMatch(refused.text, /secret/)
+  }
+  for (const redirect_uri of [
+    '/git/callback',
+    'javascript:alert(1)',
+    'https://a.example/?b',
+    'https://u:p@a.example/',
+  ]) {
+    assert.equal((await authorize(api, { provider: 'github', redirect_uri })).status, 400, redirect_uri)
+  }
+  assert.equal((await authorize(api, {})).status, 400, 'neither a provider nor a connection')
+  assert.deepEqual(fake.requests, [])
+})
+
+test('loopback and metadata addresses of a provider are refused', async (t) => {
+  const api = await startApi(t)
+  for (const base_url of [
+    'http://127.0.0.2:8080',
+    'http://169.254.169.254',
+    'http://[::1]',
+    'http://[fe80::1]',
+  ]) {
+    const refused = await api.call('POST', `${git}/connections`, {
+      body: { provider: 'gitlab', token: 'a-token', base_url },
+    })
+    assert.equal(refused.status, 400, base_url)
+    assert.equal(refused.body.code, 'invalid_request')
+  }
+})

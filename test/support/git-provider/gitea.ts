@@ -1,0 +1,30 @@
+// The API of Gitea and Forgejo: users and repositories, which come in no particular order.
+import { type FakeRequest, type FakeResponse, type FakeState, pageOf, tokenOf, updatedAt } from './state.ts'
+
+export function giteaResponse(state: FakeState, request: FakeRequest): FakeResponse | null {
+  const path = request.path.slice('/api/v1'.length)
+  const token = tokenOf(state, request)
+  if (token === null) return { status: 401, body: { message: 'token is required' } }
+  const { login } = token
+  if (path === '/user') return { status: 200, body: { id: 1, login, full_name: '' } }
+  if (!path.startsWith('/user/repos')) return null
+  const { entries } = pageOf(state, path, 'limit', (index) => repository(state, login, index))
+  return { status: 200, headers: { 'x-total-count': String(state.repositories) }, body: entries.reverse() }
+}
+
+function repository(state: FakeState, login: string, index: number) {
+  return {
+    id: index + 1,
+    name: `repo-${index}`,
+    full_name: `${login}/repo-${index}`,
+    owner: { login },
+    description: index === 1 ? '' : `Number ${index}`,
+    private: index % 2 === 0,
+    archived: index === 1,
+    empty: index === 2,
+    default_branch: 'main',
+    clone_url: `${state.url}/${login}/repo-${index}.git`,
+    html_url: `${state.url}/${login}/repo-${index}`,
+    updated_at: updatedAt(index),
+  }
+}

@@ -1,0 +1,118 @@
+// The API of GitHub: users, repositories, and apps that authenticate with JWTs.
+
+import { randomBytes } from 'node:crypto'
+import { jwtVerify } from 'jose'
+import {
+  type FakeApp,
+  type FakeRequest,
+  type FakeResponse,
+  type FakeState,
+  pageOf,
+  tokenOf,
+  updatedAt,
+} from './state.ts'
+
+const badCredentials: FakeResponse = { status: 401, body: { message: 'Bad credentials' } }
+
+export async function githubResponse(state: FakeState, request: FakeRequest): Promise<FakeResponse | null> {
+  const path = request.path.slice('/api/v3'.length)
+  const conversion = /^\/app-manifests\/(\w+)\/conversions$/.exec(path)
+  if (conversion) return convert(state, conversion[1]!)
+  if (path.startsWith('/app/')) return appResponse(state, request, path)
+  const token = tokenOf(state, request)
+  if (token === null) return badCredentials
+  if (path === '/user') {
+    const expiry = token.expiresAt?.replace('T', ' ').replace('.000Z', ' UTC')
+    const headers = {
+      'x-oauth-scopes': token.scopes.join(', '),
+      ...(expiry ? { 'github-authentication-token-expiration': expiry } : {}),
+    }
+    return { status: 200, headers, body: { login: token.login, id: 1, name: `${token.login} the user` } }
+  }
+  const { entries, page, last } = pageOf(state, path, 'per_page', (index) =>
+    repository(state, token.login, index),
+  )
+  if (path.startsWith('/user/repos')) {
+    const link = `<${state.url}/api/v3/user/repos?page=${last}&per_page=100>; rel="last"`
+    return { status: 200, headers: page < last ? { link } : {}, body: entries }
+  }
+  if (path.startsWith('/installation/repositories')) {
+    return { status: 200, body: { total_count: state.repositories, repositories: entries.reverse() } }
+  }
+  return null
+}
+
+function repository(state: FakeState, login: string, index: number) {
+  const isEmpty = index === 2
+  return {
+    id: index + 1,
+    name: `repo-${index}`,
+    full_name: `${login}/repo-${index}`,
+    owner: { login },
+    description: index === 1 ? '  ' : `Number ${index}`,
+    private: index % 2 === 0,
+    archived: index === 1,
+    default_branch: 'main',
+    clone_url: `${state.url}/${login}/repo-${index}.git`,
+    html_url: `${state.url}/${login}/repo-${index}`,
+    pushed_at: isEmpty ? null : updatedAt(index),
+    updated_at: updatedAt(index),
+  }
+}
+
+function convert(state: FakeState, code: string): FakeResponse {
+  const app = [...state.apps.values()].find((one) => one.code === code)
+  if (!app) return { status: 404, body: { message: 'Not Found' } }
+  app.code = null
+  const { id, slug, owner, pem } = app
+  const secrets = { client_secret: app.clientSecret, webhook_secret: app.webhookSecret, pem }
+  const html_url = `${state.url}/apps/${slug}`
+  return {
+    status: 201,
+    body: { id, slug, html_url, owner: { login: owner }, client_id: `Iv1.${id}`, ...secrets },
+  }
+}
+
+async function appResponse(
+  state: FakeState,
+  request: FakeRequest,
+  path: string,
+): Promise<FakeResponse | null> {
+  const app = await authenticatedApp(state, request)
+  if (app === null) return badCredentials
+  if (path.startsWith('/app/installations?') || path === '/app/installations') {
+    return { status: 200, body: app.installations.map((one) => installation(state, one)) }
+  }
+  const [, id, action] = /^\/app\/installations\/(\d+)(\/access_tokens)?$/.exec(path) ?? []
+  const found = app.installations.find((one) => one.id === Number(id))
+  if (!found) return { status: 404, body: { message: 'Not Found' } }
+  if (!action) return { status: 200, body: installation(state, found) }
+  if (found.isSuspended) return { status: 403, body: { message: 'This installation has been suspended' } }
+  const token = `ghs_${randomBytes(20).toString('hex')}`
+  const expiresAt = new Date(Date.now() + 60 * 60 * 1000).toISOString()
+  state.tokens.set(token, {
+    ...{ login: found.account, scopes: [], expiresAt, isRevoked: false, installationId: found.id },
+  })
+  return { status: 201, body: { token, expires_at: expiresAt.replace('.000Z', 'Z') } }
+}
+
+function installation(state: FakeState, { id, account, isSuspended }: FakeApp['installations'][number]) {
+  return {
+    id,
+    account: { login: account },
+    html_url: `${state.url}/settings/installations/${id}`,
+    repository_selection: 'selected',
+    suspended_at: isSuspended ? updatedAt(0) : null,
+  }
+}
+
+async function authenticatedApp(state: FakeState, { authorization }: FakeRequest): Promise<FakeApp | null> {
+  const jwt = authorization.replace(/^Bearer /, '')
+  const currentDate = new Date(Date.now() + state.clockOffsetMs)
+  for (const app of state.apps.values()) {
+    const options = { issuer: String(app.id), algorithms: ['RS256'], currentDate, maxTokenAge: '10m' }
+    const verified = await jwtVerify(jwt, app.publicKey, options).catch(() => null)
+    if (verified) return app
+  }
+  return null
+}

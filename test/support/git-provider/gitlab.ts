@@ -1,0 +1,35 @@
+// The API of GitLab: users, tokens and projects.
+import { type FakeRequest, type FakeResponse, type FakeState, pageOf, tokenOf, updatedAt } from './state.ts'
+
+export function gitlabResponse(state: FakeState, request: FakeRequest): FakeResponse | null {
+  const path = request.path.slice('/api/v4'.length)
+  const token = tokenOf(state, request)
+  if (token === null) return { status: 401, body: { message: '401 Unauthorized' } }
+  const { login, scopes, expiresAt } = token
+  if (path === '/user') return { status: 200, body: { id: 1, username: login, name: `${login} the user` } }
+  if (path === '/personal_access_tokens/self') {
+    return { status: 200, body: { id: 1, scopes, expires_at: expiresAt?.slice(0, 10) ?? null } }
+  }
+  if (!path.startsWith('/projects')) return null
+  const { entries, last } = pageOf(state, path, 'per_page', (index) => project(state, login, index))
+  return { status: 200, headers: { 'x-total-pages': String(last) }, body: entries }
+}
+
+function project(state: FakeState, login: string, index: number) {
+  const namespace = `${login}/group`
+  return {
+    id: index + 1,
+    name: `Repo ${index}`,
+    path: `repo-${index}`,
+    path_with_namespace: `${namespace}/repo-${index}`,
+    namespace: { full_path: namespace },
+    description: index === 1 ? '' : `Number ${index}`,
+    visibility: ['private', 'public', 'internal'][index % 3],
+    archived: index === 1,
+    empty_repo: index === 2,
+    default_branch: 'main',
+    http_url_to_repo: `${state.url}/${namespace}/repo-${index}.git`,
+    web_url: `${state.url}/${namespace}/repo-${index}`,
+    last_activity_at: updatedAt(index),
+  }
+}
