@@ -27,7 +27,7 @@ export interface BackupInput {
 
 export type BackupEvent = { type: 'delete'; at: string; by: string }
 
-export interface BackupSlot extends SlotInput {
+export interface BackupSlotInput extends SlotInput {
   datastoreId: string
   datastoreName: string
   kind: DatastoreKind
@@ -61,13 +61,13 @@ const pauseFactor = 4
 const backup = setup({
   types: {} as { context: BackupContext; input: BackupInput; events: BackupEvent },
   actors: {
-    dumpDatastore: slot<BackupSlot, DumpOutput>(),
-    checkBackup: slot<BackupSlot & DumpFacts, SlotOutput>(),
-    discardDump: slot<BackupSlot, SlotOutput>(),
+    dumpDatastore: slot<BackupSlotInput, DumpOutput>(),
+    checkBackup: slot<BackupSlotInput & DumpFacts, SlotOutput>(),
+    discardDump: slot<BackupSlotInput, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
     /** Deletes the oldest scheduled backups beyond the configured number. */
     pruneBackups: slot<SlotInput & { datastoreId: string }, SlotOutput>(),
-    removeBackup: slot<BackupSlot, SlotOutput>(),
+    removeBackup: slot<BackupSlotInput, SlotOutput>(),
   },
   guards: {
     mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
@@ -77,7 +77,7 @@ const backup = setup({
   },
 })
 
-const own = ({ context }: { context: BackupContext }): BackupSlot => ({
+const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => ({
   id: context.id,
   datastoreId: context.datastoreId,
   datastoreName: context.datastoreName,
@@ -117,7 +117,7 @@ export const machine = backup.createMachine({
           invoke: {
             id: 'dumpDatastore',
             src: 'dumpDatastore',
-            input: own,
+            input: slotInput,
             onDone: {
               target: 'checking',
               actions: assign(({ event: { output } }) => ({
@@ -134,7 +134,7 @@ export const machine = backup.createMachine({
             id: 'checkBackup',
             src: 'checkBackup',
             input: ({ context }) => ({
-              ...own({ context }),
+              ...slotInput({ context }),
               sizeBytes: context.sizeBytes!,
               sha256: context.sha256!,
             }),
@@ -149,7 +149,7 @@ export const machine = backup.createMachine({
           invoke: {
             id: 'discardDump',
             src: 'discardDump',
-            input: own,
+            input: slotInput,
             onDone: [
               {
                 guard: 'mayRetry',
@@ -194,7 +194,7 @@ export const machine = backup.createMachine({
     },
     failed: { on: { delete: 'deleting' } },
     deleting: {
-      invoke: { id: 'removeBackup', src: 'removeBackup', input: own, onDone: 'deleted' },
+      invoke: { id: 'removeBackup', src: 'removeBackup', input: slotInput, onDone: 'deleted' },
     },
     deleted: { type: 'final' },
   },

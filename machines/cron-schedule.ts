@@ -122,7 +122,7 @@ function missedReason({ first, last }: { first: string; last: string }): string 
   return `the server did not run, or its clock was set forward: ${which} was missed by a whole period or more`
 }
 
-const own = ({ context: { id, serviceId } }: { context: CronScheduleContext }) => ({ id, serviceId })
+const slotInput = ({ context: { id, serviceId } }: { context: CronScheduleContext }) => ({ id, serviceId })
 const stepOf = ({ event }: { event: { output: NextStep } }) => event.output
 
 const changed = [
@@ -149,7 +149,7 @@ export const machine = cronSchedule.createMachine({
         id: 'awaitInstant',
         src: 'awaitInstant',
         input: ({ context }) => ({
-          ...own({ context }),
+          ...slotInput({ context }),
           plan: context.plan,
           since: context.since,
           used: context.used,
@@ -168,7 +168,7 @@ export const machine = cronSchedule.createMachine({
       invoke: {
         id: 'awaitResume',
         src: 'awaitResume',
-        input: ({ context }) => ({ ...own({ context }), plan: context.plan }),
+        input: ({ context }) => ({ ...slotInput({ context }), plan: context.plan }),
         onDone: changed,
       },
     },
@@ -176,7 +176,7 @@ export const machine = cronSchedule.createMachine({
       invoke: {
         id: 'beginRun',
         src: 'beginRun',
-        input: ({ context }) => ({ ...own({ context }), ...context.due! }),
+        input: ({ context }) => ({ ...slotInput({ context }), ...context.due! }),
         onDone: {
           target: 'planning',
           actions: { type: 'recordOutcome', params: ({ event }) => event.output },

@@ -58,7 +58,7 @@ const restore = setup({
   },
 })
 
-const own = ({ context: { id, datastoreId, backupId } }: { context: RestoreContext }): RestoreSlot => ({
+const slotInput = ({ context: { id, datastoreId, backupId } }: { context: RestoreContext }): RestoreSlot => ({
   id,
   datastoreId,
   backupId,
@@ -87,23 +87,41 @@ export const machine = restore.createMachine({
     checking: {
       on: { cancel },
       entry: assign({ phase: 'checking' }),
-      invoke: { id: 'checkFile', src: 'checkFile', input: own, onDone: 'loading', onError: undoOnFailure },
+      invoke: {
+        id: 'checkFile',
+        src: 'checkFile',
+        input: slotInput,
+        onDone: 'loading',
+        onError: undoOnFailure,
+      },
     },
     loading: {
       on: { cancel },
       entry: assign({ phase: 'loading' }),
-      invoke: { id: 'loadData', src: 'loadData', input: own, onDone: 'switching', onError: undoOnFailure },
+      invoke: {
+        id: 'loadData',
+        src: 'loadData',
+        input: slotInput,
+        onDone: 'switching',
+        onError: undoOnFailure,
+      },
     },
     switching: {
       entry: assign({ phase: 'switching' }),
-      invoke: { id: 'switchData', src: 'switchData', input: own, onDone: 'tidying', onError: undoOnFailure },
+      invoke: {
+        id: 'switchData',
+        src: 'switchData',
+        input: slotInput,
+        onDone: 'tidying',
+        onError: undoOnFailure,
+      },
     },
     tidying: {
       entry: assign({ phase: null }),
       invoke: {
         id: 'tidyRestore',
         src: 'tidyRestore',
-        input: own,
+        input: slotInput,
         onDone: { target: 'done', actions: finish },
       },
     },
@@ -112,7 +130,7 @@ export const machine = restore.createMachine({
       invoke: {
         id: 'undoRestore',
         src: 'undoRestore',
-        input: own,
+        input: slotInput,
         onDone: [
           { guard: 'isCanceled', target: 'canceled', actions: finish },
           { target: 'failed', actions: finish },

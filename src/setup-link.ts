@@ -14,11 +14,11 @@ export interface Invitation {
 
 /** Lines to print unchanged. */
 export function invitation({ url, code, env }: Invitation): string {
-  const place = new URL(url)
-  if (isWildcard(place.hostname)) place.hostname = '127.0.0.1'
-  const link = new URL(`/setup?code=${code}`, place)
+  const server = new URL(url)
+  if (isWildcard(server.hostname)) server.hostname = '127.0.0.1'
+  const link = new URL(`/setup?code=${code}`, server)
   const lines = ['', '  This server has no account yet. Open this link to create it:', '', `    ${link}`, '']
-  return `${[...lines, ...tunnelLines(place, env)].join('\n')}\n`
+  return `${[...lines, ...tunnelLines(server, env)].join('\n')}\n`
 }
 
 /** The browser is at the other end of the ssh connection, where loopback is another machine. */

@@ -56,7 +56,7 @@ async function play(options: { isOnce: boolean }): Promise<number> {
     await delay(signalDelayMs)
     if (!signal.aborted) keepProblem(error)
   }
-  const lastOutput = problems.length > 0 ? await wordsOf(made) : []
+  const lastOutput = problems.length > 0 ? await readStrip(made) : []
   if (signal.aborted && !isShown) terminal.print('\n Interrupted.')
   if (made.folder !== null) terminal.print()
   // Not abortable: a second press ends the process.
@@ -102,7 +102,7 @@ function leaveWithNpm(leaving: AbortController): void {
 }
 
 /** The daemon's last warnings, which are more informative than its exit. */
-async function wordsOf({ daemon }: Made): Promise<string[]> {
+async function readStrip({ daemon }: Made): Promise<string[]> {
   const log = (await daemon?.catch(() => null))?.log ?? []
   return log.filter((line) => /"level":"(warn|error|fatal)"/.test(line)).slice(-3)
 }

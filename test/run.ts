@@ -15,7 +15,7 @@ import { baseImages } from './support/images.ts'
 import { MissingPrerequisite } from './support/missing-prerequisite.ts'
 import { compiledVariable } from './support/program.ts'
 
-const home = fileURLToPath(new URL('..', import.meta.url))
+const repositoryRoot = fileURLToPath(new URL('..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000
 /** Started first: they mostly wait, and would leave the machine idle at the end. */
 const first = ['test/soak.test.ts', 'test/faults/engine.test.ts']
@@ -42,9 +42,9 @@ async function prepareDocker(): Promise<string> {
 
 // Node 20 does not expand patterns.
 function chooseFiles(words: string[]): string[] {
-  const entries = readdirSync(join(home, 'test'), { recursive: true, encoding: 'utf8' })
+  const entries = readdirSync(join(repositoryRoot, 'test'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
-  const wanted = words.map((word) => relative(home, word))
+  const wanted = words.map((word) => relative(repositoryRoot, word))
   if (words.length === 0) return inOrder(files)
   return inOrder(files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)))
 }
@@ -78,7 +78,7 @@ async function runTests(
     process.execPath,
     ['--conditions=development', '--import', 'tsx', ...runner, ...options, ...files],
     {
-      cwd: home,
+      cwd: repositoryRoot,
       stdio: 'inherit',
       // uWebSockets.js reads its limit when it is loaded.
       env: {
@@ -97,8 +97,8 @@ async function runTests(
 /** Repeats the failures at the end of a long log. */
 function printFailures(file: string): void {
   if (!existsSync(file)) return
-  const [, told] = readFileSync(file, 'utf8').split('Failed tests:')
-  if (told !== undefined) console.error(`Failed tests:${told}`)
+  const [, summary] = readFileSync(file, 'utf8').split('Failed tests:')
+  if (summary !== undefined) console.error(`Failed tests:${summary}`)
 }
 
 try {

@@ -1,6 +1,6 @@
 // The region of a datastore that starts scheduled backups.
 // A backup is its own actor. This region only decides when the next one is due.
-import { type BackupPlan, type DatastoreContext, type DueOutput, own } from './datastore-context.ts'
+import { type BackupPlan, type DatastoreContext, type DueOutput, slotInput } from './datastore-context.ts'
 
 export const backups = {
   initial: 'planning',
@@ -47,7 +47,7 @@ export const backups = {
         id: 'beginBackup',
         src: 'beginBackup',
         input: ({ context }: { context: DatastoreContext }) => ({
-          ...own({ context }),
+          ...slotInput({ context }),
           backupId: context.dueBackupId!,
         }),
         onDone: { target: 'planning', actions: 'clearDue' },

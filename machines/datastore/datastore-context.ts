@@ -142,7 +142,7 @@ export const slots = {
 }
 
 /** The input that slots share. */
-export const own = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({
+export const slotInput = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({
   id,
   kind,
   version,

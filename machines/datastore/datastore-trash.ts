@@ -6,8 +6,8 @@ import type { SlotFailure, SlotOutput } from '../slot.ts'
 import {
   type DatastoreContext,
   type DatastoreEvent,
-  own,
   type SaveOutput,
+  slotInput,
   type TrashOutput,
 } from './datastore-context.ts'
 
@@ -36,7 +36,7 @@ export const trashStates = {
     invoke: {
       id: 'saveDatastore',
       src: 'saveDatastore',
-      input: ({ context }: TrashArgs) => ({ ...own({ context }), backupId: context.trash!.backupId! }),
+      input: ({ context }: TrashArgs) => ({ ...slotInput({ context }), backupId: context.trash!.backupId! }),
       onDone: [
         {
           guard: { type: 'isGood', params: ({ event }: { event: { output: SaveOutput } }) => event.output },

@@ -14,8 +14,8 @@ import {
   initialContext,
   type LossOutput,
   leftTrash,
-  own,
   type Phase,
+  slotInput,
   slots,
   type Trash,
 } from './datastore-context.ts'
@@ -133,7 +133,7 @@ export const machine = datastore.createMachine({
                   invoke: {
                     id: 'obtainImage',
                     src: 'obtainImage',
-                    input: own,
+                    input: slotInput,
                     onDone: 'starting',
                     onError: failed,
                   },
@@ -145,7 +145,7 @@ export const machine = datastore.createMachine({
                     id: 'startDatastore',
                     src: 'startDatastore',
                     input: ({ context }) => ({
-                      ...own({ context }),
+                      ...slotInput({ context }),
                       isNew: !context.hasServed,
                       isAfresh: !context.hasServed && context.wasBegun,
                     }),
@@ -164,7 +164,7 @@ export const machine = datastore.createMachine({
                   invoke: {
                     id: 'awaitAnswer',
                     src: 'awaitAnswer',
-                    input: own,
+                    input: slotInput,
                     onDone: {
                       target: '#datastore.wanted.life.available',
                       // Failures are reset only after a long run, so that a crash loop backs off.
@@ -183,7 +183,7 @@ export const machine = datastore.createMachine({
               invoke: {
                 id: 'keepDatastore',
                 src: 'keepDatastore',
-                input: own,
+                input: slotInput,
                 onDone: [
                   {
                     guard: { type: 'servedLong', params: ({ event }) => event.output },
@@ -227,7 +227,7 @@ export const machine = datastore.createMachine({
                 id: 'applyLimits',
                 src: 'applyLimits',
                 input: ({ context }) => ({
-                  ...own({ context }),
+                  ...slotInput({ context }),
                   memoryMb: context.memoryMb,
                   cpus: context.cpus,
                 }),

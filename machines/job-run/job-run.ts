@@ -120,7 +120,7 @@ const jobRun = setup({
   },
 })
 
-const own = ({ context: { id, serviceId, overlap } }: { context: JobRunContext }): RunSlot => ({
+const slotInput = ({ context: { id, serviceId, overlap } }: { context: JobRunContext }): RunSlot => ({
   id,
   serviceId,
   isOwn: overlap !== null,
@@ -154,7 +154,10 @@ function outcomeOf({ error }: JobRunContext): string {
 const clearing = {
   id: 'clearRun',
   src: 'clearRun',
-  input: ({ context }: { context: JobRunContext }) => ({ ...own({ context }), outcome: outcomeOf(context) }),
+  input: ({ context }: { context: JobRunContext }) => ({
+    ...slotInput({ context }),
+    outcome: outcomeOf(context),
+  }),
 } as const
 
 export const machine = jobRun.createMachine({
@@ -175,7 +178,7 @@ export const machine = jobRun.createMachine({
         id: 'awaitTurn',
         src: 'awaitTurn',
         input: ({ context }) => ({
-          ...own({ context }),
+          ...slotInput({ context }),
           command: context.command,
           overlap: context.overlap,
         }),
@@ -199,7 +202,7 @@ export const machine = jobRun.createMachine({
             id: 'startRun',
             src: 'startRun',
             input: ({ context }) => ({
-              ...own({ context }),
+              ...slotInput({ context }),
               deployId: context.deployId!,
               image: context.image,
               command: context.command,
@@ -216,7 +219,7 @@ export const machine = jobRun.createMachine({
             id: 'followRun',
             src: 'followRun',
             input: ({ context }) => ({
-              ...own({ context }),
+              ...slotInput({ context }),
               command: context.command,
               timeoutSeconds: context.timeoutSeconds,
               endsAt: Date.parse(context.startedAt!) + context.timeoutSeconds * 1000,
@@ -245,7 +248,7 @@ export const machine = jobRun.createMachine({
           invoke: {
             id: 'stopRun',
             src: 'stopRun',
-            input: own,
+            input: slotInput,
             onDone: {
               target: '#job-run.failing',
               actions: { type: 'recordEnd', params: ({ event }) => event.output },
@@ -261,7 +264,7 @@ export const machine = jobRun.createMachine({
           invoke: {
             id: 'stopRun',
             src: 'stopRun',
-            input: own,
+            input: slotInput,
             onDone: {
               target: 'clearing',
               actions: {

@@ -111,8 +111,8 @@ export class Administrator {
     const account = this.requireAccount()
     const device = devices.map((one) => this.#storage.devices.open(one, account)).find((id) => id !== null)
     const known = account.email === email ? account.password_hash : null
-    const guessed = device ? (`sign_in/${device}` as const) : isLocal ? 'sign_in/host' : 'sign_in'
-    if (!(await this.#attempts.guess(guessed, () => this.#passwords.matches(known, password)))) {
+    const attemptKey = device ? (`sign_in/${device}` as const) : isLocal ? 'sign_in/host' : 'sign_in'
+    if (!(await this.#attempts.guess(attemptKey, () => this.#passwords.matches(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }
     return this.#storage.commit((commit) => {
@@ -152,12 +152,12 @@ export class Administrator {
 
   async #createAccount({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
     this.#assertNoAccount()
-    const { account, ids, setupCode } = this.#storage
+    const { account: accounts, ids, setupCode } = this.#storage
     const password_hash = await this.#passwords.hash(password)
-    const made = { id: ids.newId('usr'), email, password_hash, created_at: this.#isoNow() }
+    const account = { id: ids.newId('usr'), email, password_hash, created_at: this.#isoNow() }
     const signedIn = await this.#storage.commit((commit) => {
-      account.create(commit, made)
-      return this.#openSession(commit, made, userAgent)
+      accounts.create(commit, account)
+      return this.#openSession(commit, account, userAgent)
     })
     setupCode.remove()
     return signedIn

@@ -79,7 +79,7 @@ export class Tree {
     if (parts.length === 0 || this.#folders.has(path)) return
     const above = parts.slice(0, -1)
     await this.#enter(above)
-    const found = await statusOf(path)
+    const found = await readStatus(path)
     if (!found) await mkdir(path)
     if (!found) await chmod(path, impliedMode)
     if (found?.isSymbolicLink()) throw refused(parts.join('/'), 'is a link, and another entry is below it')
@@ -93,7 +93,7 @@ export class Tree {
     for (let depth = 1; depth < target.length; depth++) {
       if (!(await isFolder(this.#path(target.slice(0, depth))))) throw unlinkable(parts, target)
     }
-    const found = await statusOf(this.#path(target))
+    const found = await readStatus(this.#path(target))
     if (!found?.isFile()) throw unlinkable(parts, target)
   }
 
@@ -111,11 +111,11 @@ function unlinkable(parts: Parts, target: Parts) {
 
 /** A link to a folder does not count. */
 async function isFolder(path: string): Promise<boolean> {
-  return (await statusOf(path))?.isDirectory() ?? false
+  return (await readStatus(path))?.isDirectory() ?? false
 }
 
 /** Null if the path does not exist. */
-async function statusOf(path: string) {
+async function readStatus(path: string) {
   try {
     return await lstat(path)
   } catch (error) {

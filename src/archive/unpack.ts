@@ -178,9 +178,9 @@ function noRoom(): Failure {
 /** Converts errors of the archive and of the disk to failures; other errors pass unchanged. */
 function failureOf(error: unknown, current: string | null): unknown {
   const code = codeOf(error)
-  const place = current === null ? '' : ` in ${quote(current)}`
-  if (code === 'Z_BUF_ERROR') return invalid(`is cut off${place}`)
-  if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is not gzip' : `is damaged${place}`)
+  const inEntry = current === null ? '' : ` in ${quote(current)}`
+  if (code === 'Z_BUF_ERROR') return invalid(`is cut off${inEntry}`)
+  if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is not gzip' : `is damaged${inEntry}`)
   if (code === 'ENOSPC' || code === 'EDQUOT') return noRoom()
   if (['EMLINK', 'ENAMETOOLONG', 'EILSEQ'].includes(code))
     return refused(current!, `cannot be made (${code})`)

@@ -36,7 +36,7 @@ export function openOwnLists(directory: string): OwnLists {
     // As root, apt would switch to a user who cannot write here.
     'APT::Sandbox::User=root',
   ]
-  const own = settings.flatMap((setting) => ['-o', setting])
+  const ownOptions = settings.flatMap((setting) => ['-o', setting])
   const prepare = async () => {
     await mkdir(join(lists, 'partial'), { recursive: true })
     await mkdir(join(directory, 'cache', 'archives', 'partial'), { recursive: true })
@@ -45,11 +45,11 @@ export function openOwnLists(directory: string): OwnLists {
   return {
     async update(signal) {
       await prepare()
-      await apt([...own, ...bounded, 'update'], { signal })
+      await apt([...ownOptions, ...bounded, 'update'], { signal })
       if (!(await isFilled())) throw new Error('apt-get update found no package lists')
     },
     async apt(args, options) {
-      return apt((await isFilled()) ? [...own, ...args] : args, options)
+      return apt((await isFilled()) ? [...ownOptions, ...args] : args, options)
     },
   }
 }

@@ -41,10 +41,10 @@ export function sharedOption(message: string): string | undefined {
 
 /** Copies the global options of a command to the program. If an option occurs twice, the last one wins. */
 function copyToProgram(program: Command, command: Command): void {
-  for (let place = command; place !== program && place.parent; place = place.parent) {
+  for (let ancestor = command; ancestor !== program && ancestor.parent; ancestor = ancestor.parent) {
     for (const name of [...options, tokenOption].map((option) => option.attributeName())) {
-      const isGiven = place.getOptionValueSource(name) === 'cli'
-      if (isGiven) program.setOptionValue(name, place.getOptionValue(name))
+      const isGiven = ancestor.getOptionValueSource(name) === 'cli'
+      if (isGiven) program.setOptionValue(name, ancestor.getOptionValue(name))
     }
   }
 }
@@ -52,10 +52,13 @@ function copyToProgram(program: Command, command: Command): void {
 /** `berth env --show set shop A=1`: that option belongs only to `berth env`. */
 function assertNoParentOption(command: Command, below: Command): void {
   const shared = [...options, tokenOption].map((option) => option.attributeName())
-  const own = command.options.find((option) => {
+  const sameOption = command.options.find((option) => {
     const name = option.attributeName()
     return !shared.includes(name) && command.getOptionValueSource(name) === 'cli'
   })
-  if (own)
-    throw usageFailure(`unknown option '${own.long}'`, `berth ${command.name()} ${below.name()} --help`)
+  if (sameOption)
+    throw usageFailure(
+      `unknown option '${sameOption.long}'`,
+      `berth ${command.name()} ${below.name()} --help`,
+    )
 }

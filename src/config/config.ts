@@ -15,7 +15,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
   const entries = Object.entries(options).map(([name, { fallback, parse }]) => {
     const variable = variableOf(name)
     const standard = systemDefaults(env)[name]
-    const given = [
+    const candidates = [
       { from: `--${name}`, value: flags[name] },
       { from: variable, value: env[variable] },
       { from: standard?.from ?? variable, value: standard?.value || fallback },
@@ -23,7 +23,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
     // An empty variable counts as unset; an empty flag is an error.
     const isGiven = ({ from, value }: { from: string; value: string | undefined }) =>
       value !== undefined && (value !== '' || from.startsWith('--'))
-    const { from, value } = given.find(isGiven) ?? given.at(-1)!
+    const { from, value } = candidates.find(isGiven) ?? candidates.at(-1)!
     try {
       return [name, parse(value!)]
     } catch (error) {

@@ -27,7 +27,7 @@ export function createCloudflare(readToken: () => string, baseUrl = standardUrl)
   const call = <Result>(request: ApiRequest, signal: AbortSignal) =>
     ask<Result>(`${baseUrl}${request.path}`, readToken(), request, signal)
 
-  async function zoneOf(name: string, signal: AbortSignal): Promise<string> {
+  async function findZone(name: string, signal: AbortSignal): Promise<string> {
     const labels = name.split('.')
     for (let from = 0; from < labels.length - 1; from++) {
       const zone = labels.slice(from).join('.')
@@ -42,7 +42,7 @@ export function createCloudflare(readToken: () => string, baseUrl = standardUrl)
 
   return {
     async present({ name, value }, signal) {
-      const path = `/zones/${await zoneOf(name, signal)}/dns_records`
+      const path = `/zones/${await findZone(name, signal)}/dns_records`
       const body = { type: 'TXT', name, content: `"${value}"`, ttl: ttlSeconds }
       await call({ method: 'POST', path, body }, signal).catch((error: unknown) => {
         if (!(error instanceof CloudflareFailure && error.codes.includes(identicalRecord))) throw error
@@ -50,7 +50,7 @@ export function createCloudflare(readToken: () => string, baseUrl = standardUrl)
     },
 
     async cleanup(record, signal) {
-      const records = `/zones/${await zoneOf(record.name, signal)}/dns_records`
+      const records = `/zones/${await findZone(record.name, signal)}/dns_records`
       const list = `${records}?type=TXT&name=${encodeURIComponent(record.name)}&per_page=100`
       const { result } = await call<{ id: string; content: string }[]>({ method: 'GET', path: list }, signal)
       for (const { id } of result.filter((one) => isSame(one, record))) {

@@ -35,7 +35,7 @@ export async function waitForRecord(record: TxtRecord, lookup: Lookup, signal: A
   const { longestMs = standardMs, pauseMs = standardPauseMs, nameServers } = lookup
   const deadlineMs = performance.now() + longestMs
   for (;;) {
-    const servers = await serversOf(record.name, nameServers)
+    const servers = await findServers(record.name, nameServers)
     const states = await Promise.all(servers.map((address) => stateAt(address, record)))
     if (states.includes('present') && !states.includes('missing')) return
     if (performance.now() > deadlineMs) throw tooLate(record, servers, states)
@@ -44,7 +44,7 @@ export async function waitForRecord(record: TxtRecord, lookup: Lookup, signal: A
 }
 
 /** The addresses of the name servers of the closest zone. */
-async function serversOf(name: string, nameServers: string[] | undefined): Promise<string[]> {
+async function findServers(name: string, nameServers: string[] | undefined): Promise<string[]> {
   const resolver = resolverFor(nameServers)
   const labels = name.split('.')
   for (let from = 0; from < labels.length - 1; from++) {

@@ -115,7 +115,7 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   const read = (name: string) => (files.has(name) ? readSmall(join(directory, name)) : Promise.resolve(''))
   const procfile = await read('Procfile')
   const project = { files, read, web: lineOf(procfile, 'web') }
-  const found = await kindOf(project)
+  const found = await detectKind(project)
   // The shell form, as in a Procfile: $PORT is expanded.
   const command = project.web ?? (await found.command(project))
   const compose = composeFiles.find((name) => files.has(name))
@@ -132,7 +132,7 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   }
 }
 
-async function kindOf(project: Project): Promise<Kind> {
+async function detectKind(project: Project): Promise<Kind> {
   const { files } = project
   const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
   return kind.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : kind
@@ -142,7 +142,7 @@ async function kindOf(project: Project): Promise<Kind> {
 async function isStandaloneNext(project: Project): Promise<boolean> {
   const config = nextConfigs.find((name) => project.files.has(name))
   if (config === undefined || project.web !== null) return false
-  if (typeof (await scriptsOf(project)).build !== 'string') return false
+  if (typeof (await readScripts(project)).build !== 'string') return false
   const lines = (await project.read(config)).split('\n')
   return lines.some((line) => /^(?!\s*(?:\/\/|\/?\*)).*\boutput\s*:\s*["'`]standalone["'`]/.test(line))
 }
@@ -164,7 +164,7 @@ async function standaloneNextLines(project: Project): Promise<string[]> {
 
 async function nodeLines(project: Project): Promise<string[]> {
   const { files } = project
-  const builds = typeof (await scriptsOf(project)).build === 'string'
+  const builds = typeof (await readScripts(project)).build === 'string'
   const install = installOf(files, builds)
   const runner = files.has('pnpm-lock.yaml') ? 'pnpm' : files.has('yarn.lock') ? 'yarn' : 'npm'
   return [
@@ -199,11 +199,11 @@ function installOf(files: ReadonlySet<string>, builds: boolean): { files: string
 async function nodeCommand(project: Project): Promise<string> {
   const { files } = project
   const main = ['server.js', 'app.js', 'index.js'].find((name) => files.has(name))
-  const starts = typeof (await scriptsOf(project)).start === 'string'
+  const starts = typeof (await readScripts(project)).start === 'string'
   return starts || main === undefined ? '["npm", "start"]' : `["node", "${main}"]`
 }
 
-async function scriptsOf({ read }: Project): Promise<Record<string, unknown>> {
+async function readScripts({ read }: Project): Promise<Record<string, unknown>> {
   try {
     const { scripts } = JSON.parse(await read('package.json')) as { scripts?: Record<string, unknown> }
     return scripts ?? {}

@@ -6,10 +6,10 @@ const dayMs = 24 * 60 * 60_000
 // such as BST for Bangladesh. The pattern matches the form of the links and nothing else.
 const listed = new Set(Intl.supportedValuesOf('timeZone'))
 const word = '[A-Z](?:[a-z][A-Za-z]*|[A-Z]{1,2})'
-const place = `(?:US|[A-Z][a-z]+)(?:[/_-]${word})+(?:[+-]?\\d+)?`
+const placeName = `(?:US|[A-Z][a-z]+)(?:[/_-]${word})+(?:[+-]?\\d+)?`
 const country = '[A-Z][a-z]{3,}|GB(?:-Eire)?|NZ(?:-CHAT)?|PRC|ROC|ROK|W-SU'
 const clock = 'UTC|UCT|GMT|GMT[+-]?0|[CEMW]ET|[EHM]ST|[CEMP]ST\\d[CEMP]DT'
-const unlisted = new RegExp(`^(?:${place}|${country}|${clock})$`)
+const unlisted = new RegExp(`^(?:${placeName}|${country}|${clock})$`)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 

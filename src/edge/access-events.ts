@@ -49,24 +49,24 @@ export async function* readAccess(
   const startedAt = Date.now()
   const batches = openRuntime(files.adminSocket).lines('show events access -w', signal)
   // Until that line is found, or the old content has arrived: all of it may be new.
-  let held: AccessEvent[] | null = after === null ? null : []
+  let buffered: AccessEvent[] | null = after === null ? null : []
   for (let next = batches.next(); ; ) {
-    const found = held === null ? await next : await settleWithin(next, lullMs, null)
+    const found = buffered === null ? await next : await settleWithin(next, lullMs, null)
     if (found?.done) break
     const events = found === null ? [] : found.value.map(parseAccess).filter((event) => event !== null)
     if (found !== null) next = batches.next()
-    if (held === null) {
+    if (buffered === null) {
       yield events
       continue
     }
-    held.push(...events)
-    const index = held.findIndex(({ id }) => id === after!.id)
+    buffered.push(...events)
+    const index = buffered.findIndex(({ id }) => id === after!.id)
     const hasEnded = found === null || index >= 0 || events.some(({ at }) => at > startedAt)
     if (!hasEnded) continue
-    yield index >= 0 ? held.slice(index + 1) : endedAfter(held, after!)
-    held = null
+    yield index >= 0 ? buffered.slice(index + 1) : endedAfter(buffered, after!)
+    buffered = null
   }
-  if (held !== null) yield endedAfter(held, after!)
+  if (buffered !== null) yield endedAfter(buffered, after!)
 }
 
 /** For a line of another ring: while two edges run, each has its own. */

@@ -27,14 +27,14 @@ export async function followRedirects<T>(
       return { result: await run(target, { traced: false }), target }
     } catch (error) {
       if (!isRedirect(error) || count === maxRedirects) throw error
-      const next = await redirectOf(target, look)
+      const next = await readRedirect(target, look)
       if (next === null) throw error
       target = next
     }
   }
 }
 
-async function redirectOf(target: Target, look: Run<unknown>): Promise<Target | null> {
+async function readRedirect(target: Target, look: Run<unknown>): Promise<Target | null> {
   const error = await look(target, { traced: true }).catch((reason: unknown) => reason)
   if (!(error instanceof GitError)) {
     if (error instanceof Error) throw error

@@ -42,8 +42,8 @@ export async function listSubmodules(history: History, sha: string, parent: Pare
 /** The folder of a submodule in the checkout. Throws `source_invalid` if a link points elsewhere. */
 export async function submoduleDirectory(parentDirectory: string, path: string): Promise<string> {
   const directory = join(await realpath(parentDirectory), path)
-  const reached = await realpath(directory).catch(() => null)
-  if (reached !== directory) throw refusal(path, 'its path is not a folder of the checkout')
+  const realPath = await realpath(directory).catch(() => null)
+  if (realPath !== directory) throw refusal(path, 'its path is not a folder of the checkout')
   return directory
 }
 

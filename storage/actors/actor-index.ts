@@ -80,7 +80,7 @@ export class ActorIndex {
   }
 
   /** All but the newest `retained` actors, newest first. LMDB itself skips the retained keys. */
-  older(kind: string, serviceId: string, retained: number): string[] {
+  beyondNewest(kind: string, serviceId: string, retained: number): string[] {
     const range = {
       start: [kind, serviceId, '\uffff'],
       end: [kind, serviceId, ''],

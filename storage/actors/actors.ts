@@ -201,7 +201,7 @@ export class Actors {
     isRetained: (id: string) => boolean = () => false,
   ): Promise<string[]> {
     const isRemovable = (id: string) => this.#all.rows.getOrNull(id)?.final && !isRetained(id)
-    const candidates = this.#all.index.older(kind, owner, retained).filter(isRemovable)
+    const candidates = this.#all.index.beyondNewest(kind, owner, retained).filter(isRemovable)
     const removed: string[] = []
     for (let start = 0; start < candidates.length; start += maxRemovedPerCommit) {
       await this.#store.commit(() => {

@@ -102,8 +102,8 @@ export class ParkedActors {
       const empty = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
       const revision = this.#all.revisionOf(id) + 1
       const row = { ...(stored ?? empty), revision, final: true, parked: reason }
-      const shown = { service_id, ...this.#all.record(id), id, status, phase: null }
-      const record = { ...shown, error: `discarded: ${reason}`, finished_at: at }
+      const parkedRecord = { service_id, ...this.#all.record(id), id, status, phase: null }
+      const record = { ...parkedRecord, error: `discarded: ${reason}`, finished_at: at }
       const entry = { at, event: 'discarded', state: 'discarded', status, phase: null, by: null }
       this.#all.write(commit, { row, record, entry, service, event: null })
       also?.(commit)

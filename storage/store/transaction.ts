@@ -59,7 +59,7 @@ export function createCommit(parts: TransactionParts) {
     } catch (error) {
       if (error instanceof StorageError || refusals.includes(error)) throw error
       const panic = panicReason(root, id)
-      const reason = await reasonOf(error)
+      const reason = await readReason(error)
       if (panic !== null) onPanic(`${panic}: ${reason}`)
       onOutcome(reason)
       throw new StorageError('commit_failed', `the store could not write: ${reason}`)
@@ -90,7 +90,7 @@ function panicReason(root: RootDatabase, id: number): string | null {
 }
 
 /** The system error. lmdb attaches it to the error as a promise, which would end the process if unhandled. */
-async function reasonOf(error: unknown): Promise<string> {
+async function readReason(error: unknown): Promise<string> {
   const { commitError } = error as { commitError?: Promise<never> }
   const cause = commitError?.catch((systemError: unknown) => systemError)
   const reason = await settleWithin(cause ?? Promise.resolve(error), reasonMs, error)

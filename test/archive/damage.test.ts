@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { packEntries, tarEnd, tarHeader, tarOf } from '../support/archive.ts'
-import { refusalOf } from '../support/unpack.ts'
+import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive.ts'
+import { unpackAndFail } from '../support/unpack.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first = { name: 'first', content: 'x' }
@@ -42,7 +42,7 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     invalid('the archive is damaged'),
   ],
   'whose tar is cut off in a file': [
-    async () => gzipSync((await tarOf([{ name: 'big', content: 'x'.repeat(5000) }])).subarray(0, 3000)),
+    async () => gzipSync((await packTar([{ name: 'big', content: 'x'.repeat(5000) }])).subarray(0, 3000)),
     invalid("the archive is cut off in 'big'"),
   ],
   'whose tar has no end': [() => zip(plain), invalid('the archive is cut off in a header')],
@@ -137,6 +137,6 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
 
 for (const [what, [make, says]] of Object.entries(badBytes)) {
   test(`an archive ${what} is refused`, async (t) => {
-    assert.equal(await refusalOf(t, await make()), says)
+    assert.equal(await unpackAndFail(t, await make()), says)
   })
 }

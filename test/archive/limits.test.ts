@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { unpackArchive } from '../../src/archive/unpack.ts'
-import { packArchive, packEntries, tarEnd, tarHeader, tarOf } from '../support/archive.ts'
+import { packArchive, packEntries, packTar, tarEnd, tarHeader } from '../support/archive.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { smallDisk } from '../support/small-disk.ts'
-import { refusalOf, unpack } from '../support/unpack.ts'
+import { unpack, unpackAndFail } from '../support/unpack.ts'
 
 const mebibyte = 1024 * 1024
 const limits = { entries: 3, unpackedBytes: 1000, metadataBytes: mebibyte }
@@ -24,7 +24,7 @@ function topEntries(thousands: number): Buffer {
 
 test('an archive of a million entries is refused, one of 200,000 is not', async (t) => {
   assert.equal(
-    await refusalOf(t, topEntries(1000)),
+    await unpackAndFail(t, topEntries(1000)),
     'archive_invalid: the archive has more than 200000 entries',
   )
   assert.deepEqual((await unpack(t, topEntries(200))).told, { entries: 200_000, bytes: 0, leftOut: null })
@@ -33,7 +33,7 @@ test('an archive of a million entries is refused, one of 200,000 is not', async 
 test('the entry that exceeds the size limit is named, and none of it is written', async (t) => {
   const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
 
-  const refusal = await refusalOf(t, archive, { limits })
+  const refusal = await unpackAndFail(t, archive, { limits })
 
   assert.equal(refusal, "archive_invalid: 'b' makes the archive exceed 1000 bytes when unpacked")
 })
@@ -43,7 +43,7 @@ test('a small archive that unpacks to terabytes is refused by its header', async
   const bomb = gzipSync(Buffer.concat([tarHeader({ name: 'bomb', size: terabyte }), Buffer.alloc(mebibyte)]))
 
   assert.equal(
-    await refusalOf(t, bomb),
+    await unpackAndFail(t, bomb),
     "archive_invalid: 'bomb' makes the archive exceed 4294967296 bytes when unpacked",
   )
 })
@@ -52,7 +52,7 @@ test('unpacking stops before the disk is full', async (t) => {
   const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
 
   assert.match(
-    await refusalOf(t, archive, { roomBytes: 1000 }),
+    await unpackAndFail(t, archive, { roomBytes: 1000 }),
     /^insufficient_storage: there is not enough room/,
   )
 })
@@ -115,7 +115,7 @@ test('the keys of a global header are not copied for each entry', async (t) => {
 
   const { told: report } = await unpack(
     t,
-    gzipSync(Buffer.concat([header, global, padding, await tarOf(entries)])),
+    gzipSync(Buffer.concat([header, global, padding, await packTar(entries)])),
   )
 
   assert.equal(report.entries, 500)

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { unpackArchive } from '../../src/archive/unpack.ts'
 import { codeOf } from '../../src/errors.ts'
-import { type ArchiveEntry, packEntries, tarOf } from '../support/archive.ts'
+import { type ArchiveEntry, packEntries, packTar } from '../support/archive.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 // Few names, that entries meet; outside there are things of the same names, that an escape finds something.
@@ -112,7 +112,7 @@ test('an archive is refused, or all of its entries are inside the directory', as
 test('an archive of random bytes is refused without side effects', async (t) => {
   const parent = temporaryDirectory(t)
   const [file, tree] = [join(parent, 'archive.tar.gz'), join(parent, 'tree')]
-  const tar = await tarOf([
+  const tar = await packTar([
     { name: 'a/b', content: 'x'.repeat(3000) },
     { name: 'c', pax: { path: 'd' } },
   ])

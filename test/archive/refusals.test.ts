@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ArchiveEntry, packEntries } from '../support/archive.ts'
-import { refusalOf } from '../support/unpack.ts'
+import { unpackAndFail } from '../support/unpack.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first: ArchiveEntry = { name: 'first', content: 'x' }
@@ -108,6 +108,6 @@ const badEntries: Record<string, [entries: ArchiveEntry[], says: string]> = {
 
 for (const [what, [entries, says]] of Object.entries(badEntries)) {
   test(`an archive with ${what} is refused`, async (t) => {
-    assert.equal(await refusalOf(t, await packEntries(entries)), says)
+    assert.equal(await unpackAndFail(t, await packEntries(entries)), says)
   })
 }

@@ -46,7 +46,7 @@ export async function measureManyRuns(bench: Bench, runs: ManyRuns): Promise<Fig
   await runMany(bench, runs, beyond)
   const end = await atRest(bench, runs)
   await berthd.end()
-  const records = await recordsOf(dataDir, service)
+  const records = await countRecords(dataDir, service)
   return [
     { name: `${count} short runs, 8 at a time`, value: perSecond, unit: '/s' },
     { name: 'daemon CPU', value: (first.cpu + second.cpu) / count, unit: 'ms per run' },
@@ -107,7 +107,7 @@ function sizeOf(directory: string): number {
 const logsOf = (directory: string) =>
   readdirSync(join(directory, 'logs')).filter((name) => name.startsWith('job-')).length
 
-async function recordsOf(directory: string, { id }: JobService): Promise<number> {
+async function countRecords(directory: string, { id }: JobService): Promise<number> {
   const storage = await openStorage(directory, { onPanic: (reason) => console.error(reason) })
   try {
     return storage.actors.ids('job-run', id).length

@@ -22,8 +22,8 @@ export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
   const count = bench.size(500, 20)
   const seconds = bench.size(20, 1)
   bench.log(`${count} idle schedules`)
-  const withNone = await usageOf(bench, await startWith(bench, 0, '0 0 1 1 *'), seconds)
-  const withAll = await usageOf(bench, await startWith(bench, count, '0 0 1 1 *'), seconds)
+  const withNone = await measureUsage(bench, await startWith(bench, 0, '0 0 1 1 *'), seconds)
+  const withAll = await measureUsage(bench, await startWith(bench, count, '0 0 1 1 *'), seconds)
   return [
     { name: `${count} idle schedules`, value: withAll.cpuMs, unit: 'ms CPU/s' },
     { name: 'no schedules', value: withNone.cpuMs, unit: 'ms CPU/s' },
@@ -32,7 +32,7 @@ export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-async function usageOf(bench: Bench, berthd: Berthd, seconds: number) {
+async function measureUsage(bench: Bench, berthd: Berthd, seconds: number) {
   await sleep(bench.size(10_000, 500))
   const before = cpuSeconds(berthd.pid)
   await sleep(seconds * 1000)

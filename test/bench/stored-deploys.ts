@@ -37,8 +37,8 @@ export async function storeDeploys(directory: string, wanted: Wanted): Promise<s
 
 async function fill(storage: Storage, wanted: Wanted): Promise<string[]> {
   const { services, endedDeploys, live, settings, image } = wanted
-  const ended = withImage(await lifeOf(storage, []), image)
-  const living = live ? withImage(await lifeOf(storage, ['keepInstances']), image) : null
+  const ended = withImage(await measureLife(storage, []), image)
+  const living = live ? withImage(await measureLife(storage, ['keepInstances']), image) : null
   const ids = Array.from({ length: services }, () => storage.ids.newId('svc'))
   await inBatches(ids, (id, index) =>
     storage.services.create(serviceRow({ ...settings, id, name: `service-${index}` })),
@@ -55,7 +55,7 @@ interface Life {
 }
 
 /** Runs a whole deploy; it stops where a held effect would have to finish. */
-async function lifeOf(storage: Storage, held: string[]): Promise<Life> {
+async function measureLife(storage: Storage, held: string[]): Promise<Life> {
   const service = serviceRow({ id: storage.ids.newId('svc'), name: `example-${held.length}` })
   const id = storage.ids.newId('dep')
   await storage.services.create(service)

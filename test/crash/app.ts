@@ -40,7 +40,10 @@ export function nextVersion(
 }
 
 /** The files of a version, by path. */
-export async function filesOf({ page, flavor }: Version, chance: Chance): Promise<Record<string, string>> {
+export async function renderFiles(
+  { page, flavor }: Version,
+  chance: Chance,
+): Promise<Record<string, string>> {
   const { busybox } = await baseImages()
   return {
     Dockerfile: dockerfile(busybox, flavor, chance),

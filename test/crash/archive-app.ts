@@ -1,7 +1,7 @@
 // An app that is uploaded: each version is an archive, and each deploy records the upload it uses.
 import type { Body } from '../support/api.ts'
 import { packArchive } from '../support/archive.ts'
-import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
+import { type App, type Flavor, nextVersion, renderFiles, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 
 export interface ArchiveApp extends App {
@@ -19,7 +19,7 @@ export function createArchiveApp(name: string, nonce: string, chance: Chance): A
 
   async function release(flavor: Flavor): Promise<Version> {
     const version = nextVersion({ name, versions }, flavor, nonce)
-    newest = await packArchive(await filesOf(version, chance))
+    newest = await packArchive(await renderFiles(version, chance))
     versions.push(version)
     return version
   }

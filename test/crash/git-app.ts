@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../src/base-images/command.ts'
 import { writeTree } from '../support/write-tree.ts'
-import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
+import { type App, type Flavor, nextVersion, renderFiles, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 
 export async function createGitApp(root: string, name: string, nonce: string, chance: Chance): Promise<App> {
@@ -16,7 +16,7 @@ export async function createGitApp(root: string, name: string, nonce: string, ch
 
   async function release(flavor: Flavor): Promise<Version> {
     const version = nextVersion({ name, versions }, flavor, nonce)
-    writeTree(directory, await filesOf(version, chance))
+    writeTree(directory, await renderFiles(version, chance))
     await git('add', '--all')
     await git('commit', '--quiet', '--message', version.page)
     const made = { ...version, sha: (await git('rev-parse', 'HEAD')).trim() }

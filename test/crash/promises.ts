@@ -1,7 +1,7 @@
 // Checks the promises to users: no acknowledged request is lost, and nothing happens without a request.
 import type { Api, Body } from '../support/api.ts'
 import type { DeployEntry, Ledger } from './ledger.ts'
-import { evidenceOf, type Settled, type SettledDeploy } from './settled.ts'
+import { collectEvidence, type Settled, type SettledDeploy } from './settled.ts'
 
 type RecordOf = (deployId: string) => Body | null
 
@@ -11,7 +11,7 @@ export async function checkPromises(api: Api, ledger: Ledger, settled: Settled):
       ledger.addViolation(
         rule,
         `${deploy.entry.id} of ${deploy.entry.service.name}: ${text}`,
-        await evidenceOf(api, deploy),
+        await collectEvidence(api, deploy),
       )
     }
   }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../support/api.ts'
 import { type DockerState, describeDocker, readDocker } from './docker-state.ts'
 import type { Ledger, Violation } from './ledger.ts'
-import { evidenceOf, type Settled, type SettledService } from './settled.ts'
+import { collectEvidence, type Settled, type SettledService } from './settled.ts'
 
 type Fault = Pick<Violation, 'rule' | 'text'> & { deployId?: string }
 
@@ -27,7 +27,7 @@ export async function checkServing(
     if (Date.now() < deadline) continue
     for (const { rule, text, deployId } of faults) {
       const deploy = settled.deploys.find(({ entry }) => entry.id === deployId)
-      const evidence = deploy ? await evidenceOf(api, deploy) : []
+      const evidence = deploy ? await collectEvidence(api, deploy) : []
       ledger.addViolation(rule, text, [...evidence, ...describeDocker(docker)])
     }
     return docker

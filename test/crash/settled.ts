@@ -46,7 +46,7 @@ export async function settle(api: Api, ledger: Ledger): Promise<Settled> {
   }
   for (const deploy of deploys.filter((one) => !isEnded(one))) {
     const text = `${deploy.entry.id} stays ${deploy.history.at(-1)?.state}`
-    ledger.addViolation('every deploy comes to an end', text, await evidenceOf(api, deploy))
+    ledger.addViolation('every deploy comes to an end', text, await collectEvidence(api, deploy))
   }
   const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
   return { deploys, services: await Promise.all(kept.map((entry) => readService(api, entry))) }
@@ -85,7 +85,10 @@ async function readService(api: Api, entry: ServiceEntry): Promise<SettledServic
 }
 
 /** The history of a deploy and the end of its log. */
-export async function evidenceOf(api: Api, { entry, record, history }: SettledDeploy): Promise<string[]> {
+export async function collectEvidence(
+  api: Api,
+  { entry, record, history }: SettledDeploy,
+): Promise<string[]> {
   const lines: string[] = []
   if (record) {
     for await (const { event, data } of api.events(`/deploys/${entry.id}/logs`)) {

@@ -76,16 +76,16 @@ const untilPhase = ({ daemon }: Site, id: string, phase: string) =>
   until(`the phase ${phase}`, async () => (await daemon.api.get(`/deploys/${id}`)).phase === phase)
 
 /** The live version of another service is still the same process. */
-async function servingOf({ daemon, worker }: Site) {
+async function readServing({ daemon, worker }: Site) {
   const { state, instances } = await daemon.api.get(`/services/${worker.name}/status`)
   return { state, running: instances.map((one: { started_at: string }) => one.started_at) }
 }
 
 async function inside(): Promise<void> {
   const site = await open(process.env.PREPARED!)
-  const before = await servingOf(site)
+  const before = await readServing(site)
   assert.equal(before.state, 'live')
-  afterEach(async () => assert.deepEqual(await servingOf(site), before))
+  afterEach(async () => assert.deepEqual(await readServing(site), before))
   tryDocker(site)
   tryData(site)
 }

@@ -21,7 +21,7 @@ const scope = fileScope()
 if (!hasCommand('ss')) await installPackages(['iproute2'])
 
 /** The listening TCP and bound UDP addresses of these processes. */
-async function listenersOf(pids: number[]): Promise<Listener[]> {
+async function readListeners(pids: number[]): Promise<Listener[]> {
   const lines = (await run('ss', ['-Hlntup'])).split('\n')
   const own = lines.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
   return own.map((line) => {
@@ -52,8 +52,8 @@ for (const kind of ['container', 'host'] as const) {
     // Includes the ports of an edge on the host.
     const others = [site.daemon.pid, ...childrenOf(site.daemon.pid)].filter((pid) => !edgePids.includes(pid))
 
-    const daemonListens = await listenersOf(others)
-    const edgeListens = await listenersOf(edgePids)
+    const daemonListens = await readListeners(others)
+    const edgeListens = await readListeners(edgePids)
 
     assert.ok(daemonListens.length > 0, 'the API listens')
     assert.deepEqual(daemonListens.filter(isPublic), [])

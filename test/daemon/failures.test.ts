@@ -12,7 +12,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 const suite = daemonSuite({ args: ['--fetch-timeout=15', '--build-timeout=20'] })
 
 /** The failed deploy's record and log after its cleanup; checks that nothing is left. */
-async function failureOf(api: Api, id: string): Promise<{ deploy: Body; log: string[] }> {
+async function waitForFailure(api: Api, id: string): Promise<{ deploy: Body; log: string[] }> {
   const deploy = await finishedDeploy(api, id)
   assert.equal(deploy.status, 'failed')
   const log = await logLines(api, id)
@@ -32,7 +32,7 @@ async function failFirst(
   settings = {},
 ) {
   const { first } = await createService(t, suite.api, files, settings)
-  return failureOf(suite.api, first.id)
+  return waitForFailure(suite.api, first.id)
 }
 
 test('without a Dockerfile the log shows the searched path and a starter Dockerfile', async (t) => {
@@ -159,7 +159,7 @@ test('a hanging remote is abandoned at the fetch limit, and no git process remai
 test('a failed deploy leaves the old version serving', async (t) => {
   const { api } = suite
   const { name, deploy, first } = await createService(t, api, await pageApp('one'))
-  await failureOf(api, (await deploy({ Dockerfile: await dockerfile('RUN false') })).id)
+  await waitForFailure(api, (await deploy({ Dockerfile: await dockerfile('RUN false') })).id)
   assert.equal(await fetchPage(api, name), 'one')
   const service = await api.get(`/services/${name}`)
   assert.deepEqual([service.state, service.live_deploy_id], ['live', first.id])
@@ -186,6 +186,6 @@ test('credentials in a repository URL are used and never shown', async (t) => {
   const wrong = await createService(t, api, null, {
     repo_url: `${server.url.replace('//', '//ada:wrong-pw@')}/app`,
   })
-  const { deploy } = await failureOf(api, wrong.first.id)
+  const { deploy } = await waitForFailure(api, wrong.first.id)
   assert.doesNotMatch(deploy.error, /wrong-pw/)
 })

@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { whyNoFirewall } from '../support/firewall.ts'
 import { baseImages } from '../support/images.ts'
-import { instanceOf, openDocker, runIn } from '../support/jobs.ts'
+import { findInstance, openDocker, runIn } from '../support/jobs.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
 import { loadImage, saveImage, startNamespaceEngine } from '../support/namespace-engine.ts'
 import { fileScope } from '../support/scope.ts'
@@ -98,10 +98,10 @@ type Ask = (address: string) => Promise<string | null>
 
 async function openAsking(daemon: TestDaemon, name: string): Promise<Ask> {
   const docker = await openDocker()
-  let container = await instanceOf(daemon.api, name)
+  let container = await findInstance(daemon.api, name)
   return async (address) => {
     // While the daemon is down, the last rules apply.
-    container = await instanceOf(daemon.api, name).catch(() => container)
+    container = await findInstance(daemon.api, name).catch(() => container)
     const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
     const response = (await runIn(docker, container, 'sh', '-c', script)).trim()
     return response === 'refused' ? null : response

@@ -8,8 +8,8 @@ import {
   clearedJob,
   createCron,
   createWorker,
+  findInstance,
   finishedJob,
-  instanceOf,
   jobContainers,
   jobLog,
   output,
@@ -67,7 +67,7 @@ test('a run that ends during downtime has its outcome; one past its limit is sto
   const { api } = daemon
   const limitS = 6
   const { name } = await aWorker()
-  const instance = await instanceOf(api, name)
+  const instance = await findInstance(api, name)
   const isDown = 'echo begun; until [ -e /data/down ]; do sleep 0.1; done'
   const commands: [command: string, timeout_seconds: number][] = [
     [`${isDown}; echo over; exit 5`, 600],
@@ -133,7 +133,7 @@ test('a run whose daemon is killed at any step starts once, ends once, and leave
       assert.equal(actions.filter((each) => each === action).length, 1, `${step}: ${actions}`)
     }
   }
-  const started = await runIn(docker, await instanceOf(daemon.api, name), 'cat', '/data/begun')
+  const started = await runIn(docker, await findInstance(daemon.api, name), 'cat', '/data/begun')
   assert.deepEqual(started.trim().split(/\s+/), ids)
 })
 

@@ -8,8 +8,8 @@ import type { Body } from '../support/api.ts'
 import {
   clearedJob,
   createWorker,
+  findInstance,
   finishedJob,
-  instanceOf,
   jobContainers,
   jobLog,
   openDocker,
@@ -165,7 +165,7 @@ test('a run has the image, env, limits and disk of the live version, and no more
   ].join('\n')
   const { id } = await requestJob(api, own.name, { command })
   const found = await runningContainer(docker, daemon, id)
-  const live = await docker.getContainer(await instanceOf(api, own.name)).inspect()
+  const live = await docker.getContainer(await findInstance(api, own.name)).inspect()
   await runJob(api, own.name, 'touch /data/go')
 
   assert.equal((await finishedJob(api, id)).status, 'succeeded')

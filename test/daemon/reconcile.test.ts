@@ -35,7 +35,7 @@ async function leaveTraces({ directory, addresses, releases, logs }: Storage, id
   mkdirSync(join(directory, 'work', id), { recursive: true })
 }
 
-async function tracesOf({ directory, addresses, releases, logs }: Storage, id: string): Promise<string[]> {
+async function findTraces({ directory, addresses, releases, logs }: Storage, id: string): Promise<string[]> {
   const isThere: Record<string, boolean> = {
     address: addresses.get(id, 0) !== null,
     release: releases.get(id) !== null,
@@ -62,10 +62,10 @@ test('an active or parked deploy keeps all, an ended one its log, an unknown one
   await reconcile(hostOf(site, storage))
 
   const everything = ['address', 'release', 'log', 'work']
-  assert.deepEqual(await tracesOf(storage, 'dep-1'), everything)
-  assert.deepEqual(await tracesOf(storage, 'dep-2'), ['log'], 'its image is gone, and the release with it')
-  assert.deepEqual(await tracesOf(storage, 'dep-3'), everything)
-  assert.deepEqual(await tracesOf(storage, 'dep-4'), [])
+  assert.deepEqual(await findTraces(storage, 'dep-1'), everything)
+  assert.deepEqual(await findTraces(storage, 'dep-2'), ['log'], 'its image is gone, and the release with it')
+  assert.deepEqual(await findTraces(storage, 'dep-3'), everything)
+  assert.deepEqual(await findTraces(storage, 'dep-4'), [])
 })
 
 test('an instance is removed when its deploy has ended or is unknown, and not before', async (t) => {
@@ -133,7 +133,7 @@ test('a deploy with a damaged row keeps everything, and does not stop reconcilin
 
   await reconcile(hostOf(site, storage))
 
-  assert.deepEqual(await tracesOf(storage, 'err-1'), ['address', 'release', 'log', 'work'])
-  assert.deepEqual(await tracesOf(storage, 'err-2'), ['log'])
-  assert.deepEqual(await tracesOf(storage, 'err-3'), [])
+  assert.deepEqual(await findTraces(storage, 'err-1'), ['address', 'release', 'log', 'work'])
+  assert.deepEqual(await findTraces(storage, 'err-2'), ['log'])
+  assert.deepEqual(await findTraces(storage, 'err-3'), [])
 })

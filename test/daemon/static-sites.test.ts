@@ -18,20 +18,20 @@ const createSite = (t: TestContext, files: Record<string, string>, settings = {}
   createService(t, suite.api, files, { type: 'static_site', ...settings })
 
 /** The first deploy of a site that cannot be built; checks that nothing of it is left. */
-async function failureOf(t: TestContext, files: Record<string, string>, settings = {}): Promise<string> {
+async function deployAndFail(t: TestContext, files: Record<string, string>, settings = {}): Promise<string> {
   const { first } = await createSite(t, files, settings)
   assert.deepEqual([first.status, first.phase], ['failed', 'building'])
-  await nothingLeftOf(first.id)
+  await assertNothingLeft(first.id)
   return first.error
 }
 
-async function nothingLeftOf(id: string): Promise<void> {
+async function assertNothingLeft(id: string): Promise<void> {
   const historyOf = () => suite.api.get(`/deploys/${id}/history`)
   await until('the cleanup', async () => ['failed', 'canceled'].includes((await historyOf()).at(-1).state))
-  assert.deepEqual(await imagesOf(id), [])
+  assert.deepEqual(await listImages(id), [])
 }
 
-async function imagesOf(id: string): Promise<string[]> {
+async function listImages(id: string): Promise<string[]> {
   const { images } = await findLeftovers(suite.daemon.prefix)
   return images.filter((name) => name.includes(id))
 }
@@ -103,7 +103,7 @@ test("the site is extracted from the Dockerfile's image, and that image is remov
   assert.equal(first.error, null)
   assert.equal(await fetchPage(suite.api, name), 'Built\n')
   assert.deepEqual(await filesIn(name, ['/site/index.html', '/site/source.js', '/app']), ['/site/index.html'])
-  assert.deepEqual(await imagesOf(first.id), [`${suite.daemon.prefix}/${name}:${first.id}`])
+  assert.deepEqual(await listImages(first.id), [`${suite.daemon.prefix}/${name}:${first.id}`])
   assert.ok((await logLines(suite.api, first.id)).includes('the site is /app/dist/my site of the last stage'))
 })
 
@@ -135,46 +135,61 @@ test('a single-page app serves every path, also in a rolled-back version', async
 
 test('a site that is not in the expected folder is reported with the setting to change', async (t) => {
   assert.match(
-    await failureOf(t, { 'a.txt': '' }),
+    await deployAndFail(t, { 'a.txt': '' }),
     /neither a Dockerfile nor an index\.html.*set publish_dir/,
   )
-  assert.match(await failureOf(t, { 'dist/index.html': '' }), /there is one in dist: set publish_dir to dist/)
-  assert.match(await failureOf(t, { 'a.txt': '' }, { publish_dir: 'dist' }), /publish_dir dist is not in/)
-  assert.match(await failureOf(t, { dist: '' }, { publish_dir: 'dist' }), /publish_dir dist is not a folder/)
-  assert.equal(await failureOf(t, { web: '' }, { root_dir: 'web' }), 'root_dir web is not a folder')
+  assert.match(
+    await deployAndFail(t, { 'dist/index.html': '' }),
+    /there is one in dist: set publish_dir to dist/,
+  )
+  assert.match(await deployAndFail(t, { 'a.txt': '' }, { publish_dir: 'dist' }), /publish_dir dist is not in/)
+  assert.match(
+    await deployAndFail(t, { dist: '' }, { publish_dir: 'dist' }),
+    /publish_dir dist is not a folder/,
+  )
+  assert.equal(await deployAndFail(t, { web: '' }, { root_dir: 'web' }), 'root_dir web is not a folder')
   const app = { publish_dir: 'dist', spa_fallback: true }
   assert.match(
-    await failureOf(t, { 'dist/a.js': '' }, app),
+    await deployAndFail(t, { 'dist/a.js': '' }, app),
     /dist has no index\.html, which spa_fallback needs/,
   )
   const ignored = { 'dist/index.html': '', '.dockerignore': 'dist' }
-  assert.match(await failureOf(t, ignored, { publish_dir: 'dist' }), /dist is left out by \.dockerignore/)
-  assert.match(await failureOf(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }), /cannot be copied from/)
+  assert.match(await deployAndFail(t, ignored, { publish_dir: 'dist' }), /dist is left out by \.dockerignore/)
+  assert.match(
+    await deployAndFail(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }),
+    /cannot be copied from/,
+  )
 })
 
 test('a .dockerignore over its limits fails a site with a clear message', async (t) => {
   const large = { 'index.html': '', '.dockerignore': 'a\n'.repeat(200_000) }
-  assert.equal(await failureOf(t, large), '.dockerignore is larger than 256 KiB')
+  assert.equal(await deployAndFail(t, large), '.dockerignore is larger than 256 KiB')
   const folder = { 'index.html': '', '.dockerignore/a': '' }
-  assert.equal(await failureOf(t, folder), '.dockerignore is not a file')
+  assert.equal(await deployAndFail(t, folder), '.dockerignore is not a file')
 })
 
 test('a folder that the last stage does not have is reported with its full path', async (t) => {
   const Dockerfile = await dockerfile('WORKDIR /app', 'RUN mkdir dist')
 
-  assert.match(await failureOf(t, { Dockerfile }), /the last stage of the Dockerfile has no \/index\.html/)
   assert.match(
-    await failureOf(t, { Dockerfile }, { publish_dir: 'build' }),
+    await deployAndFail(t, { Dockerfile }),
+    /the last stage of the Dockerfile has no \/index\.html/,
+  )
+  assert.match(
+    await deployAndFail(t, { Dockerfile }, { publish_dir: 'build' }),
     /has no \/app\/build; publish_dir/,
   )
-  assert.match(await failureOf(t, { Dockerfile }, { publish_dir: '/build' }), /has no \/build; publish_dir/)
+  assert.match(
+    await deployAndFail(t, { Dockerfile }, { publish_dir: '/build' }),
+    /has no \/build; publish_dir/,
+  )
   const app = { publish_dir: 'dist', spa_fallback: true }
-  assert.match(await failureOf(t, { Dockerfile }, app), /has no \/app\/dist\/index\.html; publish_dir/)
+  assert.match(await deployAndFail(t, { Dockerfile }, app), /has no \/app\/dist\/index\.html; publish_dir/)
 })
 
 test('a failed or canceled build leaves nothing of the site', async (t) => {
   const broken = await dockerfile('RUN exit 3')
-  assert.match(await failureOf(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
+  assert.match(await deployAndFail(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
 
   const Dockerfile = await dockerfile('RUN sleep 600')
   const { name, request, repository } = await createSite(t, { 'index.html': 'One' })
@@ -182,7 +197,7 @@ test('a failed or canceled build leaves nothing of the site', async (t) => {
   const { id } = await request()
   await until('it sleeps', async () => (await shownLog(id)).includes('RUN sleep 600'))
   await suite.api.post(`/deploys/${id}/cancel`)
-  await nothingLeftOf(id)
+  await assertNothingLeft(id)
   assert.equal(await fetchPage(suite.api, name), 'One')
 })
 
@@ -205,7 +220,7 @@ test('a daemon killed while it builds a site builds it again and leaves one imag
 
   assert.equal((await finishedDeploy(suite.api, id)).error, null)
   assert.equal(await fetchPage(suite.api, name), 'Again\n')
-  assert.deepEqual(await imagesOf(id), [`${suite.daemon.prefix}/${name}:${id}`])
+  assert.deepEqual(await listImages(id), [`${suite.daemon.prefix}/${name}:${id}`])
 })
 
 /** A daemon on a host with hardly any programs and an empty cache. */

@@ -12,13 +12,13 @@ import { createService, daemonSuite } from '../support/suite.ts'
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
 
-async function instancesOf(api: Api, name: string): Promise<Body[]> {
+async function listInstances(api: Api, name: string): Promise<Body[]> {
   return (await api.get(`/services/${name}/status`)).instances
 }
 
 async function running(api: Api, name: string, count: number): Promise<Body[]> {
   return until(`${count} instances of ${name}`, async () => {
-    const found = await instancesOf(api, name)
+    const found = await listInstances(api, name)
     const isRunning = found.every(({ state }: Body) => state === 'running')
     return found.length === count && isRunning && found
   })

@@ -33,7 +33,7 @@ async function serviceWithDisk(t: Parameters<typeof createService>[0]) {
 }
 
 /** A file of the volume, read by a container that mounts it. */
-async function fileOf(volume: string, path: string): Promise<string> {
+async function readFileIn(volume: string, path: string): Promise<string> {
   const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
   const container = await docker.createContainer({
     Image: (await baseImages()).busybox,
@@ -83,7 +83,7 @@ test('a deleted disk stays in the trash across a crash, and is restored with its
     kept: true,
   })
   assert.ok(numbers.length > 20_000)
-  assert.equal(await fileOf(disk, 'deep/numbers'), numbers)
+  assert.equal(await readFileIn(disk, 'deep/numbers'), numbers)
 
   assert.equal((await call('DELETE', `/disks/${disk}`)).status, 204)
   assert.equal((await call('DELETE', `/disks/${disk}`)).status, 204, 'it may be said twice')

@@ -74,7 +74,7 @@ test('raw sockets are refused: no container can forge addresses', async (t) => {
   )
   const command = `perl -e '${tries.join(' ')}'; grep CapBnd /proc/self/status; sleep 600`
 
-  const lines = await linesOf(site, { image, command }, 5)
+  const lines = await readLines(site, { image, command }, 5)
 
   assert.deepEqual(lines.slice(0, 4), ['raw=1', 'arp=1', 'cooked=1', 'stream=0'])
   const bits = BigInt(`0x${lines[4]!.split(/\s+/)[1]}`)
@@ -93,7 +93,7 @@ test('an entrypoint can start as root, chown a folder, drop to a user and bind p
     'httpd -p 80 -h /own && echo bound; sleep 600',
   ].join('\n')
 
-  const lines = await linesOf(site, { image, command }, 6)
+  const lines = await readLines(site, { image, command }, 6)
 
   assert.deepEqual(lines, ['65534', '65534', 'wrote', 'no', 'nobody', 'bound'])
 })
@@ -108,7 +108,7 @@ test("Debian's nginx starts as root and serves by workers of www-data", async (t
     'sleep 600',
   ].join('\n')
 
-  const lines = await linesOf(site, { image, command }, 3)
+  const lines = await readLines(site, { image, command }, 3)
 
   assert.deepEqual(lines, ['of nginx', '0', '33'])
 })
@@ -151,7 +151,7 @@ test('Postgres and Redis start as root, chown their volume and serve as their ow
   }
 })
 
-async function linesOf(
+async function readLines(
   { instances, spec }: DockerSite,
   changes: { image: string; command: string },
   count: number,

@@ -16,7 +16,7 @@ async function imageWith(
   return (await drivers.classic(site).build(request)).imageId
 }
 
-async function outputOf({ instances }: DockerSite, name: string): Promise<string> {
+async function readOutput({ instances }: DockerSite, name: string): Promise<string> {
   await until('the end', async () => (await instances.inspect(name))?.state === 'exited')
   return (await instances.tail(name, 10)).map(({ line }) => line).join('\n')
 }
@@ -41,7 +41,7 @@ test('an init forwards signals, and the exit codes of a program', async (t) => {
   for (const { script, code } of ends) {
     const image = await imageWith(t, site, [`CMD ["sh", "-c", "${script}"]`])
     const { name } = await site.instances.ensure(await site.spec({ image, command: null }))
-    await outputOf(site, name)
+    await readOutput(site, name)
     const { exitCode, oomKilled } = (await site.instances.inspectExit(name))!
     assert.deepEqual([exitCode, oomKilled], [code, false], script)
   }
@@ -58,7 +58,7 @@ test('an image whose command needs more memory than its limit is reported as suc
   const site = await openDockerSite(t)
   const image = await imageWith(t, site, ['CMD ["tail", "/dev/zero"]'])
   const { name } = await site.instances.ensure(await site.spec({ image, command: null, memoryLimitMb: 16 }))
-  await outputOf(site, name)
+  await readOutput(site, name)
 
   const { exitCode, oomKilled } = (await site.instances.inspectExit(name))!
 
@@ -74,7 +74,7 @@ test('an image whose entrypoint is an init process is process 1', async (t) => {
   const image = await imageWith(t, site, [...asInit('/init'), 'ENTRYPOINT ["/init"]'], { init })
   const { name } = await site.instances.ensure(await site.spec({ image, command: null }))
 
-  assert.equal(await outputOf(site, name), 'is process 1')
+  assert.equal(await readOutput(site, name), 'is process 1')
 })
 
 test('an init that a script starts is process 1 if the service disables ours', async (t) => {
@@ -84,6 +84,6 @@ test('an init that a script starts is process 1 if the service disables ours', a
   const without = await site.instances.ensure(await site.spec({ image, command: null, init: false }))
   const withOne = await site.instances.ensure(await site.spec({ image, command: null }))
 
-  assert.equal(await outputOf(site, without.name), 'is process 1')
-  assert.equal(await outputOf(site, withOne.name), 'can only run as process 1')
+  assert.equal(await readOutput(site, without.name), 'is process 1')
+  assert.equal(await readOutput(site, withOne.name), 'can only run as process 1')
 })

@@ -13,7 +13,7 @@ const long = Date.parse('2020-01-01T00:00:00.000Z')
 const line = (id: string, at = long) => `<0>${JSON.stringify({ id, at })}\n`
 
 /** A ring that sends these pieces, so long apart, and then falls silent. */
-async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promise<EdgeFiles> {
+async function serveRing(t: TestContext, pieces: string[], apartMs: number): Promise<EdgeFiles> {
   const adminSocket = join(temporaryDirectory(t), 'admin')
   const server = createServer(async (socket) => {
     t.after(() => socket.destroy())
@@ -37,26 +37,26 @@ async function readFirst(t: TestContext, files: EdgeFiles, id: string | null, at
 }
 
 test('old content that arrives in pieces with pauses is not reported again', async (t) => {
-  const files = await ringOf(t, [line('a') + line('b'), line('c') + line('d')], 500)
+  const files = await serveRing(t, [line('a') + line('b'), line('c') + line('d')], 500)
   assert.deepEqual(await readFirst(t, files, 'c'), ['d'])
 })
 
 test('a ring that no longer has the last line is reported completely once it has arrived', async (t) => {
-  const files = await ringOf(t, [line('a'), line('b')], 10)
+  const files = await serveRing(t, [line('a'), line('b')], 10)
   assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'b'])
 })
 
 test('in a ring that never had the last line, requests that ended earlier are not repeated', async (t) => {
-  const files = await ringOf(t, [line('a', long) + line('b', long + 2)], 10)
+  const files = await serveRing(t, [line('a', long) + line('b', long + 2)], 10)
   assert.deepEqual(await readFirst(t, files, 'of another ring', long + 1), ['b'])
 })
 
 test('a current line marks the end of the old content', async (t) => {
-  const files = await ringOf(t, [line('a') + line('new', Date.now() + 60_000)], 10)
+  const files = await serveRing(t, [line('a') + line('new', Date.now() + 60_000)], 10)
   assert.deepEqual(await readFirst(t, files, 'gone'), ['a', 'new'])
 })
 
 test('a truncated line is skipped', async (t) => {
-  const files = await ringOf(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
+  const files = await serveRing(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
   assert.deepEqual(await readFirst(t, files, null), ['a'])
 })

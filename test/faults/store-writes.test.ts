@@ -54,7 +54,7 @@ const trace = (t: TestContext, call: string, fault?: string): Promise<Trace> => 
 }
 
 /** The position of the call of that kind within one commit, from 1. */
-async function placeOf(t: TestContext, { call, kind }: Fault, requests: CreateRequest[]): Promise<number> {
+async function findWrite(t: TestContext, { call, kind }: Fault, requests: CreateRequest[]): Promise<number> {
   const seen = await trace(t, call)
   requests.push(...(await createServices(suite.api, 1)))
   await seen.end()
@@ -66,7 +66,7 @@ async function placeOf(t: TestContext, { call, kind }: Fault, requests: CreateRe
 async function hit(t: TestContext, fault: Fault, requests: CreateRequest[]): Promise<number> {
   return until(`a write of ${fault.kind} to be hit`, async () => {
     const { pid } = suite.daemon
-    const place = await placeOf(t, fault, requests)
+    const place = await findWrite(t, fault, requests)
     const moment = fault.kind === 'rows' ? '' : `:when=${place}`
     const injected = await trace(t, fault.call, `error=${fault.error}${moment}`)
     requests.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))

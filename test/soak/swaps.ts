@@ -34,14 +34,14 @@ export function createSwaps(stage: Stage): () => Promise<Swap> {
 }
 
 async function swap({ api, chance, drainMs }: Stage, app: App, kind: SwapKind): Promise<Omit<Swap, Named>> {
-  const before = await containersOf(api, app)
+  const before = await listContainers(api, app)
   const previous = (await api.get(`/services/${app.id}`)).live_deploy_id
   const askedAt = Date.now()
   const requested = await ask[kind](api, app, chance, previous)
   const done = requested.deploy
     ? await awaitDeploy(api, app, requested.deploy, previous, drainMs)
     : await awaitInstances(api, app, askedAt + drainMs)
-  const after = await containersOf(api, app)
+  const after = await listContainers(api, app)
   return {
     ...done,
     words: requested.words,
@@ -104,7 +104,7 @@ function isServing({ state, role }: Body): boolean {
   return state === 'running' && role === 'live'
 }
 
-async function containersOf(api: Api, { id }: App): Promise<string[]> {
+async function listContainers(api: Api, { id }: App): Promise<string[]> {
   const { instances } = await api.get(`/services/${id}/status`)
   return instances.map((instance: Body) => instance.container_id.slice(0, 12))
 }

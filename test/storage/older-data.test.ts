@@ -9,7 +9,7 @@ import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { endlessEffects } from '../support/parked-kinds.ts'
-import { type StorageView, viewOf } from '../support/storage-view.ts'
+import { readView, type StorageView } from '../support/storage-view.ts'
 import { silentLogger, stopBeforeClose, temporaryStorage } from '../support/supervision.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/data')
@@ -43,7 +43,7 @@ for (const version of versions) {
   test(`a data directory of version ${version} keeps all of its data`, async (t) => {
     const { storage, written } = await openData(t, version)
 
-    const view = await viewOf(storage, idsOf(written))
+    const view = await readView(storage, idsOf(written))
 
     deepEqual(pickKnownFields(view, written), written)
   })

@@ -32,7 +32,7 @@ function fillWork(t: TestContext, work: Effect, changes: Partial<SlotOptions> = 
   return { start, bugs }
 }
 
-async function failureOf(actor: AnyActorRef): Promise<unknown> {
+async function waitForFailure(actor: AnyActorRef): Promise<unknown> {
   return toPromise(actor).then(
     () => assert.fail('it succeeded'),
     (error) => error,
@@ -57,7 +57,7 @@ test('an expected failure keeps its code and message, on one line, and is not a 
     throw new Failure('build_failed', 'npm ci failed\n  because of this\n')
   })
   const expected = { code: 'build_failed', message: 'npm ci failed because of this', at }
-  assert.deepEqual(await failureOf(start()), expected)
+  assert.deepEqual(await waitForFailure(start()), expected)
   assert.deepEqual(bugs, [])
 })
 
@@ -65,7 +65,7 @@ test('an unexpected failure is an internal error and is reported with its stack'
   const bug = new TypeError('x is not a function\nat all')
   const { start, bugs } = fillWork(t, () => Promise.reject(bug))
   const expected = { code: 'internal_error', message: 'internal: x is not a function at all', at }
-  assert.deepEqual(await failureOf(start()), expected)
+  assert.deepEqual(await waitForFailure(start()), expected)
   assert.deepEqual(bugs, [['work', 'err-1', bug]])
 })
 
@@ -73,10 +73,14 @@ test('an effect that throws synchronously or throws a non-error fails in the sam
   const throwing: Effect = () => {
     throw new Failure('not_found', 'gone')
   }
-  assert.deepEqual(await failureOf(fillWork(t, throwing).start()), { code: 'not_found', message: 'gone', at })
+  assert.deepEqual(await waitForFailure(fillWork(t, throwing).start()), {
+    code: 'not_found',
+    message: 'gone',
+    at,
+  })
   const unusual = fillWork(t, () => Promise.reject('odd'))
   const expected = { code: 'internal_error', message: 'internal: odd', at }
-  assert.deepEqual(await failureOf(unusual.start()), expected)
+  assert.deepEqual(await waitForFailure(unusual.start()), expected)
 })
 
 test('whatever an effect throws after its abort is not a bug', async (t) => {
@@ -98,8 +102,8 @@ test('whatever an effect throws after its abort is not a bug', async (t) => {
 test('at its deadline an effect is aborted with the code timeout, which names the slot', async (t) => {
   const { start } = fillWork(t, (_, signal) => forever(signal))
   const expected = { code: 'timeout', message: 'work took longer than its limit', at }
-  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs + 5 })), expected)
-  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs - day })), expected)
+  assert.deepEqual(await waitForFailure(start({ id: 'err-1', deadlineAt: nowMs + 5 })), expected)
+  assert.deepEqual(await waitForFailure(start({ id: 'err-1', deadlineAt: nowMs - day })), expected)
 })
 
 test('an effect can describe what the deadline interrupted', async (t) => {
@@ -107,14 +111,14 @@ test('an effect can describe what the deadline interrupted', async (t) => {
   const lookOnceMore = () => new Promise((_, reject) => setTimeout(reject, 20, unhealthy))
   const { start } = fillWork(t, (_, signal) => forever(signal).catch(lookOnceMore))
   const expected = { code: 'health_check_failed', message: 'no answer on port 3000', at }
-  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs })), expected)
+  assert.deepEqual(await waitForFailure(start({ id: 'err-1', deadlineAt: nowMs })), expected)
 })
 
 test('an effect that does not end after its deadline is abandoned, and stays behind the fence', async (t) => {
   const fences = createFences(5)
   const deaf = new Promise<void>(() => undefined)
   const { start } = fillWork(t, () => deaf, { fences, graceMs: 5 })
-  const failure = await failureOf(start({ id: 'err-1', deadlineAt: nowMs }))
+  const failure = await waitForFailure(start({ id: 'err-1', deadlineAt: nowMs }))
   assert.deepEqual(failure, { code: 'timeout', message: 'work took longer than its limit', at })
   assert.ok((await fences.pass('err-1')).late)
 })

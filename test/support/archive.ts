@@ -13,11 +13,11 @@ export function packArchive(files: Record<string, string>): Promise<Buffer> {
 
 /** A .tar.gz of these entries, in this order. */
 export async function packEntries(entries: readonly ArchiveEntry[]): Promise<Buffer> {
-  return gzipSync(await tarOf(entries), { level: 1 })
+  return gzipSync(await packTar(entries), { level: 1 })
 }
 
 /** The same, uncompressed. */
-export async function tarOf(entries: readonly ArchiveEntry[]): Promise<Buffer> {
+export async function packTar(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   const archive = pack()
   for (const { content = '', ...header } of entries) archive.entry(header, content)
   archive.finalize()

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { probeLabel } from '../../src/docker/build/builder-probe.ts'
-import { tarOf } from './archive.ts'
+import { packTar } from './archive.ts'
 import { requireBuilder } from './builder.ts'
 import { temporaryDirectory } from './directory.ts'
 import { until } from './docker-site.ts'
@@ -16,7 +16,7 @@ import { MissingPrerequisite } from './missing-prerequisite.ts'
 test('a working builder passes, and no image of a probe remains, even of an interrupted one', async () => {
   const address = await ensureEngine()
   const recipe = `FROM scratch\nLABEL ${probeLabel}=cut-${process.pid}\n`
-  const body = { type: 'application/x-tar', bytes: await tarOf([{ name: 'Dockerfile', content: recipe }]) }
+  const body = { type: 'application/x-tar', bytes: await packTar([{ name: 'Dockerfile', content: recipe }]) }
   await requestEngine(address, '/build?version=2', { method: 'POST', body })
   await requireBuilder(address)
   // Other tests check the same engine concurrently; their builds end soon.

@@ -120,7 +120,7 @@ export async function runIn(docker: Docker, containerId: string, ...command: str
 }
 
 /** The container of a service's only instance. */
-export async function instanceOf(api: Api, service: string): Promise<string> {
+export async function findInstance(api: Api, service: string): Promise<string> {
   const { instances } = await api.get(`/services/${service}/status`)
   return instances[0].container_id
 }

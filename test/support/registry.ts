@@ -82,7 +82,7 @@ export async function startRegistry(
     async pull(name) {
       await text(await engine.docker.pull(`${host}/${name}`, isPrivate ? { authconfig: account } : {}))
     },
-    namesOnEngine: (wanted = host) => namesOf(engine, wanted),
+    namesOnEngine: (wanted = host) => listNames(engine, wanted),
     start,
     stop,
   }
@@ -167,14 +167,14 @@ async function pushPage(engine: Engine, name: string, page: string, changes: str
   }
 }
 
-async function namesOf({ docker }: Engine, host: string): Promise<string[]> {
+async function listNames({ docker }: Engine, host: string): Promise<string[]> {
   const images = await docker.listImages({ digests: true })
   const names = images.flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
   return names.filter((name) => name.startsWith(`${host}/`)).sort()
 }
 
 async function removeNames(engine: Engine, host: string): Promise<void> {
-  for (const name of await namesOf(engine, host)) {
+  for (const name of await listNames(engine, host)) {
     const removal = engine.docker.getImage(name).remove({ force: true })
     await removal.catch(() => undefined)
   }

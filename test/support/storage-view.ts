@@ -10,7 +10,7 @@ export interface StorageView {
 const authority = { directoryUrl: 'https://ca.example.com', email: 'admin@example.com' }
 
 /** The view of the actors with these ids and of everything else, with decrypted secrets. */
-export async function viewOf(storage: Storage, actorIds: string[]): Promise<StorageView> {
+export async function readView(storage: Storage, actorIds: string[]): Promise<StorageView> {
   const view = {
     ...{ server: serverOf(storage), access: accessOf(storage), certificates: certificatesOf(storage) },
     ...{
@@ -18,7 +18,7 @@ export async function viewOf(storage: Storage, actorIds: string[]): Promise<Stor
       datastores: datastoresOf(storage),
       actors: actorsOf(storage, actorIds),
     },
-    files: await filesOf(storage),
+    files: await listFiles(storage),
   }
   return JSON.parse(JSON.stringify(view))
 }
@@ -73,7 +73,7 @@ function certificatesOf({ certificates, issuedCertificates }: Storage) {
   }
 }
 
-async function filesOf({ archives, buildCaches, logs, restoreFiles, runtimeLogs }: Storage) {
+async function listFiles({ archives, buildCaches, logs, restoreFiles, runtimeLogs }: Storage) {
   const contentOf = (path: string) => readFileSync(path, 'utf8')
   return {
     archives: (await archives.ids()).map((id) => [id, contentOf(archives.path(id))]),

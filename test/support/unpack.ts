@@ -18,7 +18,7 @@ export async function unpack(t: TestContext, archive: Buffer, options: Options =
 }
 
 /** The code and text of the refusal; fails if the archive is accepted. */
-export async function refusalOf(t: TestContext, archive: Buffer, options: Options = {}): Promise<string> {
+export async function unpackAndFail(t: TestContext, archive: Buffer, options: Options = {}): Promise<string> {
   const { parent, request } = prepare(t, archive)
   const refusal = await unpackArchive({ ...request, ...options }).then(
     () => assert.fail('it was unpacked'),

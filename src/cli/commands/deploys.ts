@@ -13,7 +13,7 @@ import { fetchNewest } from '../fetch-newest.ts'
 import { followUp, printDone } from '../follow-up.ts'
 import { requesterName } from '../requester-name.ts'
 import { resolveService } from '../service/resolve-target.ts'
-import { whole } from '../service/setting-flags.ts'
+import { parseWholeNumber } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
 import { printTable } from '../terminal/table.ts'
 
@@ -37,7 +37,7 @@ export function addDeployCommands(program: Command, run: Runner): void {
     .command('deploys')
     .argument('[name]', 'the service')
     .description('list the deploys of a service, newest first')
-    .option('--limit <number>', 'how many', whole, 20)
+    .option('--limit <number>', 'how many', parseWholeNumber, 20)
     .addHelpText('after', examples('berth deploys shop', 'berth deploys shop --limit 100 --json'))
     .action(run(listDeploys))
   program

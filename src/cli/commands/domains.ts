@@ -82,8 +82,8 @@ async function add(cli: Cli, name: string, wanted: string): Promise<void> {
 
 function printDnsRecord({ out, client }: Cli, domain: string): void {
   const { hostname } = new URL(client.url)
-  const place = isPublicHost(hostname) ? `the address of ${hostname}` : 'the address of this server'
-  out.say(plain(`   its DNS needs this record: A ${domain} -> ${place}`))
+  const target = isPublicHost(hostname) ? `the address of ${hostname}` : 'the address of this server'
+  out.say(plain(`   its DNS needs this record: A ${domain} -> ${target}`))
 }
 
 /** An older server, or a limited token, does not show whether certificates are ordered. */

@@ -9,7 +9,7 @@ import type { Runner } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, printDone, printUndo } from '../follow-up.ts'
-import { positive } from '../service/setting-flags.ts'
+import { parsePositive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, waitForInstances } from '../service/wait-for-instances.ts'
 
 export function addInstanceCommands(program: Command, run: Runner): void {
@@ -23,7 +23,7 @@ export function addInstanceCommands(program: Command, run: Runner): void {
   program
     .command('scale')
     .argument('<name>', 'the service')
-    .argument('<number>', 'how many instances', positive)
+    .argument('<number>', 'how many instances', parsePositive)
     .description('set the number of instances, and wait until they run')
     .option('--no-wait', 'do not wait until they run')
     .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --no-wait'))

@@ -13,7 +13,7 @@ import { exitCodes, usageFailure } from '../failure.ts'
 import { noRunsNotice, runSummary } from '../job/labels.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import { resolveService } from '../service/resolve-target.ts'
-import { whole } from '../service/setting-flags.ts'
+import { parseWholeNumber } from '../service/setting-flags.ts'
 import { coloured, type Output, plain, type Style } from '../terminal/output.ts'
 
 interface LogsOptions {
@@ -41,7 +41,7 @@ export function addLogCommands(program: Command, run: Runner): void {
     .option('--deploy <id>', 'the log of this deploy instead')
     .option('--job <id>', 'the log of this job run instead')
     .option('-f, --follow', 'follow new lines; a deploy or job run until it ends')
-    .option('--tail <number>', 'start with this many of the last lines (100)', whole)
+    .option('--tail <number>', 'start with this many of the last lines (100)', parseWholeNumber)
     .option('--timestamps', 'full timestamps; a terminal shows short ones by default')
     .addHelpText(
       'after',

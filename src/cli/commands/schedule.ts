@@ -50,12 +50,13 @@ function printSchedule(out: Output, name: string, reported: Schedule): void {
 }
 
 function zoneLabel({ timezone, next }: Schedule): string {
-  const own = ownTimeZone()
+  const localZone = ownTimeZone()
   if (!isKnownTimeZone(timezone)) return `${timezone}, which is unknown on this machine: times are in UTC`
   const instants = next.length > 0 ? next : [new Date().toISOString()]
-  if (haveSameClock(timezone, own, instants)) return timezone
+  if (haveSameClock(timezone, localZone, instants)) return timezone
   const now = new Date().toISOString()
-  return `${timezone}, now ${clockTime(now, timezone)}; local time is ${clockTime(now, own)} (${own})`
+  const localTime = `${clockTime(now, localZone)} (${localZone})`
+  return `${timezone}, now ${clockTime(now, timezone)}; local time is ${localTime}`
 }
 
 /** The next run, or the reason why no run is due. */

@@ -14,9 +14,9 @@ import { resolveService } from '../service/resolve-target.ts'
 import { showService } from '../service/service-details.ts'
 import {
   addSettingFlags,
-  applyAtOnce,
-  needDeploy,
+  areImmediate,
   parsedSettings,
+  requireDeploy,
   settingLabel,
 } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
@@ -93,8 +93,8 @@ async function updateService(cli: Cli, name: string | undefined, options: object
   const service = await client.call<Service>('PATCH', path, { body: settings })
   if (out.isJson) return out.json(service)
   printDone(cli, `${service.name}: ${Object.keys(settings).map(settingLabel).join(', ')} saved`)
-  if (needDeploy(settings)) printNext(cli, nextDeploy(service))
-  else if (!applyAtOnce(settings) && service.live_deploy_id) printNext(cli, `berth restart ${service.name}`)
+  if (requireDeploy(settings)) printNext(cli, nextDeploy(service))
+  else if (!areImmediate(settings) && service.live_deploy_id) printNext(cli, `berth restart ${service.name}`)
   else if (service.schedule && ('schedule' in settings || 'timezone' in settings)) {
     printNext(cli, `berth schedule ${service.name}`)
   }

@@ -58,7 +58,7 @@ async function wordsFor(command: Command, argumentCount: number, cli: Cli): Prom
   const takesName =
     command.registeredArguments[argumentCount]?.name() === 'name' && command.name() !== 'create'
   if (!takesName) return below
-  return [...below, ...(await namesOf(nounOf(command), cli))]
+  return [...below, ...(await fetchNames(nounOf(command), cli))]
 }
 
 function nounOf(command: Command): Noun {
@@ -91,7 +91,7 @@ interface CachedNames {
   names: string[]
 }
 
-async function namesOf(noun: Noun, cli: Cli): Promise<string[]> {
+async function fetchNames(noun: Noun, cli: Cli): Promise<string[]> {
   try {
     const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
     const cached = readJsonFile(path) as CachedNames | undefined

@@ -24,10 +24,10 @@ export function configPath(env: NodeJS.ProcessEnv): string {
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const path = configPath(env)
-  const held = readJsonFile(path) ?? {}
-  if (!isConfig(held))
+  const stored = readJsonFile(path) ?? {}
+  if (!isConfig(stored))
     throw new CliFailure(`${path} does not have the format that berth writes`, { hint: 'remove it' })
-  return { default: held.default, servers: held.servers ?? {} }
+  return { default: stored.default, servers: stored.servers ?? {} }
 }
 
 /** Serializes changes, also across processes. Each change starts from the result of the previous change. */

@@ -18,14 +18,14 @@ export interface Project {
 
 /** The nearest project file, from this folder upwards. */
 export function findProject(folder: string = process.cwd()): Project | null {
-  for (let place = folder; ; place = dirname(place)) {
-    const path = join(place, 'berth.json')
+  for (let directory = folder; ; directory = dirname(directory)) {
+    const path = join(directory, 'berth.json')
     const file = readUntrustedFile(path, longestBytes)
     if (file) {
       assertTrustedOwner(path, file.uid, folder)
       return readProject(path, file.text)
     }
-    if (dirname(place) === place) return null
+    if (dirname(directory) === directory) return null
   }
 }
 
@@ -51,9 +51,9 @@ export function whichService(why?: string): CliFailure {
 }
 
 function readProject(path: string, text: string): Project {
-  const held = parseJsonOf(path, text)
-  const isObject = typeof held === 'object' && held !== null && !Array.isArray(held)
-  const { server, service } = (isObject ? held : {}) as Record<string, unknown>
+  const parsed = parseJsonOf(path, text)
+  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+  const { server, service } = (isObject ? parsed : {}) as Record<string, unknown>
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   if (!isObject || !isText(server) || !isText(service)) {
     throw new CliFailure(`${path} is not valid`, {

@@ -30,6 +30,6 @@ export function isNewer(one: string, other: string): boolean {
   const numbersOf = (text: string) => (/^(\d+)\.(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number)
   const [mine, theirs] = [numbersOf(other), numbersOf(one)]
   if (mine.length !== 3 || theirs.length !== 3) return false
-  const place = theirs.findIndex((number, index) => number !== mine[index])
-  return place !== -1 && theirs[place]! > mine[place]!
+  const differentIndex = theirs.findIndex((number, index) => number !== mine[index])
+  return differentIndex !== -1 && theirs[differentIndex]! > mine[differentIndex]!
 }

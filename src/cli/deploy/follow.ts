@@ -60,7 +60,7 @@ function deployContinues(deployId: string) {
 export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> {
   const service = await cli.client.call<Service>('GET', servicePath(deploy.service_id))
   const isLive = deploy.status === 'live' || deploy.status === 'deactivated'
-  const address = isLive ? await addressOf(cli, deploy, service) : null
+  const address = isLive ? await fetchAddress(cli, deploy, service) : null
   if (cli.out.isJson) cli.out.json({ ...deploy, address })
   else if (isLive) await reportLive(cli, deploy, service, address)
   else await reportFailed(cli, deploy, service)
@@ -71,13 +71,17 @@ export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> 
  * The public address, a private service's name and port, or else the address of the first instance, which
  * changes with each deploy; null for a worker.
  */
-export async function addressOf({ client }: Cli, deploy: Deploy, service: Service): Promise<string | null> {
+export async function fetchAddress(
+  { client }: Cli,
+  deploy: Deploy,
+  service: Service,
+): Promise<string | null> {
   if (service.url) return service.url
   if (service.internal_host === null) return null
   if (service.type === 'private_service') return reachedAt(service)
   const { instances } = await client.call<ServiceStatus>('GET', `${servicePath(service.id)}/status`)
-  const own = instances.find(({ deploy_id, address }) => deploy_id === deploy.id && address !== null)
-  return own ? `http://${own.address}` : null
+  const ownInstance = instances.find(({ deploy_id, address }) => deploy_id === deploy.id && address !== null)
+  return ownInstance ? `http://${ownInstance.address}` : null
 }
 
 async function reportLive(
@@ -90,7 +94,7 @@ async function reportLive(
   const states = await fetchStates(cli, deploy.id)
   const detail = address ? plain(address) : name
   out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalMs(states) }))
-  const phases = await phasesOf(cli, deploy.id)
+  const phases = await fetchPhases(cli, deploy.id)
   const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
   if (slowest)
     out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
@@ -115,7 +119,7 @@ async function reportFailed(cli: Cli, deploy: Deploy, service: Service): Promise
 }
 
 /** Empty for an older server: a live deploy must not fail the command. */
-async function phasesOf(cli: Cli, id: string): Promise<Why['phases']> {
+async function fetchPhases(cli: Cli, id: string): Promise<Why['phases']> {
   const why = await fetchWhy(cli, deployPath(id)).catch(() => null)
   return why?.phases ?? []
 }

@@ -35,7 +35,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
       if (logLine.stream !== 'system' || logLine.mark === 'running') phase = 'running'
       await showLine(cli, logLine)
     }
-    return await recordOf(cli, id)
+    return await fetchFinishedRun(cli, id)
   } catch (error) {
     throw signal.aborted
       ? runContinues(id)
@@ -48,9 +48,9 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
 /** Waits for a slow reader. */
 async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
   if (out.isJson) out.json(line)
-  else if (line.stream === 'stdout') out.print(escapeText(process.stdout, out.isColoured, line.line))
+  else if (line.stream === 'stdout') out.print(stripControls(process.stdout, out.isColoured, line.line))
   else if (line.stream !== 'system') {
-    out.say(escapeText(process.stderr, wantsColour(process.stderr, env), line.line))
+    out.say(stripControls(process.stderr, wantsColour(process.stderr, env), line.line))
   } else if (line.mark !== 'outcome') out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.writableNeedDrain) await once(stream, 'drain')
@@ -62,12 +62,12 @@ function onOneLine(out: Output, text: string): string {
 }
 
 /** Unchanged for a file or a program; at a terminal, control sequences that move the cursor are removed. */
-function escapeText(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
+function stripControls(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)
 }
 
-async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
+async function fetchFinishedRun({ client, signal }: Cli, id: string): Promise<JobRun> {
   for (const deadline = Date.now() + unreachableTimeoutMs; ; await sleep(retryMs, signal)) {
     try {
       return await client.call<JobRun>('GET', jobPath(id))

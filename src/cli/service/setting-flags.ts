@@ -9,8 +9,8 @@ type Settings = Record<string, unknown>
 type Parser = (text: string, former: unknown) => unknown
 
 const parsers: Record<NonNullable<Flag['value']>, Parser> = {
-  'whole number': whole,
-  number: amount,
+  'whole number': parseWholeNumber,
+  number: parseNumber,
   'on or off': onOrOff,
   list: collect,
   pairs: collectPairs,
@@ -26,11 +26,11 @@ export function addSettingFlags(command: Command): Command {
 
 /** The specified settings, under their names in the API. */
 export function parsedSettings(options: Settings): Settings {
-  const given = settingNames.flatMap((name) => {
+  const specified = settingNames.flatMap((name) => {
     const { flag } = serviceSettings[name]
     return flag ? [[name, options[attributeOf(flag.flags)]] as const] : []
   })
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  return Object.fromEntries(specified.filter(([, value]) => value !== undefined))
 }
 
 /** A setting is shown by the name of its flag, which has no unit. */
@@ -40,12 +40,12 @@ export function settingLabel(name: string): string {
 }
 
 /** Whether all of them take effect without a restart. */
-export function applyAtOnce(settings: Settings): boolean {
+export function areImmediate(settings: Settings): boolean {
   return Object.keys(settings).every((name) => settingOf(name)?.takesEffect === 'immediately')
 }
 
 /** Whether one of them takes effect only at the next build or pull. */
-export function needDeploy(settings: Settings): boolean {
+export function requireDeploy(settings: Settings): boolean {
   return Object.keys(settings).some((name) => settingOf(name)?.takesEffect === 'at build')
 }
 
@@ -54,13 +54,13 @@ function settingOf(name: string) {
 }
 
 /** A whole number. */
-export function whole(text: string): number {
+export function parseWholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 0 or more.')
   return Number(text)
 }
 
 /** A whole number that is not 0. */
-export function positive(text: string): number {
+export function parsePositive(text: string): number {
   if (!/^0*[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 or more.')
   return Number(text)
 }
@@ -84,7 +84,7 @@ export function onOrOff(text: string): boolean {
   return text === 'on'
 }
 
-export function amount(text: string): number {
+export function parseNumber(text: string): number {
   if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
   return Number(text)
 }

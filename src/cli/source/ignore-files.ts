@@ -66,11 +66,11 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
       return isExcludedByDefault(path, isFolder) ? 'by default' : null
     },
     enter(path) {
-      const own = readRuleFiles(top, path)
+      const ownRules = readRuleFiles(top, path)
       const kept = files.map((file) => (ruleVerdict(file, `${path}/`) ? toInnerRules(file, path) : file))
-      return own.length === 0 && kept.every((file, index) => file === files[index])
+      return ownRules.length === 0 && kept.every((file, index) => file === files[index])
         ? this
-        : toFolderRules(top, [...own, ...kept])
+        : toFolderRules(top, [...ownRules, ...kept])
     },
     names: ignoreFileNames.filter((name) => files.some((file) => file.name === name)),
   }

@@ -84,12 +84,12 @@ async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promis
 async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<void> {
   const problem = nameProblem(path)
   if (problem) return void walk.problems.push(`${path} ${problem}`)
-  const place = join(walk.source.folder, path)
-  const stats = await lstat(place)
+  const absolutePath = join(walk.source.folder, path)
+  const stats = await lstat(absolutePath)
   const isFolder = stats.isDirectory()
   const reason = rules.exclusionOf(walk.prefix + path, isFolder)
   if (reason !== null) return void walk.source.ignored.push({ path: isFolder ? `${path}/` : path, reason })
-  if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(place)))
+  if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(absolutePath)))
   else if (stats.isFile()) add(walk, toEntry(path, 'file', stats))
   else if (!isFolder) walk.source.specialFiles.push(path)
   if (!isFolder) return

@@ -58,13 +58,13 @@ const maxRounds = 100
 export function openBuildCgroup(
   name: string,
   limits: BuildLimits,
-  places: CgroupPaths = { cgroups: '/sys/fs/cgroup', proc: '/proc' },
+  paths: CgroupPaths = { cgroups: '/sys/fs/cgroup', proc: '/proc' },
 ): BuildCgroup {
-  const isUnified = existsSync(join(places.cgroups, 'cgroup.controllers'))
-  const trees = isUnified ? [{ controller: '', root: places.cgroups }] : treesOfVersion1(places.cgroups)
-  if (isUnified) writeFileSync(join(places.cgroups, 'cgroup.subtree_control'), '+memory +cpu +pids')
+  const isUnified = existsSync(join(paths.cgroups, 'cgroup.controllers'))
+  const trees = isUnified ? [{ controller: '', root: paths.cgroups }] : v1Trees(paths.cgroups)
+  if (isUnified) writeFileSync(join(paths.cgroups, 'cgroup.subtree_control'), '+memory +cpu +pids')
   for (const { root } of trees) mkdirSync(join(root, name), { recursive: true })
-  for (const setting of isUnified ? unifiedSettings(limits) : settings(limits)) {
+  for (const setting of isUnified ? unifiedSettings(limits) : v1Settings(limits)) {
     const path = join(rootOf(trees, setting), name, setting.file)
     if (!setting.isOptional || existsSync(path)) writeFileSync(path, setting.value)
   }
@@ -74,7 +74,7 @@ export function openBuildCgroup(
   let refusedBefore = 0
   return {
     async adopt(pid) {
-      refusedBefore += await adopt(trees, name, places, limits, pid).catch(() => 0)
+      refusedBefore += await adopt(trees, name, paths, limits, pid).catch(() => 0)
     },
     counts: () => ({
       kills: countOf(read(isUnified ? 'memory.events' : 'memory.oom_control'), 'oom_kill'),
@@ -94,7 +94,7 @@ export function openBuildCgroup(
 }
 
 // The process limit comes last: a group is read by its processes, and a moved one must be in the others too.
-function treesOfVersion1(cgroups: string): Tree[] {
+function v1Trees(cgroups: string): Tree[] {
   return ['memory', 'cpu', 'pids'].map((controller) => ({ controller, root: join(cgroups, controller) }))
 }
 
@@ -103,7 +103,7 @@ function rootOf(trees: Tree[], { file }: Pick<Setting, 'file'>): string {
   return tree!.root
 }
 
-function settings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
+function v1Settings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
   const bytes = memoryMb === null ? '-1' : String(memoryMb * 1024 * 1024)
   const quota = cpus === null ? -1 : Math.round(cpus * periodMicroseconds)
   return [
@@ -134,30 +134,30 @@ function unifiedSettings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
 async function adopt(
   trees: Tree[],
   name: string,
-  places: CgroupPaths,
+  paths: CgroupPaths,
   { pids }: BuildLimits,
-  first: number,
+  firstPid: number,
 ): Promise<number> {
   const tree = trees.at(-1)!
-  const origin = pathIn(await readFile(join(places.proc, String(first), 'cgroup'), 'utf8'), tree)
+  const origin = pathIn(await readFile(join(paths.proc, String(firstPid), 'cgroup'), 'utf8'), tree)
   if (origin === null || origin === '/' || origin === `/${name}`) return 0
   const directory = join(tree.root, origin)
-  const namespaceOf = (pid: number) => readlink(join(places.proc, String(pid), 'ns/pid')).catch(() => null)
+  const namespaceOf = (pid: number) => readlink(join(paths.proc, String(pid), 'ns/pid')).catch(() => null)
   let refusals = 0
-  const namespace = await namespaceOf(first)
+  const namespace = await namespaceOf(firstPid)
   for (let round = 0; round < maxRounds; round++) {
     const members: number[] = []
-    for (const pid of await processesOf(directory)) {
+    for (const pid of await readProcesses(directory)) {
       if ((await namespaceOf(pid)) === namespace) members.push(pid)
       // A group that the step shares with others, such as the engine, is not ours to limit.
-      else if (existsSync(join(places.proc, String(pid)))) return 0
+      else if (existsSync(join(paths.proc, String(pid)))) return 0
     }
     if (members.length === 0) break
     const limit = pids === null ? 'max' : String(pids)
     if (round === 0) await writeFile(join(directory, 'pids.max'), limit).catch(() => {})
     // The next fork fails. The step may end by it, and its group go, before the count can be read.
     if (pids !== null && members.length >= pids) refusals ||= 1
-    await move(members, trees, name, places)
+    await move(members, trees, name, paths)
     refusals =
       countOf(await readFile(join(directory, 'pids.events'), 'utf8').catch(() => ''), 'max') || refusals
   }
@@ -173,7 +173,7 @@ function pathIn(memberships: string, { controller }: Tree): string | null {
 }
 
 async function endAll(directory: string): Promise<void> {
-  for (const pid of await processesOf(directory)) {
+  for (const pid of await readProcesses(directory)) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
@@ -182,7 +182,7 @@ async function endAll(directory: string): Promise<void> {
   }
 }
 
-async function processesOf(directory: string): Promise<number[]> {
+async function readProcesses(directory: string): Promise<number[]> {
   const text = await readFile(join(directory, 'cgroup.procs'), 'utf8').catch(() => '')
   return text.split('\n').filter(Boolean).map(Number)
 }

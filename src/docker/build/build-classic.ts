@@ -118,11 +118,11 @@ async function toBuildFailure(
   { step, containers }: ClassicFacts,
 ): Promise<Failure> {
   const failedStep = step === null ? null : { name: step, error }
-  const reached = watch.reached()
+  const limitReached = watch.onLimit()
   const container = containers.at(-1)
-  const hasLimit = reached.limits.memoryMb !== null
+  const hasLimit = limitReached.limits.memoryMb !== null
   const isKilled = hasLimit && container !== undefined && (await wasKilledForMemory(container))
-  const all = { ...reached, memory: isKilled || reached.memory }
+  const all = { ...limitReached, memory: isKilled || limitReached.memory }
   const failure = new Failure('build_failed', describeBuildFailure(error, failedStep, all))
   return failure.with(buildFailureFacts(failedStep, all))
 }

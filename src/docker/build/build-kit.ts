@@ -77,7 +77,7 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
-      const [step, reached] = [log.failedStep(), watch.reached()]
+      const [step, reached] = [log.failedStep(), watch.onLimit()]
       const reason = describeBuildFailure(redact(message.error), step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
       throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))
@@ -99,8 +99,8 @@ function withShownNames(status: BuildStatus, redact: (text: string) => string): 
 
 /** BuildKit shows image names as if they were on Docker Hub; Berth's images exist only on this host. */
 function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
-  const own = `${owner.prefix}/`
-  const shorten = (text: string) => text.replaceAll(`docker.io/${own}`, own)
+  const ownPrefix = `${owner.prefix}/`
+  const shorten = (text: string) => text.replaceAll(`docker.io/${ownPrefix}`, ownPrefix)
   return (stream, line, step) =>
     request.onLine(
       stream,

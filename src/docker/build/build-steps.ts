@@ -26,7 +26,7 @@ export function createStepSearch(owner: Owner): StepSearch {
       others = new Set(names.filter((name) => others.has(name)))
       const looks = names.map(async (name) => {
         if (others.has(name)) return []
-        const kind = await kindOf(Number(name), host).catch(() => 'other' as const)
+        const kind = await readKind(Number(name), host).catch(() => 'other' as const)
         if (kind === 'other') others.add(name)
         return kind === 'step' ? [Number(name)] : []
       })
@@ -38,7 +38,7 @@ export function createStepSearch(owner: Owner): StepSearch {
 // A container that is starting has no hosts file yet: it is checked again. A step controls its own
 // /etc/hosts, because it may change its root directory, but not the file that its runtime was given. An
 // image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
-async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
+async function readKind(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   if (!isFirstOfContainer(status)) return 'other'
   const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')

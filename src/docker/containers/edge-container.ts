@@ -50,7 +50,7 @@ export async function ensureEdgeContainer(
   const found = await findOwnOrRefuse(scope, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
   const hasRun = found !== null && found.info.State.Status !== 'created'
-  const end = hasRun ? await endOf(engine, found) : null
+  const end = hasRun ? await readEnd(engine, found) : null
   if (found) await removeContainer(scope, found)
   const options = containerOptions(owner, spec)
   const container = await engine.call(
@@ -96,7 +96,7 @@ export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: nu
 }
 
 /** The image of a container; null when the container is missing. */
-export async function edgeImageOf(
+export async function resolveEdgeImage(
   engine: Engine,
   owner: Owner,
   generation: number,
@@ -120,7 +120,7 @@ export async function readEdgeImage(
 /** The last output, oldest line first; empty if the container was removed. */
 export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
   const container = await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation))
-  return container ? outputOf(engine, container) : ''
+  return container ? readOutput(engine, container) : ''
 }
 
 /** How often Docker has restarted the container automatically since its creation. */
@@ -128,12 +128,12 @@ export async function edgeRestarts(engine: Engine, owner: Owner, generation: num
   return (await findOwnOrRefuse({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
 }
 
-async function endOf(engine: Engine, container: InspectedContainer): Promise<EdgeEnd> {
+async function readEnd(engine: Engine, container: InspectedContainer): Promise<EdgeEnd> {
   const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = container.info.State
-  return { exitCode, isOutOfMemory, output: await outputOf(engine, container).catch(() => '') }
+  return { exitCode, isOutOfMemory, output: await readOutput(engine, container).catch(() => '') }
 }
 
-async function outputOf(engine: Engine, container: InspectedContainer): Promise<string> {
+async function readOutput(engine: Engine, container: InspectedContainer): Promise<string> {
   const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
   const body = await engine.call('read the log of the edge', (abortSignal) =>
     container.container.logs({ ...query, abortSignal }),

@@ -59,12 +59,12 @@ async function assertNotStarted(scope: EngineScope, container: InspectedContaine
   if (container.info.State.Status !== 'created') return
   if (!(await hasTask(container.info.Id)) && !wasRestored(container)) return
   // The engine answers when no start is in progress: a task that still exists belongs to no start.
-  const again = await inspectAgain(scope, container.container)
-  if (again.info.State.Status !== 'created') return
+  const reinspected = await inspectAgain(scope, container.container)
+  if (reinspected.info.State.Status !== 'created') return
   const task = await endStaleTask(container.info.Id)
-  if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
+  if (task === 'waiting' || (task === 'none' && !wasRestored(reinspected))) return
   await removeContainer(scope, container)
-  throw new Failure('docker_error', begunUnseen)
+  throw new Failure('docker_error', startedUnrecorded)
 }
 
 /**
@@ -75,7 +75,7 @@ function wasRestored({ info }: InspectedContainer): boolean {
   return info.LogPath !== '' && info.State.Error === ''
 }
 
-const begunUnseen =
+const startedUnrecorded =
   'the Docker engine was killed while it started the command; the command had started, and was stopped'
 
 /**
@@ -126,12 +126,12 @@ async function startOrDiscard(
     // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
     // inspects it and adopts it.
     if (codeOf(error) === 'docker_error') await removeContainer(scope, container)
-    throw notInImage(error) ?? error
+    throw toMissingCommandFailure(error) ?? error
   }
 }
 
 /** Replaces runc's message for a command that the image does not have, which only experts understand. */
-function notInImage(error: unknown): Failure | null {
+function toMissingCommandFailure(error: unknown): Failure | null {
   const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
   if (command === undefined) return null
   const message = command === 'sh' ? noShell : `the image has no command '${command}' to start`
@@ -162,7 +162,7 @@ export async function startContainer(
     } catch (error) {
       if (!isTaskLeft(error) || attempt === maxAttempts) throw error
       const ended = await endStaleTask(info.Id)
-      if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', begunUnseen)
+      if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', startedUnrecorded)
       // containerd needs a moment to notice.
       await sleep(attemptEveryMs, options.signal)
     }

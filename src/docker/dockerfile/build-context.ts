@@ -74,9 +74,9 @@ async function readDockerfile(file: string, { editDockerfile }: ContextRequest):
 
 /** Resolves a path, which must lie inside the source. */
 async function locate(source: string, path: string, name: string): Promise<string> {
-  const place = await realpath(path).catch(() => null)
-  if (place === null) throw new Failure('build_failed', `the source has no ${name}`)
-  if (isInside(source, place)) return place
+  const realPath = await realpath(path).catch(() => null)
+  if (realPath === null) throw new Failure('build_failed', `the source has no ${name}`)
+  if (isInside(source, realPath)) return realPath
   throw new Failure('build_failed', `its ${name} points out of the source`)
 }
 
@@ -95,13 +95,13 @@ function openTree(root: string, dockerfile: Tree['replaced'], rules: IgnoreRules
 
 /** A Dockerfile's own ignore file wins over the common one. */
 async function readRules(root: string, dockerfile: string): Promise<IgnoreRules> {
-  const own = await readIgnoreFile(root, `${dockerfile}.dockerignore`)
-  const file = own ?? (await readIgnoreFile(root, '.dockerignore'))
+  const dockerfileIgnore = await readIgnoreFile(root, `${dockerfile}.dockerignore`)
+  const file = dockerfileIgnore ?? (await readIgnoreFile(root, '.dockerignore'))
   return file?.rules ?? ignoreRules([])
 }
 
-function isInside(directory: string, place: string): boolean {
-  return place === directory || place.startsWith(directory + sep)
+function isInside(directory: string, realPath: string): boolean {
+  return realPath === directory || realPath.startsWith(directory + sep)
 }
 
 function toArchivePath(root: string, file: string): string {

@@ -20,20 +20,20 @@ export const maxIgnoreBytes = 256 * 1024
  */
 export async function readIgnoreFile(root: string, path: string): Promise<IgnoreFile | null> {
   const base = await realpath(root)
-  const place = await realpath(join(base, path)).catch(() => null)
-  if (place === null || !place.startsWith(base + sep)) return null
-  const text = (await readBounded(place, { name: path, maxBytes: maxIgnoreBytes })).toString('utf8')
+  const realPath = await realpath(join(base, path)).catch(() => null)
+  if (realPath === null || !realPath.startsWith(base + sep)) return null
+  const text = (await readBounded(realPath, { name: path, maxBytes: maxIgnoreBytes })).toString('utf8')
   return { text, rules: parseIgnore(text, path) }
 }
 
 /** Throws `build_failed` when it is not a file, or too large. */
 export async function readBounded(
-  place: string,
+  realPath: string,
   { name, maxBytes }: { name: string; maxBytes: number },
 ): Promise<Buffer> {
   // Opening a pipe must not block. The checks use the open handle, because the path may point to another file
   // by the time it is opened.
-  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const handle = await open(realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     if (!(await handle.stat()).isFile()) throw new Failure('build_failed', `${name} is not a file`)
     const bytes = Buffer.alloc(maxBytes + 1)

@@ -135,16 +135,16 @@ function compile(source: string, where: string): RegExp {
 
 /** Whether the steps match the path or a folder that contains it. */
 function covers(steps: Step[], names: string[]): boolean {
-  let reached = new Set([0])
+  let positions = new Set([0])
   for (const name of names) {
     const next = new Set<number>()
-    for (let at of reached) {
+    for (let at of positions) {
       for (; steps[at] === null; at++) next.add(at)
       if (fits(steps[at]!, name)) next.add(at + 1)
     }
     if (next.has(steps.length)) return true
     if (next.size === 0) return false
-    reached = next
+    positions = next
   }
   return false
 }

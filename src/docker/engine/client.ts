@@ -116,8 +116,8 @@ export function toFailure(what: string, error: unknown, host = ''): Failure {
   if (error instanceof Failure) return error
   if (statusOf(error) !== null) return failureFrom('docker_error', refusalText(error), error)
   if (systemCodeOf(error) === null) throw error
-  const place = host && ` at ${host}`
-  const message = `Docker did not respond${place} (${what}): ${systemCodeOf(error)}`
+  const atHost = host && ` at ${host}`
+  const message = `Docker did not respond${atHost} (${what}): ${systemCodeOf(error)}`
   return failureFrom('docker_unavailable', message, error)
 }
 

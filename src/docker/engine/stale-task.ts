@@ -27,7 +27,7 @@ export function isTaskLeft(error: unknown): boolean {
 
 /** Whether containerd holds a task of the container. */
 export async function hasTask(containerId: string): Promise<boolean> {
-  return (await shimsOf(containerId, await allPids())).length > 0
+  return (await findShims(containerId, await allPids())).length > 0
 }
 
 /**
@@ -37,7 +37,7 @@ export async function hasTask(containerId: string): Promise<boolean> {
 export async function endStaleTask(containerId: string): Promise<StaleTask> {
   const pids = await allPids()
   let task: StaleTask = 'none'
-  for (const shim of await shimsOf(containerId, pids)) {
+  for (const shim of await findShims(containerId, pids)) {
     const hasStarted = await endChildren(shim, pids)
     kill(shim, 'SIGKILL')
     if (task !== 'begun') task = hasStarted ? 'begun' : 'waiting'
@@ -49,7 +49,7 @@ async function allPids(): Promise<number[]> {
   return (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-async function shimsOf(containerId: string, pids: number[]): Promise<number[]> {
+async function findShims(containerId: string, pids: number[]): Promise<number[]> {
   const shims: number[] = []
   for (const pid of pids) if (await isShimOf(pid, containerId)) shims.push(pid)
   return shims
@@ -68,7 +68,7 @@ async function isShimOf(pid: number, containerId: string): Promise<boolean> {
  * process no longer exists.
  */
 async function endChildren(shim: number, pids: number[]): Promise<boolean> {
-  const init = await initOf(shim)
+  const init = await findInit(shim)
   let hasStarted = init !== null
   for (const pid of new Set(init === null ? pids : [...pids, init])) {
     if ((await look(pid))?.parent !== shim) continue
@@ -80,7 +80,7 @@ async function endChildren(shim: number, pids: number[]): Promise<boolean> {
 }
 
 /** The first process of the task, as its runtime recorded it; null if there is no record. */
-async function initOf(shim: number): Promise<number | null> {
+async function findInit(shim: number): Promise<number | null> {
   const bundle = await readlink(`/proc/${shim}/cwd`).catch(() => null)
   const text = bundle && (await readOrNull(join(bundle, 'init.pid')))
   return text ? Number(text) : null

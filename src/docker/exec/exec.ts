@@ -46,9 +46,9 @@ export async function runInside(
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     engine.docker.modem.demuxStream(stream, stdout, stderr)
     stream.once('close', () => [stdout, stderr].forEach((each) => void each.end()))
-    const [out, err] = await Promise.all([textOf(stdout), textOf(stderr)])
+    const [out, err] = await Promise.all([readText(stdout), readText(stderr)])
     abortSignal.removeEventListener('abort', close)
-    return { exitCode: await exitCodeOf(exec, abortSignal), stdout: out, stderr: err }
+    return { exitCode: await readExitCode(exec, abortSignal), stdout: out, stderr: err }
   }
   return engine.call(`run ${argv[0]} in ${name}`, run, { timeoutMs, signal })
 }
@@ -58,7 +58,7 @@ interface Exec {
 }
 
 /** Its output ends a moment before the engine knows how it ended. */
-export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<number> {
+export async function readExitCode(exec: Exec, abortSignal: AbortSignal): Promise<number> {
   const endAt = performance.now() + endMs
   for (;;) {
     const { Running, ExitCode } = await exec.inspect({ abortSignal })
@@ -68,7 +68,7 @@ export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<
   }
 }
 
-async function textOf(stream: Readable): Promise<string> {
+async function readText(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -10,7 +10,7 @@ import type { Container, Exec } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { type EngineScope, findOwn } from '../containers/find-container.ts'
 import { toFailure } from '../engine/client.ts'
-import { type Command, exitCodeOf } from './exec.ts'
+import { type Command, readExitCode } from './exec.ts'
 import { createFrameSplitter, type OutputStream } from './frame-splitter.ts'
 
 export interface TerminalSize {
@@ -180,7 +180,7 @@ function attach(
 }
 
 function exitOf({ engine }: EngineScope, exec: Exec): Promise<number> {
-  const inspect = (abortSignal: AbortSignal) => exitCodeOf(exec, abortSignal)
+  const inspect = (abortSignal: AbortSignal) => readExitCode(exec, abortSignal)
   return engine.call('inspect a command', inspect, { timeoutMs: inspectMs })
 }
 

@@ -36,8 +36,8 @@ export async function ensureNetwork(engine: Engine, owner: Owner, subnet: string
   for (const candidate of freeSubnets(subnet, await takenSubnets(engine))) {
     if (await create(engine, owner, candidate)) break
   }
-  const made = await adopt(engine, owner)
-  if (made !== null) return made
+  const adopted = await adopt(engine, owner)
+  if (adopted !== null) return adopted
   throw new Failure('docker_error', `no free subnet for the network '${owner.prefix}', from ${subnet} on`)
 }
 

@@ -61,11 +61,11 @@ export async function openSession(
     }
   }
 
-  const made = await post(directory.newAccount, {
+  const created = await post(directory.newAccount, {
     termsOfServiceAgreed: true,
     contact: [`mailto:${email}`],
   })
-  kid = locationOf(made)
+  kid = locationOf(created)
   return { newOrderUrl: directory.newOrder, authorize: signer.authorize, post }
 }
 

@@ -1,5 +1,5 @@
 // The effects of a backup, one file for each slot of its chart.
-import type { BackupSlot, machine } from '../../../machines/backup.ts'
+import type { BackupSlotInput, machine } from '../../../machines/backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { messageOf } from '../../errors.ts'
@@ -13,7 +13,7 @@ import { pruneBackups } from './retention.ts'
 const retryPauseMs = 30_000
 
 export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
-  const remove = async (input: BackupSlot, signal: AbortSignal) => {
+  const remove = async (input: BackupSlotInput, signal: AbortSignal) => {
     await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
     await waitUntilRemoved(ports, input, signal)
     return { at: isoNow() }
@@ -32,7 +32,11 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
 }
 
 /** The backup directory may be temporarily missing or unwritable, so the removal is retried. */
-async function waitUntilRemoved(ports: BackupPorts, input: BackupSlot, signal: AbortSignal): Promise<void> {
+async function waitUntilRemoved(
+  ports: BackupPorts,
+  input: BackupSlotInput,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     try {
       return await removeFile(ports.settings, input)

@@ -1,7 +1,7 @@
 // Dumps a datastore into a file, and verifies the file by reading it back from the disk.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
+import type { BackupSlotInput, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
@@ -18,19 +18,19 @@ const serveTimeoutMs = 120_000
 const pollIntervalMs = 500
 
 export function dumpDatastore(ports: BackupPorts) {
-  return (input: BackupSlot, signal: AbortSignal): Promise<DumpOutput> =>
+  return (input: BackupSlotInput, signal: AbortSignal): Promise<DumpOutput> =>
     retryWhileEngineUnavailable(ports, signal, async () => {
       const datastore = await waitUntilServing(ports, input.datastoreId, signal)
       try {
-        const place = { what: 'a backup', directory: ports.settings.backupDir }
-        return await guardDirectory(ports, place, signal, (bound) => dump(ports, datastore, input, bound))
+        const guarded = { what: 'a backup', directory: ports.settings.backupDir }
+        return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
       } finally {
         ports.progress.clear(input.id)
       }
     })
 }
 
-async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot, signal: AbortSignal) {
+async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
   const draft = await createDraft(ports.settings, input)
   const hash = createHash('sha256')
   try {
@@ -71,7 +71,7 @@ export async function waitUntilServing(
 }
 
 export function checkBackup(ports: BackupPorts) {
-  return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
+  return async (input: BackupSlotInput & DumpFacts, signal: AbortSignal) => {
     const path = await findFile(ports.settings, input)
     const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, () =>
       verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),

@@ -42,9 +42,9 @@ export function createRoutedHosts(
     certificates.isValid(wildcard!) &&
     (isLacking(null) || services.list().some((row) => ordersCertificates(row) && isLacking(row.id)))
   return (serviceId) => {
-    const own = hostsOf(serviceId).filter((host) => !isReplaced(host))
+    const ownHosts = hostsOf(serviceId).filter((host) => !isReplaced(host))
     const isWanted = serviceId === null && wildcard !== null && (hasWildcard || isLastResort())
-    return isWanted ? [...own, wildcard] : own
+    return isWanted ? [...ownHosts, wildcard] : ownHosts
   }
 }
 

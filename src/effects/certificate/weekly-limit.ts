@@ -110,8 +110,8 @@ interface Ledger {
 /** `ordered` are the orders that are under way. */
 function toUsage({ ledger, directoryUrl, newPerWeek }: Ledger, domain: string, ordered: number): DomainUsage {
   const nowMs = Date.now()
-  const own = ledger.issued(directoryUrl).filter((one) => one.domain === domain)
-  const issued = own.map(({ at }) => Date.parse(at))
+  const issuedForDomain = ledger.issued(directoryUrl).filter((one) => one.domain === domain)
+  const issued = issuedForDomain.map(({ at }) => Date.parse(at))
   const open = Array.from({ length: ordered }, () => nowMs)
   const { remaining, nextMs } = allowance([...issued, ...open], newPerWeek, nowMs)
   const pause = ledger.pauses(directoryUrl, nowMs).find((one) => one.domain === domain)

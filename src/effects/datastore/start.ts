@@ -74,8 +74,8 @@ async function startOnFreePort(
 ): Promise<number> {
   const { datastores } = ports.storage
   const refused = new Set<number>()
-  const own = datastores.port(id)
-  let port = own ?? (await choosePort(ports, id, refused))
+  const allocatedPort = datastores.port(id)
+  let port = allocatedPort ?? (await choosePort(ports, id, refused))
   const startedAt = performance.now()
   for (;;) {
     signal.throwIfAborted()
@@ -84,7 +84,7 @@ async function startOnFreePort(
       return port
     } catch (error) {
       if (codeOf(error) !== 'docker_error' || !isPortInUse(messageOf(error))) throw error
-      if (port === own && performance.now() - startedAt < portReleaseTimeoutMs) {
+      if (port === allocatedPort && performance.now() - startedAt < portReleaseTimeoutMs) {
         await sleep(pollIntervalMs, signal)
         continue
       }

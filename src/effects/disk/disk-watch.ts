@@ -74,7 +74,7 @@ export class DiskWatch {
   async #check(): Promise<void> {
     const operations = [...this.#operations]
     const directories = new Set(operations.flatMap((operation) => operation.directories))
-    const found = await Promise.all([...directories].map(spaceOf))
+    const found = await Promise.all([...directories].map(readSpace))
     const spaces = found.filter((space) => space !== null && space.freeMb < this.#minFreeMb) as Space[]
     for (const id of new Set(spaces.map((space) => space.id))) {
       const full = spaces.filter((space) => space.id === id)
@@ -112,7 +112,7 @@ function diskFullFailure(
   )
 }
 
-async function spaceOf(directory: string): Promise<Space | null> {
+async function readSpace(directory: string): Promise<Space | null> {
   try {
     const [{ bavail, bsize }, { dev }] = await Promise.all([statfs(directory), stat(directory)])
     return { id: String(dev), directory, freeMb: Math.floor((bavail * bsize) / mebibyte) }

@@ -1,6 +1,5 @@
 // Starts and removes the HAProxy of one generation: as a container, or as a process of the host.
 import {
-  edgeImageOf,
   edgeOutput,
   edgeRestarts,
   ensureEdgeContainer,
@@ -8,6 +7,7 @@ import {
   listEdgeContainers,
   removeEdgeContainer,
   requireLocalEngine,
+  resolveEdgeImage,
 } from '../../docker/containers/edge-container.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
@@ -95,7 +95,7 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
       await removeEdgeContainer(engine, owner, files.generation)
       removeFiles(files)
     },
-    imageOf: ({ generation }) => edgeImageOf(engine, owner, generation),
+    imageOf: ({ generation }) => resolveEdgeImage(engine, owner, generation),
   }
 }
 

@@ -19,11 +19,11 @@ export function createInstanceEvents(): InstanceEvents {
 
   /** Ids of deploys and services differ by their prefix, and from `allInstances`. */
   function subscribe(id: string, listener: Listener): () => void {
-    const own = listeners.get(id) ?? new Set()
-    listeners.set(id, own.add(listener))
+    const idListeners = listeners.get(id) ?? new Set()
+    listeners.set(id, idListeners.add(listener))
     return () => {
-      own.delete(listener)
-      if (own.size === 0) listeners.delete(id)
+      idListeners.delete(listener)
+      if (idListeners.size === 0) listeners.delete(id)
     }
   }
 

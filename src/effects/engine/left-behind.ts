@@ -48,7 +48,7 @@ const leftoverListers: Record<string, LeftoverLister> = {
   certificate: async (ports, { id }) => existingFiles(certificateFilesOf(ports, id)),
   datastore: listDatastoreObjects,
   deploy: async (ports, { id }) => [
-    ...(await containersOf(ports, { deployId: id }, [undefined, preDeployKind, toolKind])),
+    ...(await listContainers(ports, { deployId: id }, [undefined, preDeployKind, toolKind])),
     ...(await listOwnImages(ports))
       .filter(({ deployId }) => deployId === id)
       .map(({ name }) => ({ type: 'image' as const, name })),
@@ -59,13 +59,13 @@ const leftoverListers: Record<string, LeftoverLister> = {
     const generations = await listEdgeContainers(ports.engine, ports.owner)
     return generations.map((one) => ({ type: 'container', name: edgeName(ports.owner, one) }))
   },
-  'job-run': (ports, { id }) => containersOf(ports, { deployId: id }, [jobKind]),
+  'job-run': (ports, { id }) => listContainers(ports, { deployId: id }, [jobKind]),
   restore: async (ports, { id }) => [
-    ...(await containersOf(ports, { deployId: id }, [toolKind])),
+    ...(await listContainers(ports, { deployId: id }, [toolKind])),
     ...existingFiles([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
   'service-removal': async (ports, { id }) => [
-    ...(await containersOf(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
+    ...(await listContainers(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
     ...(await existingVolumes(ports, [volumeName(ports.owner, id)])),
   ],
 }
@@ -82,7 +82,7 @@ async function listDatastoreObjects(ports: Parts, { id }: { id: string }): Promi
   ]
 }
 
-async function containersOf(
+async function listContainers(
   ports: Parts,
   filter: { deployId?: string; serviceId?: string },
   kinds: (ContainerKind | undefined)[],

@@ -41,9 +41,9 @@ function requireOnlyRun({ actors }: Storage, { id, service_id }: ActorRow, snaps
 }
 
 function requireOnlyActor({ actors }: Storage, { id, kind, service_id }: ActorRow, field: string): void {
-  const own = actors.record(id)?.[field]
+  const ownValue = actors.record(id)?.[field]
   const others = [...actors.active(kind, service_id ?? '')].map((other) => actors.record(other.id))
-  const other = others.find((record) => record?.[field] === own && record?.status !== 'released')
+  const other = others.find((record) => record?.[field] === ownValue && record?.status !== 'released')
   if (other) throw supersededFailure(id, `${other.id} does the same`)
 }
 

@@ -51,15 +51,15 @@ export function createJobSlots(count: number): JobSlots {
       onWait(holders.size < count ? null : holders.size)
       await new Promise<void>((resolve, reject) => {
         const onAbort = () => {
-          waiting.delete(own)
+          waiting.delete(waiter)
           reject(signal.reason)
         }
         const begin = () => {
           signal.removeEventListener('abort', onAbort)
           resolve()
         }
-        const own: Waiting = { id: run.id, serviceId: run.serviceId, isOwn: run.isOwn, begin }
-        waiting.add(own)
+        const waiter: Waiting = { id: run.id, serviceId: run.serviceId, isOwn: run.isOwn, begin }
+        waiting.add(waiter)
         signal.addEventListener('abort', onAbort)
       })
     },

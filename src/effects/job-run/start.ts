@@ -38,7 +38,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   if (!image) {
     throw new Failure('image_gone', `the image ${input.image} no longer exists: it was removed from Docker`)
   }
-  const spec = await specOf(ports, input, service, signal)
+  const spec = await buildSpec(ports, input, service, signal)
   if (!found) await logOnce(ports, input.id, announcement(input), { mark: 'running' })
   await ensureDisk(ports, service, spec)
   return ports.instances.ensure(spec, signal)
@@ -53,7 +53,7 @@ function announcement({ command }: RunStart): string {
   return `running ${line.length > shownChars ? `${line.slice(0, shownChars)}…` : line}`
 }
 
-async function specOf(
+async function buildSpec(
   ports: JobRunPorts,
   { id, serviceId, deployId, image, command }: RunStart,
   service: ServiceRow,
@@ -62,8 +62,8 @@ async function specOf(
   const network = await ports.engineReady(signal)
   const address = await allocateAddress(ports, id, 0, network)
   const release = requireRelease(ports, deployId)
-  const place = { id, image, index: 0, restart: 'no', address, network: network.name } as const
-  const spec = instanceSpec(ports, service, release, place)
+  const container = { id, image, index: 0, restart: 'no', address, network: network.name } as const
+  const spec = instanceSpec(ports, service, release, container)
   const env = withDefaults(spec.env, { BERTH_JOB_ID: id })
   return { ...spec, name: jobName(ports.owner, service.name, id), serviceId, command, env, kind: jobKind }
 }

@@ -78,7 +78,7 @@ async function readCursors(logs: Logs, serviceId: string): Promise<Map<string, L
     places: {},
   }
   const places = new Map(Object.entries(note.places).map(([key, times]) => [key, createLogCursor(times)]))
-  for (const place of places.values()) place.reopen()
+  for (const cursor of places.values()) cursor.reopen()
   let at = note.upTo
   for (
     let batch = await logs.batchAfter(serviceId, at);
@@ -95,9 +95,9 @@ function addLine(places: Map<string, LogCursor>, { ts, about }: LogLine): void {
   const { deploy_id: deployId, instance, nano } = about ?? {}
   if (typeof deployId !== 'string' || typeof nano !== 'string') return
   const key = keyOf({ deployId, index: Number(instance) })
-  const place = places.get(key) ?? createLogCursor()
-  places.set(key, place)
-  place.admits(`${ts.slice(0, -1)}${nano}Z`)
+  const cursor = places.get(key) ?? createLogCursor()
+  places.set(key, cursor)
+  cursor.admits(`${ts.slice(0, -1)}${nano}Z`)
 }
 
 function aboutOf({ deployId, index }: LogWriter, { time }: TimedLine) {

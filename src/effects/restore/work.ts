@@ -40,8 +40,8 @@ export function workOf({ storage, settings }: RestorePorts, { id, backupId }: Re
   const backup = storage.actors.record<'backup'>(backupId)
   if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
   const { datastore: datastoreName, kind, created_at: at } = backup
-  const place = { id: backupId, datastoreName, kind, at }
-  return { id, path: backupPath(settings.backupDir, place), sizeBytes }
+  const dumpFile = { id: backupId, datastoreName, kind, at }
+  return { id, path: backupPath(settings.backupDir, dumpFile), sizeBytes }
 }
 
 /**

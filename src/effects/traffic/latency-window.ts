@@ -59,8 +59,8 @@ export class LatencyWindow {
 
   /** The current slot, which replaces the expired one. */
   #slotAt(at: number): Slot {
-    const place = at % slotCount
-    const known = this.#slots.find((slot) => slot.at % slotCount === place)
+    const position = at % slotCount
+    const known = this.#slots.find((slot) => slot.at % slotCount === position)
     if (known?.at === at) return known
     const fresh = { at, requests: 0, errors: 0 }
     if (known) return Object.assign(known, fresh, { durations: known.durations.fill(0) })

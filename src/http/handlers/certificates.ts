@@ -61,8 +61,8 @@ function assertAttemptInProgress({
 
 function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
   const records = actors.list('certificate', owner, maxCertificates).map(toCertificate)
-  const held = records.filter(({ status }) => status !== 'released')
-  return held.filter(({ host }, index) => held.findIndex((one) => one.host === host) === index)
+  const current = records.filter(({ status }) => status !== 'released')
+  return current.filter(({ host }, index) => current.findIndex((one) => one.host === host) === index)
 }
 
 /** Throws `not_found`, for actors of other kinds too. */

@@ -72,7 +72,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   assertNotDeleting(row)
   assertNotSuspended(row)
   const target = findDeploy(context.storage, body.deploy_id)
-  const obstacle = await obstacleOf(context, row.id, target)
+  const obstacle = await findObstacle(context, row.id, target)
   if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
   return queueDeploy(
     context,
@@ -82,7 +82,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
 }
 
 /** The reason why the deploy cannot run again; null if it can, or if the engine does not respond. */
-async function obstacleOf(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
+async function findObstacle(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
   if (target.service_id !== serviceId) return 'is a deploy of another service'
   if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'
   const { keepImages } = context.config

@@ -33,10 +33,10 @@ export async function metrics({ context }: Call): Promise<Raw> {
 
 /** The document is cached, except for the port in the cookie's name, which depends on the request. */
 export function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
-  let made: string | null = null
+  let cachedDocument: string | null = null
   return ({ context, request }) => {
-    made ??= JSON.stringify(openApiDocument(routes(), context.version))
-    const text = made.replace(anyPort, String(portOf(originOf(context, request))))
+    cachedDocument ??= JSON.stringify(openApiDocument(routes(), context.version))
+    const text = cachedDocument.replace(anyPort, String(portOf(originOf(context, request))))
     return new Raw(200, 'application/json', text)
   }
 }

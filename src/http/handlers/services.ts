@@ -60,7 +60,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
   const { context, params, body } = call
   const { id } = findService(context.storage, params.id)
   const { credentials, ...source } = parseSource(context, body)
-  const made = { at: new Date().toISOString(), ...source }
+  const changes = { at: new Date().toISOString(), ...source }
   let isMoved = false
   // Responses omit credentials, so a client that sends the same URL back keeps the stored ones.
   const also = () => {
@@ -70,8 +70,8 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
     call,
     id,
     (row) => {
-      isMoved = made.repoUrl !== undefined && made.repoUrl !== row.repo_url
-      const changed = changedRow(row, body, made)
+      isMoved = changes.repoUrl !== undefined && changes.repoUrl !== row.repo_url
+      const changed = changedRow(row, body, changes)
       checkRow(changed)
       return changed
     },

@@ -19,8 +19,8 @@ export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promis
   const { query, body } = call
   const { code, email, password } = body
   try {
-    const made = await signUp(call, validate(Setup, { code, email, password }) as Setup)
-    return redirect(ownPath(query.next), cookiesFor(call, made))
+    const signedUp = await signUp(call, validate(Setup, { code, email, password }) as Setup)
+    return redirect(ownPath(query.next), cookiesFor(call, signedUp))
   } catch (error) {
     const formError = toFormError(error, call)
     if (formError.code === 'already_set_up') return alreadySetUp(query, formError)

@@ -37,8 +37,8 @@ export function clearedCookie(origin: Origin): [string, string] {
 function valuesOf(kind: Kind, { headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
   const start = `${nameFor(kind, origin)}=`
   const cookies = headers.get('cookie')?.split(';') ?? []
-  const own = cookies.map((cookie) => cookie.trim()).filter((cookie) => cookie.startsWith(start))
-  return own.map((cookie) => cookie.slice(start.length)).filter((value) => value !== '')
+  const matching = cookies.map((cookie) => cookie.trim()).filter((cookie) => cookie.startsWith(start))
+  return matching.map((cookie) => cookie.slice(start.length)).filter((value) => value !== '')
 }
 
 function cookieFor(kind: Kind, origin: Origin, value: string, ageSeconds: number): string {

@@ -35,12 +35,12 @@ export function createStreamGuard(isValid: (caller: CallerId) => boolean): Strea
         stream.end()
         return
       }
-      const own = open.get(caller.id) ?? { caller, streams: new Set() }
-      open.set(caller.id, own)
-      own.streams.add(stream)
+      const callerStreams = open.get(caller.id) ?? { caller, streams: new Set() }
+      open.set(caller.id, callerStreams)
+      callerStreams.streams.add(stream)
       stream.onClose(() => {
-        own.streams.delete(stream)
-        if (own.streams.size === 0 && open.get(caller.id) === own) open.delete(caller.id)
+        callerStreams.streams.delete(stream)
+        if (callerStreams.streams.size === 0 && open.get(caller.id) === callerStreams) open.delete(caller.id)
       })
     },
     check,

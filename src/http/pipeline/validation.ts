@@ -39,8 +39,8 @@ function withOneUnknownKey(schema: z.ZodType, value: unknown): unknown {
 }
 
 function pick(value: object, keys: readonly string[]): object {
-  const given = keys.filter((key) => Object.hasOwn(value, key))
-  return Object.fromEntries(given.map((key) => [key, value[key as keyof typeof value]]))
+  const present = keys.filter((key) => Object.hasOwn(value, key))
+  return Object.fromEntries(present.map((key) => [key, value[key as keyof typeof value]]))
 }
 
 /** If the body as a whole has the wrong type, the hint shows the schema's example. */

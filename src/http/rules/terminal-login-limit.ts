@@ -10,12 +10,12 @@ const maxOpenLogins = { all: 100, perSource: 10 }
 /** Throws `too_many_attempts` if the network of the address has too many open logins. */
 export function assertBelowLoginLimit(context: HttpContext, address: string): void {
   const source = networkOf(address)
-  const own = openLogins(context).filter((one) => networkOf(one.address) === source)
+  const ownLogins = openLogins(context).filter((one) => networkOf(one.address) === source)
   // Counted by id, because a login can briefly be in both lists.
   const starting = [...context.terminalLogins.starting].filter(([, one]) => networkOf(one) === source)
-  const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
+  const ids = new Set([...starting.map(([id]) => id), ...ownLogins.map(({ id }) => id)])
   if (ids.size < maxOpenLogins.perSource) return
-  const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
+  const ends = ownLogins.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
   const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
   const message = 'too many open logins from this address'
   const hint = 'wait until one of them ends; each lasts at most ten minutes'

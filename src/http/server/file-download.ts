@@ -56,11 +56,11 @@ export function createDownloadStream(socket: Socket, totalBytes: number): Downlo
     })
   }
   socket.onWritable((offset) => {
-    const held = waiting
-    if (!isOpen || held === null) return true
+    const waiter = waiting
+    if (!isOpen || waiter === null) return true
     waiting = null
-    if (send(held.piece.subarray(offset - held.offset))) held.resolve()
-    else waiting = held
+    if (send(waiter.piece.subarray(offset - waiter.offset))) waiter.resolve()
+    else waiting = waiter
     return waiting === null
   })
   return {

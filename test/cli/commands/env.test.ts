@@ -21,7 +21,7 @@ async function serviceWith(env: Record<string, string>): Promise<string> {
   return name
 }
 
-async function envOf(name: string): Promise<Record<string, string>> {
+async function readEnv(name: string): Promise<Record<string, string>> {
   const vars: { key: string; value: string }[] = await suite.api.get(`/services/${name}/env`)
   return Object.fromEntries(vars.map(({ key, value }) => [key, value]))
 }
@@ -47,7 +47,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.match(masked.stdout, /^PLAIN +••••••$/m)
     assert.doesNotMatch(masked.stdout, /a b|one/)
     assert.equal(imported.code, 0, imported.stderr)
-    assert.deepEqual(await envOf(other), env)
+    assert.deepEqual(await readEnv(other), env)
   })
 
   test('does not alter a value that does not fit on a line of a file', async (t) => {
@@ -65,7 +65,7 @@ describe('berth env', { concurrency: 4 }, () => {
     const bare = await berth(t, ['env', 'set', name, 'hunter2'])
 
     assert.equal(set.code, 0, set.stderr)
-    assert.deepEqual(await envOf(name), { OLD: '2', PLAIN: 'a=b', SECRET: '  two\nlines=x ' })
+    assert.deepEqual(await readEnv(name), { OLD: '2', PLAIN: 'a=b', SECRET: '  two\nlines=x ' })
     assert.match(set.stderr, new RegExp(`undo: berth env unset ${name} PLAIN SECRET`))
     assert.match(again.stderr, new RegExp(`undo: berth env set ${name} OLD=-   # with the former value\n$`))
     const mixed = await berth(t, ['env', 'set', name, 'NEW=1', 'OLD=3', 'PLAIN=4', '--restart'])
@@ -92,16 +92,16 @@ describe('berth env', { concurrency: 4 }, () => {
 
     assert.equal(unset.code, 0, unset.stderr)
     assert.equal(again.code, 3)
-    assert.deepEqual(await envOf(name), { B: '2' })
+    assert.deepEqual(await readEnv(name), { B: '2' })
   })
 
   test('import shows changes with values masked, and saves what is confirmed', async (t) => {
     const name = await serviceWith({ SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
     const file = fileWith(t, 'SAME=same\nCHANGED=new-secret\nADDED="added-secret"\n')
     const requested = await berth(t, ['env', 'import', name, file])
-    assert.deepEqual(await envOf(name), { SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
+    assert.deepEqual(await readEnv(name), { SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
     const merged = await berth(t, ['env', 'import', name, file, '--yes'])
-    assert.deepEqual(await envOf(name), {
+    assert.deepEqual(await readEnv(name), {
       SAME: 'same',
       CHANGED: 'new-secret',
       GONE: 'gone-secret',
@@ -116,7 +116,7 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.deepEqual([merged.code, replaced.code, nothing.code], [0, 0, 0])
     assert.equal(nothing.stderr, 'nothing to change\n')
     assert.ok(!`${requested.stderr}${merged.stderr}${replaced.stderr}`.includes('secret'))
-    assert.ok(!('GONE' in (await envOf(name))))
+    assert.ok(!('GONE' in (await readEnv(name))))
   })
 
   test('import warns of broken references, and rejects early what the server would reject', async (t) => {
@@ -141,7 +141,7 @@ describe('berth env', { concurrency: 4 }, () => {
     terminal.type('y\r')
 
     assert.equal(await terminal.ended(), 0)
-    assert.deepEqual(await envOf(name), { A: 'three', C: 'two', ODD: unwritable })
+    assert.deepEqual(await readEnv(name), { A: 'three', C: 'two', ODD: unwritable })
     assert.deepEqual(readdirSync(folder), [])
   })
 
@@ -157,6 +157,6 @@ describe('berth env', { concurrency: 4 }, () => {
     const piped = await berth(t, ['env', 'edit', name])
 
     assert.deepEqual([...codes, piped.code], [1, 1, 1, 2])
-    assert.deepEqual(await envOf(name), { A: 'one' })
+    assert.deepEqual(await readEnv(name), { A: 'one' })
   })
 })

@@ -88,8 +88,8 @@ test('the name comes from berth.json, otherwise from the folder, made valid', as
     cwd: outside,
   })
 
-  assert.equal(await serviceOf(JSON.parse(byFile.stdout).service_id), name)
-  assert.equal(await serviceOf(JSON.parse(byFolder.stdout).service_id), `unser-shop-${name}`)
+  assert.equal(await findServiceName(JSON.parse(byFile.stdout).service_id), name)
+  assert.equal(await findServiceName(JSON.parse(byFolder.stdout).service_id), `unser-shop-${name}`)
 })
 
 test('at a terminal a service is created only after confirmation', async (t) => {
@@ -220,7 +220,7 @@ function newName(): string {
   return `up-${process.pid}-${++count}`
 }
 
-async function serviceOf(id: string): Promise<string> {
+async function findServiceName(id: string): Promise<string> {
   const { name } = await until('the service', () => suite.api.get(`/services/${id}`))
   return name
 }

@@ -8,7 +8,7 @@ import { assertNoOutwardLinks } from '../../../src/cli/source/packing.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
 import { packEntries } from '../../support/archive.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { refusalOf } from '../../support/unpack.ts'
+import { unpackAndFail } from '../../support/unpack.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
 test('a folder’s name is converted to a valid service name', () => {
@@ -64,7 +64,7 @@ test('a link out of the single folder is rejected, unless the settings name that
     { name: 'app/Dockerfile' },
     { name: 'app/up', type: 'symlink', linkname: '../app' },
   ])
-  assert.match(await refusalOf(t, archive), /points out of the tree/)
+  assert.match(await unpackAndFail(t, archive), /points out of the tree/)
 })
 
 async function guess(t: TestContext, files: Record<string, string>, type?: string) {

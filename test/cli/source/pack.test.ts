@@ -18,7 +18,7 @@ import { packSource } from '../../../src/cli/source/pack.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
 import { packEntries } from '../../support/archive.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { refusalOf, unpack } from '../../support/unpack.ts'
+import { unpack, unpackAndFail } from '../../support/unpack.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
 const { signal } = new AbortController()
@@ -99,7 +99,7 @@ test('the command line and the server judge links alike', async (t) => {
     ])
     const isRefused = linkProblem('a/link', target) !== null
 
-    if (isRefused) assert.match(await refusalOf(t, archive), /archive_invalid/, target)
+    if (isRefused) assert.match(await unpackAndFail(t, archive), /archive_invalid/, target)
     else await unpack(t, archive)
   }
 })

@@ -145,7 +145,7 @@ test('an image that the engine finished after the build was aborted is removed t
   // Long enough for the engine to end what it was at.
   await builder.build(prepareSteps(t, site, 'sleep 3').request)
 
-  assert.deepEqual(await imagesOf(site, container!), [])
+  assert.deepEqual(await listImages(site, container!), [])
   assert.deepEqual(await buildContainers(site), [])
 })
 
@@ -243,7 +243,7 @@ async function existing({ engine }: DockerSite, ids: string[]): Promise<string[]
 }
 
 /** What was made from a container, under whatever name. */
-async function imagesOf({ engine }: DockerSite, container: string): Promise<string[]> {
+async function listImages({ engine }: DockerSite, container: string): Promise<string[]> {
   const all = await engine.docker.listImages({ all: true })
   const details = await Promise.all(
     all.map(({ Id }) => orNull(engine.call('look', () => engine.docker.getImage(Id).inspect()))),

@@ -66,7 +66,7 @@ test('sockets and pipes are skipped', async (t) => {
   t.after(() => server.close())
   await new Promise<void>((resolve) => server.listen(join(contextDir, 'socket'), resolve))
 
-  assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile'])
+  assert.deepEqual(await readPaths({ contextDir }), ['Dockerfile'])
 })
 
 test('.dockerignore is applied with its exceptions, wildcards and comments', async (t) => {
@@ -94,7 +94,7 @@ test('.dockerignore is applied with its exceptions, wildcards and comments', asy
     'c++/main.cc': '',
   })
 
-  assert.deepEqual(await pathsOf({ contextDir }), [
+  assert.deepEqual(await readPaths({ contextDir }), [
     '.dockerignore',
     'Dockerfile',
     'deep',
@@ -116,7 +116,7 @@ test('an exception below an ignored folder is found', async (t) => {
     x: '',
   })
 
-  assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile', 'src/app/main.js'])
+  assert.deepEqual(await readPaths({ contextDir }), ['Dockerfile', 'src/app/main.js'])
 })
 
 test('the ignore file of a Dockerfile overrides the common one', async (t) => {
@@ -128,7 +128,7 @@ test('the ignore file of a Dockerfile overrides the common one', async (t) => {
     b: '',
   })
 
-  const paths = await pathsOf({ contextDir, dockerfile: 'docker/api.Dockerfile' })
+  const paths = await readPaths({ contextDir, dockerfile: 'docker/api.Dockerfile' })
 
   assert.deepEqual(paths, ['.dockerignore', 'a', 'docker/api.Dockerfile'])
 })
@@ -138,7 +138,7 @@ test('an ignore file that is a link out of the tree is not read', async (t) => {
   const contextDir = tree(t, { Dockerfile: '', a: '' })
   symlinkSync(join(outside, 'patterns'), join(contextDir, '.dockerignore'))
 
-  assert.deepEqual(await pathsOf({ contextDir }), ['.dockerignore', 'Dockerfile', 'a'])
+  assert.deepEqual(await readPaths({ contextDir }), ['.dockerignore', 'Dockerfile', 'a'])
 })
 
 test('a Dockerfile outside the context, but inside the source, is added as a copy', async (t) => {
@@ -146,7 +146,7 @@ test('a Dockerfile outside the context, but inside the source, is added as a cop
   const request = { contextDir: join(sourceDir, 'app'), sourceDir, dockerfile: '../docker/web.Dockerfile' }
 
   const context = await open(request)
-  const entries = await entriesOf(context)
+  const entries = await readEntries(context)
 
   assert.equal(context.dockerfile, '.berth.Dockerfile')
   assert.deepEqual(
@@ -209,11 +209,11 @@ function open(wish: Wish) {
 }
 
 async function pack(wish: Wish) {
-  return entriesOf(await open(wish))
+  return readEntries(await open(wish))
 }
 
 // Reads the context to its end. Otherwise packing continues while the test removes its directory.
-async function entriesOf({ stream, packed }: BuildContext) {
+async function readEntries({ stream, packed }: BuildContext) {
   const entries = []
   const archive = stream.pipe(extract() as unknown as NodeJS.WritableStream)
   for await (const entry of archive as unknown as ReturnType<typeof extract>) {
@@ -223,7 +223,7 @@ async function entriesOf({ stream, packed }: BuildContext) {
   return entries
 }
 
-async function pathsOf(wish: Wish): Promise<string[]> {
+async function readPaths(wish: Wish): Promise<string[]> {
   return (await pack(wish)).map(({ name }) => name.replace(/\/$/, ''))
 }
 

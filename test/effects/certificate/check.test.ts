@@ -194,7 +194,7 @@ test('names are resolved by the name servers in both families; a missing name ha
 })
 
 /** The echo of a server that responds like this. */
-async function echoOf(t: TestContext, response: RequestListener): Promise<Echo> {
+async function requestEcho(t: TestContext, response: RequestListener): Promise<Echo> {
   const server = createServer(response)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -207,18 +207,18 @@ async function echoOf(t: TestContext, response: RequestListener): Promise<Echo> 
 
 test('only our own response to our own request is a match', async (t) => {
   deepEqual(
-    await echoOf(t, ({ url, headers }, response) =>
+    await requestEcho(t, ({ url, headers }, response) =>
       response.end(url === path && headers.host === host ? 'ours' : ''),
     ),
     { kind: 'match' },
   )
-  deepEqual(await echoOf(t, (_, response) => response.end('theirs')), { kind: 'other', status: 200 })
-  deepEqual(await echoOf(t, (_, response) => response.writeHead(404).end('ours')), {
+  deepEqual(await requestEcho(t, (_, response) => response.end('theirs')), { kind: 'other', status: 200 })
+  deepEqual(await requestEcho(t, (_, response) => response.writeHead(404).end('ours')), {
     kind: 'other',
     status: 404,
   })
   const moved = { location: 'http://169.254.169.254/' }
-  deepEqual(await echoOf(t, (_, response) => response.writeHead(301, moved).end()), {
+  deepEqual(await requestEcho(t, (_, response) => response.writeHead(301, moved).end()), {
     kind: 'other',
     status: 301,
   })
@@ -226,11 +226,11 @@ test('only our own response to our own request is a match', async (t) => {
     const writing = setInterval(() => response.write('x'.repeat(999)), 1)
     response.once('close', () => clearInterval(writing))
   }
-  deepEqual(await echoOf(t, endless), { kind: 'other', status: 200 })
+  deepEqual(await requestEcho(t, endless), { kind: 'other', status: 200 })
 })
 
 test('a host that closes the connection or does not exist is silent', async (t) => {
-  const left = await echoOf(t, ({ socket }) => socket.destroy())
+  const left = await requestEcho(t, ({ socket }) => socket.destroy())
   equal(left.kind, 'silent')
   const { port } = await new Promise<AddressInfo>((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

@@ -5,7 +5,7 @@ import { openJobQueue } from '../../support/job-queue.ts'
 import { eventually } from '../../support/supervision.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
-async function resultOf(promise: Promise<unknown>): Promise<unknown> {
+async function settle(promise: Promise<unknown>): Promise<unknown> {
   const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
   return Promise.race([promise, later])
 }
@@ -40,10 +40,10 @@ for (const overlap of ['skip', 'queue'] as const) {
       await queue.is('job-1', status)
       await queue.is('job-2', 'pending')
       const requested = queue.ask('job-2', overlap)
-      assert.equal(await resultOf(requested), 'waits')
+      assert.equal(await settle(requested), 'waits')
       await queue.untilSaid('job-2')
       await queue.is('job-1', status)
-      assert.equal(await resultOf(requested), 'waits')
+      assert.equal(await settle(requested), 'waits')
 
       await queue.is('job-1', status, { final: true })
 
@@ -64,7 +64,7 @@ test('a restart of the daemon that has to wait for the engine repeats no earlier
   ]
   for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
   const requested = queue.ask('job-2', 'queue')
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
   await queue.is('job-1', 'succeeded', { final: true })
   await requested
   assert.deepEqual(await queue.saidBy('job-2'), lines)
@@ -97,7 +97,7 @@ test('runs get their turns in order of request, one at a time', async (t) => {
   const turns = [...ids].reverse().map((id) => queue.ask(id, 'queue').then(() => order.push(id)))
   for (const [index, id] of ids.entries()) {
     await eventually(`${id} has its turn`, () => order.length > index)
-    await resultOf(new Promise(() => undefined))
+    await settle(new Promise(() => undefined))
     assert.deepEqual(order, ids.slice(0, index + 1))
     await queue.is(id, 'running')
     queue.jobSlots.release(id)
@@ -118,7 +118,7 @@ test('replace: earlier runs are canceled, and the new one waits until they are r
   await queue.is('job-4', 'pending')
   await queue.is('job-5', 'pending')
   const requested = queue.ask('job-4', 'replace')
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
   const by = 'job-4, which replaces it'
   await eventually('three cancels', () => queue.sent.length >= 3)
   assert.deepEqual(
@@ -126,7 +126,7 @@ test('replace: earlier runs are canceled, and the new one waits until they are r
     ['job-1', 'job-2', 'job-3'].map((id) => [id, 'cancel', by]),
   )
   for (const id of ['job-1', 'job-2', 'job-3']) {
-    assert.equal(await resultOf(requested), 'waits')
+    assert.equal(await settle(requested), 'waits')
     await queue.is(id, 'canceled', { final: true })
   }
   assert.deepEqual(await withoutTime(requested), live)
@@ -138,14 +138,14 @@ test('a waiting run gives up when its service is suspended, deleted or removed',
   await queue.is('job-2', 'pending')
   const message = 'canceled by the suspension of its service'
   const requested = queue.ask('job-2')
-  await resultOf(requested)
+  await settle(requested)
   await queue.change({ suspended: true })
   await assert.rejects(requested, { code: 'withdrawn', message })
   await assert.rejects(queue.ask('job-2'), { code: 'withdrawn', message })
 
   await queue.change({ suspended: false })
   const again = queue.ask('job-2')
-  await resultOf(again)
+  await settle(again)
   await queue.change({ deleting: true })
   const removal = { code: 'withdrawn', message: 'canceled by the removal of its service' }
   await assert.rejects(again, removal)
@@ -159,7 +159,7 @@ test('a run that is canceled while it waits keeps no slot', async (t) => {
   await queue.is('job-2', 'pending')
   const controller = new AbortController()
   const requested = queue.ask('job-2', 'skip', { signal: controller.signal })
-  await resultOf(requested)
+  await settle(requested)
   const reason = new Error('canceled')
   controller.abort(reason)
   await assert.rejects(requested, reason)
@@ -174,7 +174,7 @@ test('a run without a free slot logs it, and gets its turn when one is released'
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
   const requested = queue.ask('job-2', null)
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
   await queue.untilSaid('job-2')
   assert.deepEqual(await queue.saidBy('job-2'), [
     'waiting for a free slot: 1 job runs are running (--job-concurrency)',
@@ -188,7 +188,7 @@ test('a deploy that goes live while a run waits for its slot is what it runs on'
   for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
   await queue.ask('job-1', null)
   const requested = queue.ask('job-2', null)
-  await resultOf(requested)
+  await settle(requested)
   await queue.deploy('dep-2')
   queue.jobSlots.release('job-1')
   assert.equal((await requested).deployId, 'dep-2')
@@ -209,7 +209,7 @@ test('no run gets its turn before the engine responds', async (t) => {
   const queue = await openJobQueue(t, { engineReady })
   await queue.is('job-1', 'pending')
   const requested = queue.ask('job-1')
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
   response()
   assert.deepEqual(await withoutTime(requested), live)
 })

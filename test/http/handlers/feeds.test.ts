@@ -63,7 +63,7 @@ test('the feed shows a service as GET does, also when its state derives from a d
   for (const status of ['queued', 'running', 'failed', 'live'] as const) {
     if (status !== 'queued') await api.setDeploy(deploy.id, { status })
     // The start of the deploy does not change the service.
-    const reported = status === 'running' ? null : await changeOf(next, 'service')
+    const reported = status === 'running' ? null : await nextChange(next, 'service')
     const { body: shown } = await api.call('GET', `/api/v1/services/${id}`)
     if (!reported) continue
     assert.deepEqual([reported.status, reported.revision], [shown.state, shown.revision])
@@ -86,7 +86,7 @@ test('changes of env, registries, tokens, sessions and the password are in the f
   const { id } = (await change(api, 'web')).body as { id: string }
   await next()
   const reported = async (kind: string) => {
-    const { id, service_id, status, revision } = await changeOf(next, kind)
+    const { id, service_id, status, revision } = await nextChange(next, kind)
     return [id, service_id, status, revision]
   }
   const done = ({ status, text }: { status: number; text: string }) => assert.ok(status < 300, text)
@@ -143,7 +143,7 @@ async function openFeed(t: TestContext, api: Pick<Api, 'url'>, headers: Record<s
   return { next }
 }
 
-async function changeOf(next: () => Promise<FeedChange>, kind: string): Promise<FeedChange> {
+async function nextChange(next: () => Promise<FeedChange>, kind: string): Promise<FeedChange> {
   for (;;) {
     const found = await next()
     if (found.kind === kind) return found

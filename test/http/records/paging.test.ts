@@ -30,7 +30,11 @@ async function startFilled(t: Parameters<typeof startApi>[0], count: number) {
 }
 
 /** The numbers of the records, page by page, along the links. */
-async function pagesOf({ call }: Started, path: string, requested: RequestOptions = {}): Promise<number[][]> {
+async function readPages(
+  { call }: Started,
+  path: string,
+  requested: RequestOptions = {},
+): Promise<number[][]> {
   const pages: number[][] = []
   for (let next: string | null = `/api/v1${path}`; next; ) {
     const { status, headers, body } = await call('GET', next, requested)
@@ -45,21 +49,21 @@ async function pagesOf({ call }: Started, path: string, requested: RequestOption
 test('the pages of a service contain all deploys, newest first, and the last one has no link', async (t) => {
   const api = await startFilled(t, 15)
 
-  assert.deepEqual(await pagesOf(api, '/services/web-1/deploys?limit=2'), [[13, 10], [7, 4], [1]])
-  assert.deepEqual(await pagesOf(api, '/services/web-2/jobs?limit=3'), [
+  assert.deepEqual(await readPages(api, '/services/web-1/deploys?limit=2'), [[13, 10], [7, 4], [1]])
+  assert.deepEqual(await readPages(api, '/services/web-2/jobs?limit=3'), [
     [14, 11, 8],
     [5, 2],
   ])
-  assert.deepEqual(await pagesOf(api, '/services/web-1/deploys?limit=5'), [[13, 10, 7, 4, 1]])
+  assert.deepEqual(await readPages(api, '/services/web-1/deploys?limit=5'), [[13, 10, 7, 4, 1]])
 })
 
 test('the list over all services has one order, and filters leave no gap', async (t) => {
   const api = await startFilled(t, 9)
 
-  assert.deepEqual(await pagesOf(api, '/deploys?limit=4'), [[9, 8, 7, 6], [5, 4, 3, 2], [1]])
-  assert.deepEqual((await pagesOf(api, '/jobs?status=failed&limit=3')).flat(), [8, 6, 4, 2])
-  assert.deepEqual((await pagesOf(api, '/deploys?service=web-2&status=live&limit=1')).flat(), [5])
-  assert.deepEqual(await pagesOf(api, '/deploys?trigger=rollback'), [[]])
+  assert.deepEqual(await readPages(api, '/deploys?limit=4'), [[9, 8, 7, 6], [5, 4, 3, 2], [1]])
+  assert.deepEqual((await readPages(api, '/jobs?status=failed&limit=3')).flat(), [8, 6, 4, 2])
+  assert.deepEqual((await readPages(api, '/deploys?service=web-2&status=live&limit=1')).flat(), [5])
+  assert.deepEqual(await readPages(api, '/deploys?trigger=rollback'), [[]])
 })
 
 test('a page starts before a deleted id, and an invalid id is rejected', async (t) => {
@@ -67,7 +71,7 @@ test('a page starts before a deleted id, and an invalid id is rejected', async (
   const requested = (query: string) => api.call('GET', `/api/v1/deploys?${query}`)
 
   await api.storage.actors.removeAll('deploy', 'svc-2')
-  assert.deepEqual((await pagesOf(api, `/deploys?before=${idOf('dep', 5)}`)).flat(), [4, 3, 1])
+  assert.deepEqual((await readPages(api, `/deploys?before=${idOf('dep', 5)}`)).flat(), [4, 3, 1])
   for (const query of ['before=5', `before=${idOf('job', 5)}`, 'before=', 'status=done', 'limit=x']) {
     const { status, body } = await requested(query)
     assert.deepEqual([status, body.code], [400, 'invalid_request'], query)
@@ -114,9 +118,9 @@ test('a token for one service sees nothing of others in the lists over all servi
   await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_reader', row))
   const requested = { token: 'bth_reader' }
 
-  assert.deepEqual(await pagesOf(api, '/deploys', requested), [[4, 1]])
-  assert.deepEqual(await pagesOf(api, '/jobs?limit=1', requested), [[4], [1]])
-  assert.deepEqual(await pagesOf(api, '/deploys?service=web-1', requested), [[4, 1]])
+  assert.deepEqual(await readPages(api, '/deploys', requested), [[4, 1]])
+  assert.deepEqual(await readPages(api, '/jobs?limit=1', requested), [[4], [1]])
+  assert.deepEqual(await readPages(api, '/deploys?service=web-1', requested), [[4, 1]])
   for (const name of ['web-2', 'nobody']) {
     const { status, body } = await api.call('GET', `/api/v1/jobs?service=${name}`, requested)
     assert.deepEqual([status, body.code], [404, 'not_found'], name)

@@ -58,7 +58,7 @@ async function start(t: TestContext, sizeMb: number) {
 }
 
 /** The bytes of the body until all of them came, or the connection ended; `pauseMs` after each piece. */
-async function bodyOf(socket: Socket, sizeBytes: number, pauseMs = 0): Promise<Buffer> {
+async function readBody(socket: Socket, sizeBytes: number, pauseMs = 0): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -85,7 +85,7 @@ test('a slow reader gets the whole file in order, and the server does not buffer
     await delay(25)
     grownBytes = Math.max(grownBytes, process.memoryUsage().rss - before)
   }
-  const body = await bodyOf(socket, content.length)
+  const body = await readBody(socket, content.length)
 
   assert.equal(hashOf(body), hashOf(content))
   assert.ok(grownBytes < content.length / 2, `${grownBytes} bytes for a body of ${content.length}`)
@@ -130,7 +130,7 @@ test('a file truncated during the download ends the connection before the announ
 
   truncateSync(path, 40 * mebibyte)
 
-  const body = await bodyOf(socket, content.length)
+  const body = await readBody(socket, content.length)
   assert.ok(body.length < content.length, `${body.length} bytes`)
   assert.equal(await answers(), '204')
 })
@@ -144,7 +144,7 @@ test('a stop ends at its deadline despite active readers', async (t) => {
 
   await server.stop(50)
 
-  assert.ok((await bodyOf(socket, content.length)).length < content.length)
+  assert.ok((await readBody(socket, content.length)).length < content.length)
 })
 
 test('revoking a token ends the download it started', async (t) => {
@@ -169,5 +169,5 @@ test('revoking a token ends the download it started', async (t) => {
   await storage.tokens.remove('tok-1')
 
   // All of it would take longer than it takes to look.
-  assert.ok((await bodyOf(socket, content.length, 20)).length < content.length)
+  assert.ok((await readBody(socket, content.length, 20)).length < content.length)
 })

@@ -53,19 +53,19 @@ export function addBackupCommands(db: Command, run: Runner): void {
 async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Promise<void> {
   const { client, out } = cli
   const isPrinted = !out.isTerminal && !out.isJson
-  const made = await awaitWork<Backup>(cli, {
+  const backup = await awaitWork<Backup>(cli, {
     name: 'backing up',
     path: '/backups',
     begin: () => client.call('POST', `${datastorePath(name)}/backups`),
   })
-  if (out.isJson) return out.json(made)
+  if (out.isJson) return out.json(backup)
   if (!isPrinted) {
-    printDone(cli, `${made.datastore} was backed up and verified: ${made.id}`)
-    return printNext(cli, `berth db backups --get ${made.id} > ${made.file.split('/').at(-1)}`)
+    printDone(cli, `${backup.datastore} was backed up and verified: ${backup.id}`)
+    return printNext(cli, `berth db backups --get ${backup.id} > ${backup.file.split('/').at(-1)}`)
   }
-  await printBackup(cli, made)
-  if (!keep) await client.call('DELETE', `/backups/${made.id}`)
-  printDone(cli, `${made.datastore} was backed up and verified${keep ? `: ${made.id}` : ''}`)
+  await printBackup(cli, backup)
+  if (!keep) await client.call('DELETE', `/backups/${backup.id}`)
+  printDone(cli, `${backup.datastore} was backed up and verified${keep ? `: ${backup.id}` : ''}`)
 }
 
 interface ListOptions {

@@ -15,7 +15,7 @@ import {
 import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
-import { amount, onOrOff, whole } from '../../service/setting-flags.ts'
+import { onOrOff, parseNumber, parseWholeNumber } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
@@ -97,10 +97,10 @@ function kindOf(text: string): string {
 
 function addFlags(command: Command): Command {
   return command
-    .option('--memory <MiB>', 'from 16; 0 is the default of the server', whole)
-    .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
+    .option('--memory <MiB>', 'from 16; 0 is the default of the server', parseWholeNumber)
+    .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', parseNumber)
     .option('--backup-schedule <cron>', 'when to create backups, in UTC; empty for never')
-    .option('--backup-keep <number>', 'how many scheduled backups to keep (7)', whole)
+    .option('--backup-keep <number>', 'how many scheduled backups to keep (7)', parseWholeNumber)
     .option('--shared-network <on|off>', 'allow all services to connect (off)', onOrOff)
 }
 

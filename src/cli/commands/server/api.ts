@@ -51,7 +51,7 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
   const response = await cli.client.open(method, pathOf(givenPath), {
     ...(isQuery ? { query: toQuery(fields) } : {}),
     ...(hasBody ? { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } } : {}),
-    ...(options.input === undefined ? {} : await inputOf(options.input)),
+    ...(options.input === undefined ? {} : await readInput(options.input)),
   })
   await printResponse(cli, response).catch((error: unknown) => {
     throw cli.signal.aborted || error instanceof CliFailure ? error : incompleteResponse(cli.client.url)
@@ -94,7 +94,7 @@ function toQuery(fields: Record<string, unknown>): Query {
  * JSON is sent as a whole: the server accepts a body without a length only for uploads. Archives
  * are streamed.
  */
-async function inputOf(path: string) {
+async function readInput(path: string) {
   if (!/\.(tgz|gz)$/.test(path)) {
     return { body: await readFileOrInput(path), headers: { 'content-type': 'application/json' } }
   }

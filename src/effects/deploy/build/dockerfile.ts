@@ -57,7 +57,7 @@ export function buildInputs(
 }
 
 /** The layers and cache mounts of earlier builds that the build may use. */
-export async function cacheOf(
+export async function findBuildCache(
   { storage: { buildCaches } }: DeployPorts,
   { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
 ): Promise<Pick<BuildRequest, 'noCache' | 'cachePrefix'>> {

@@ -15,7 +15,7 @@ import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { removeWork } from '../source/source.ts'
 import { retryWhileBuilderUnavailable } from './builder-return.ts'
-import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
+import { buildInputs, findBuildCache, findDockerfile } from './dockerfile.ts'
 import { buildSite } from './static-site.ts'
 
 interface BuildInput {
@@ -116,7 +116,7 @@ async function buildFromDockerfile(
     ...buildInputs(ports, input.id, log),
     tag: image,
     labels: { ...ownerLabels(ports.owner), [labels.kind]: 'image', [labels.id]: input.id },
-    ...(await cacheOf(ports, input)),
+    ...(await findBuildCache(ports, input)),
     onLine: log.build,
     signal,
   })

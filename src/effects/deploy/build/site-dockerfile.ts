@@ -45,7 +45,7 @@ export function isMissing(error: unknown): boolean {
  * `rules` are the user's own, relative to the folder `root`.
  */
 export function siteIgnore(folder: string, root: string, rules: string): string[] {
-  const own = ignoreLines(rules).map(({ line }) =>
+  const patterns = ignoreLines(rules).map(({ line }) =>
     line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),
   )
   function rooted(pattern: string): string {
@@ -53,7 +53,7 @@ export function siteIgnore(folder: string, root: string, rules: string): string[
   }
   const site = escapePattern(folder)
   const hidden = [`${site}/**/.*`, `!${site}/.well-known`, `${site}/.well-known/**/.*`]
-  return ['*', `!${site}`, ...own, ...hidden]
+  return ['*', `!${site}`, ...patterns, ...hidden]
 }
 
 /** COPY and .dockerignore treat these characters as patterns or variables, and escape them differently. */

@@ -18,7 +18,7 @@ import {
   resolveRoot,
   workDirectory,
 } from '../source/source.ts'
-import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
+import { buildInputs, findBuildCache, findDockerfile } from './dockerfile.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
 
 interface SiteInput {
@@ -110,7 +110,7 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
       ...buildInputs(ports, input.id, log),
       tag: tree,
       labels: imageLabels(build, 'tree'),
-      ...(await cacheOf(ports, input)),
+      ...(await findBuildCache(ports, input)),
       onLine: log.build,
       signal,
     })

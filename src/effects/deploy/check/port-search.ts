@@ -67,7 +67,7 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
   async function find(instance: InstanceState, listeners: Listener[]) {
     if (portSource !== 'default') return null
     const exposed = (await inspectImage(ports.engine, instance.image))?.exposedPorts ?? []
-    const found = choosePort(listeners, exposed)
+    const found = pickListeningPort(listeners, exposed)
     return found === null ? null : { port: found, isLikely: isLikely(found, exposed) }
   }
 
@@ -78,7 +78,7 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
 
   return {
     async check(instance, signal) {
-      const listeners = await listenersOf(instance, port)
+      const listeners = await readListeners(instance, port)
       const key = JSON.stringify(listeners)
       if (key !== seen) {
         seen = key
@@ -115,23 +115,23 @@ export async function findAdvice(
   expected: AdviceInput,
 ): Promise<PortAdvice | null> {
   const { port } = expected
-  const listeners = instance ? await listenersOf(instance, port) : null
+  const listeners = instance ? await readListeners(instance, port) : null
   if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return null
   return createAdvice(listeners, expected)
 }
 
 /** Whether the instance listens there now. */
 export async function listensOn(instance: InstanceState, port: number): Promise<boolean> {
-  const listeners = await listenersOf(instance, port)
+  const listeners = await readListeners(instance, port)
   return listeners?.some((one) => one.port === port && !one.isLoopback) ?? false
 }
 
 /** Among the reachable ports: one that the image exposes, or else the only one. */
-export function choosePort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
-  const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
-  const [first] = byLikelihood(exposed.filter((port) => reached.includes(port)))
+export function pickListeningPort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
+  const reachable = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
+  const [first] = byLikelihood(exposed.filter((port) => reachable.includes(port)))
   if (first !== undefined) return first
-  const lasting = reached.length > 1 ? reached.filter((port) => !isEphemeral(port)) : reached
+  const lasting = reachable.length > 1 ? reachable.filter((port) => !isEphemeral(port)) : reachable
   return lasting.length === 1 ? lasting[0]! : null
 }
 
@@ -159,7 +159,7 @@ export function mayStillOpenPort(
   )
 }
 
-async function listenersOf({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
+async function readListeners({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
   const listeners = pid ? await findListeners(pid) : null
   return listeners?.filter(({ port }) => port === expected || !debugPorts.includes(port)) ?? null
 }
@@ -181,9 +181,9 @@ async function acceptsConnections(
 }
 
 function whereListening(listeners: readonly Listener[], expected: number): string {
-  const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
-  if (reached.includes(expected)) return `listens on ${expected} on IPv6 only`
-  if (reached.length > 0) return `listens on ${reached.join(', ')}, not on ${expected}`
+  const reachable = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
+  if (reachable.includes(expected)) return `listens on ${expected} on IPv6 only`
+  if (reachable.length > 0) return `listens on ${reachable.join(', ')}, not on ${expected}`
   return `listens on ${listeners.map(({ port }) => port).join(', ')} at 127.0.0.1 only`
 }
 
@@ -201,8 +201,8 @@ export function createAdvice(listeners: readonly Listener[], expected: AdviceInp
   }
   const prefix = `the instance ${whereListening(listeners, port)}`
   if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${prefix}: ${needed}`)
-  const reached = listeners.filter(({ isLoopback }) => !isLoopback)
-  const [first, ...others] = reached.length > 0 ? reached : listeners
+  const reachable = listeners.filter(({ isLoopback }) => !isLoopback)
+  const [first, ...others] = reachable.length > 0 ? reachable : listeners
   const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
   if (!served.isLoopback) return advice('wrong_port', `${prefix}: ${command}`, served.port)

@@ -50,9 +50,9 @@ export async function stopInstances(
 ): Promise<void> {
   const preDeploy = fromIndex === 0 ? await ports.instances.list({ deployId, kind: preDeployKind }) : []
   const instances = [...preDeploy, ...(await ports.instances.list({ deployId }))]
-  const leaving = instances.filter(({ index }) => index >= fromIndex)
+  const drained = instances.filter(({ index }) => index >= fromIndex)
   await Promise.all(
-    leaving.map(async ({ name }) => {
+    drained.map(async ({ name }) => {
       await ports.instances.stop(name, stopGraceSeconds)
       await ports.logCollector.drained(name)
       await ports.instances.remove(name)
@@ -125,7 +125,7 @@ async function hasNoConnections(
   except: string | null,
 ): Promise<boolean> {
   const instances = await ports.instances.list({ deployId: id })
-  const leaving = instances.filter(({ index }) => index >= fromIndex)
-  const counts = await Promise.all(leaving.map(({ pid }) => (pid ? countConnections(pid, port, except) : 0)))
+  const drained = instances.filter(({ index }) => index >= fromIndex)
+  const counts = await Promise.all(drained.map(({ pid }) => (pid ? countConnections(pid, port, except) : 0)))
   return counts.every((count) => count === 0 || (count === null && except !== null))
 }

@@ -29,16 +29,16 @@ const crashLoopMs = 60_000
 const unreadyMs = 5_000
 
 export function createHealth(now: () => number = Date.now): Health {
-  const leaving = new Set<string>()
+  const removedIds = new Set<string>()
   let exits: number[] = []
   let availability: Availability = 'enough'
   let unready: { reason: string; since: number } | null = null
 
   return {
-    expectExit: (name) => void leaving.add(name),
-    expectRunning: (name) => void leaving.delete(name),
+    expectExit: (name) => void removedIds.add(name),
+    expectRunning: (name) => void removedIds.delete(name),
     sawExit(name) {
-      if (leaving.has(name)) return false
+      if (removedIds.has(name)) return false
       exits.push(now())
       return true
     },

@@ -37,7 +37,7 @@ export interface ScaleDown {
   /** Instances from this index on are being removed; null when none are. */
   readonly fromIndex: number | null
   /** Does nothing unless idle. */
-  begin(leaving: ScaleDownRequest, hooks: Hooks): void
+  begin(request: ScaleDownRequest, hooks: Hooks): void
   /** Aborts a running scale-down, and resolves when it has ended. */
   close(): Promise<void>
 }
@@ -52,19 +52,19 @@ export function createScaleDown(
   const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
     const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
-    const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
-    await drainUpstreamsBestEffort(ports, leaving, signal, fromIndex)
+    const drainRequest = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
+    await drainUpstreamsBestEffort(ports, drainRequest, signal, fromIndex)
     await retryWhileEngineUnavailable(ports, signal, () =>
-      waitUntilDrained(ports, leaving, signal, isWantedAgain),
+      waitUntilDrained(ports, drainRequest, signal, isWantedAgain),
     )
     if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
     await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, id, fromIndex))
-    await releaseSlots(ports, leaving, signal, fromIndex)
+    await releaseSlots(ports, drainRequest, signal, fromIndex)
   }
-  const removeOrWarn = (leaving: ScaleDownRequest, hooks: Hooks) =>
-    remove(leaving, hooks).catch(async (error: unknown) => {
+  const removeOrWarn = (request: ScaleDownRequest, hooks: Hooks) =>
+    remove(request, hooks).catch(async (error: unknown) => {
       if (closing.signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
       // The next round starts as soon as this one has ended, and Docker may refuse again immediately.
@@ -75,13 +75,13 @@ export function createScaleDown(
     get fromIndex() {
       return 'fromIndex' in state ? state.fromIndex : null
     },
-    begin(leaving, hooks) {
+    begin(request, hooks) {
       if (state.phase !== 'idle') return
-      const ended = removeOrWarn(leaving, hooks).then(() => {
+      const ended = removeOrWarn(request, hooks).then(() => {
         if (state.phase !== 'closed') state = { phase: 'idle' }
         hooks.onEnd()
       })
-      state = { phase: 'draining', fromIndex: leaving.fromIndex, ended }
+      state = { phase: 'draining', fromIndex: request.fromIndex, ended }
     },
     async close() {
       const last = state

@@ -172,8 +172,8 @@ function removeSurplus(
   const isHurried = duty === 'yielding'
   if (isHurried) ports.downtimes.begin(serviceId)
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
-  const leaving = found.filter(({ index }) => index >= wanted)
-  const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
+  const surplus = found.filter(({ index }) => index >= wanted)
+  const onStop = () => surplus.forEach(({ name }) => void health.expectExit(name))
   scaleDown.begin({ fromIndex: wanted, limitMs }, { isWantedAgain, onStop, onEnd: wake })
 }
 

@@ -47,8 +47,14 @@ async function begin(
   const network = await ports.engineReady(signal)
   const address = await allocateAddress(ports, input.id, preDeployIndex, network)
   const release = requireRelease(ports, input.id)
-  const place = { ...input, index: preDeployIndex, restart: 'no', address, network: network.name } as const
-  const spec = instanceSpec(ports, service, release, place)
+  const container = {
+    ...input,
+    index: preDeployIndex,
+    restart: 'no',
+    address,
+    network: network.name,
+  } as const
+  const spec = instanceSpec(ports, service, release, container)
   const command = release.settings.pre_deploy_command
   // Without the disk, because the live version uses it.
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)

@@ -2,39 +2,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  choosePort,
   createAdvice,
   isLikely,
   mayStillOpenPort,
+  pickListeningPort,
 } from '../../../../src/effects/deploy/check/port-search.ts'
 
 const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
 const inside = (port: number) => ({ port, isLoopback: true })
 
 test('the only reachable port is used', () => {
-  assert.equal(choosePort(at(8000), []), 8000)
-  assert.equal(choosePort([...at(8000), inside(9000)], []), 8000)
-  assert.equal(choosePort(at(50051), []), 50051)
-  assert.equal(choosePort([inside(8000)], []), null)
-  assert.equal(choosePort([], []), null)
+  assert.equal(pickListeningPort(at(8000), []), 8000)
+  assert.equal(pickListeningPort([...at(8000), inside(9000)], []), 8000)
+  assert.equal(pickListeningPort(at(50051), []), 50051)
+  assert.equal(pickListeningPort([inside(8000)], []), null)
+  assert.equal(pickListeningPort([], []), null)
 })
 
 test('with several ports none is guessed, unless all others are known side ports', () => {
-  assert.equal(choosePort(at(8000, 9000), []), null)
-  assert.equal(choosePort(at(8000, 45_123, 45_124), []), 8000)
-  assert.equal(choosePort(at(45_123, 45_124), []), null)
+  assert.equal(pickListeningPort(at(8000, 9000), []), null)
+  assert.equal(pickListeningPort(at(8000, 45_123, 45_124), []), 8000)
+  assert.equal(pickListeningPort(at(45_123, 45_124), []), null)
 })
 
 test('of several exposed ports the first open one is used, with ssh and TLS last', () => {
-  assert.equal(choosePort(at(80, 443, 2019), [80, 443]), 80)
-  assert.equal(choosePort(at(443), [80, 443]), 443)
-  assert.equal(choosePort(at(22, 3001), [22, 3001]), 3001)
-  assert.equal(choosePort(at(9100), [80, 443]), 9100)
+  assert.equal(pickListeningPort(at(80, 443, 2019), [80, 443]), 80)
+  assert.equal(pickListeningPort(at(443), [80, 443]), 443)
+  assert.equal(pickListeningPort(at(22, 3001), [22, 3001]), 3001)
+  assert.equal(pickListeningPort(at(9100), [80, 443]), 9100)
 })
 
 test('an exposed metrics port comes last, and any but the first gives the others time', () => {
-  assert.equal(choosePort(at(2112, 3000), [2112, 3000]), 3000)
-  assert.equal(choosePort(at(9090), [3000, 9090]), 9090)
+  assert.equal(pickListeningPort(at(2112, 3000), [2112, 3000]), 3000)
+  assert.equal(pickListeningPort(at(9090), [3000, 9090]), 9090)
   assert.deepEqual([isLikely(9090, [3000, 9090]), isLikely(3000, [3000, 9090])], [false, true])
   assert.equal(isLikely(8000, [3000, 9090]), false)
   assert.deepEqual([isLikely(8000, []), isLikely(9090, [])], [true, false])

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { openDeployQueue } from '../../../support/deploy-queue.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
-async function resultOf(promise: Promise<unknown>): Promise<unknown> {
+async function settle(promise: Promise<unknown>): Promise<unknown> {
   const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
   return Promise.race([promise, later])
 }
@@ -53,10 +53,10 @@ for (const status of ['running', 'failed', 'canceled']) {
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
     const requested = queue.ask('dep-2')
-    assert.equal(await resultOf(requested), 'waits')
+    assert.equal(await settle(requested), 'waits')
     await queue.untilSaid('dep-2')
     await queue.is('dep-1', status)
-    assert.equal(await resultOf(requested), 'waits')
+    assert.equal(await settle(requested), 'waits')
 
     await queue.is('dep-1', status, { final: true })
 
@@ -79,7 +79,7 @@ test('the turn comes when the previous deploy goes live', async (t) => {
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const requested = queue.ask('dep-2')
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
 
   await queue.is('dep-1', 'live')
 
@@ -91,7 +91,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const older = queue.ask('dep-2')
-  assert.equal(await resultOf(older), 'waits')
+  assert.equal(await settle(older), 'waits')
 
   await queue.is('dep-3', 'queued')
   const newer = queue.ask('dep-3')
@@ -103,9 +103,9 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
   await queue.is('dep-1', 'live')
-  assert.equal(await resultOf(newer), 'waits')
+  assert.equal(await settle(newer), 'waits')
   await queue.is('dep-2', 'canceled')
-  assert.equal(await resultOf(newer), 'waits')
+  assert.equal(await settle(newer), 'waits')
   await queue.is('dep-2', 'canceled', { final: true })
   assert.equal((await newer).supersededBy, null)
 })
@@ -131,7 +131,7 @@ test('a waiting deploy ends when its service is removed', async (t) => {
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const requested = queue.ask('dep-2')
-  assert.equal(await resultOf(requested), 'waits')
+  assert.equal(await settle(requested), 'waits')
 
   await queue.storage.services.update('svc-1', (row) => ({ ...row, deleting: true }))
 
