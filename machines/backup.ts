@@ -9,7 +9,7 @@ export const version = 1
 
 export const cleanups = ['discardDump', 'removeBackup'] as const
 
-/** The file stays. */
+/** The record of a backup whose parked actor is discarded. Its file stays. */
 export const discarded = { status: 'deleted' } as const
 
 export interface BackupInput {

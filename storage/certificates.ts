@@ -113,7 +113,7 @@ function openPems(directory: string) {
       const path = pathOf(host)
       const stored = describe(host, path, pem)
       if (!stored)
-        throw new StorageError('invalid_certificate', `the data received for ${host} are not a certificate`)
+        throw new StorageError('invalid_certificate', `the data received for ${host} is not a certificate`)
       write(directory, path, pem)
       all().set(host, { stored, pem })
       return stored

@@ -1,4 +1,4 @@
-// Behind `npm test`: prepares the machine once, then hands over to node's own test runner.
+// The program behind `npm test`: prepares the machine once, then hands over to node's own test runner.
 //   npm test                       everything
 //   npm test -- deploy edge        the files whose path contains one of the words
 //   npm test -- --test-name-pattern=restart deploy    options go to node as they are

@@ -141,7 +141,7 @@ export class Administrator {
     const passwordHash = await this.#passwords.hash(next)
     return this.#storage.commit((commit) => {
       this.#assertPasswordUnchanged(previous)
-      // Hashing takes time, and the user may have ended a stolen session in between.
+      // Hashing takes time, and the user may have ended a stolen session in the meantime.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.removeWithin(commit, id)

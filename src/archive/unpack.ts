@@ -183,7 +183,7 @@ function failureOf(error: unknown, current: string | null): unknown {
   if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is not gzip' : `is damaged${inEntry}`)
   if (code === 'ENOSPC' || code === 'EDQUOT') return noRoom()
   if (['EMLINK', 'ENAMETOOLONG', 'EILSEQ'].includes(code))
-    return refused(current!, `cannot be made (${code})`)
+    return refused(current!, `could not be created (${code})`)
   return error
 }
 

@@ -69,7 +69,7 @@ export async function ensureEdgeImage(engine: Engine, options: EnsureOptions): P
     return await ensureImage(store, recipe, options)
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
-    const problem = `the image of the edge cannot be made from Debian packages here: ${messageOf(error)}`
+    const problem = `the edge image could not be built from Debian packages: ${messageOf(error)}`
     throw new Failure('edge_image_missing', problem, '--edge-image names another image with HAProxy to use')
   }
 }

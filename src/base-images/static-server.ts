@@ -54,7 +54,7 @@ export async function ensureStaticServer(engine: Engine, options: EnsureOptions)
     return await ensureImage(storeOf(engine, options.signal), recipe, options)
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
-    const problem = `the static server image cannot be made from Debian packages here: ${messageOf(error)}`
+    const problem = `the static server image could not be built from Debian packages: ${messageOf(error)}`
     throw new Failure('static_server_missing', `${problem} (--static-image names another image to use)`)
   }
 }

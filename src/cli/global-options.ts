@@ -12,7 +12,7 @@ const options = [
     'file with the token; otherwise BERTH_TOKEN or `berth login`; - is stdin',
   ),
   new Option('--json', "print the API's JSON; streams as one value per line"),
-  new Option('--no-color', 'no colours, as with NO_COLOR=1'),
+  new Option('--no-color', 'no colors, as with NO_COLOR=1'),
 ]
 const tokenOption = new Option('--token <token>').hideHelp()
 

@@ -30,7 +30,7 @@ export class ActorIndex {
     return actorsIn(this.#parked, kind, serviceId)
   }
 
-  /** Null for a damaged note. */
+  /** Why and when the actor was parked; null for a damaged note. */
   parkNote(actor: ActiveActor): ParkNote | null {
     return this.#parked.getOrNull(toKey(actor))
   }

@@ -78,7 +78,10 @@ test('a dump that fails or is truncated names its line and leaves everything unc
       insert into a values (1), (1);\n`,
       /duplicate key/,
     ],
-    [plain.slice(0, plain.indexOf('COPY public.things') + 3000), /^it is cut: the data of COPY do not end/],
+    [
+      plain.slice(0, plain.indexOf('COPY public.things') + 3000),
+      /^it is truncated: the COPY data does not end/,
+    ],
     [plain.slice(0, plain.indexOf('-- PostgreSQL database dump complete')), /^it is cut: the line/],
     [gzipSync(plain).subarray(0, -100), /^it is cut or changed/],
     [gzipSync('PGDMP and more'), /^a gzip file has to hold plain SQL/],

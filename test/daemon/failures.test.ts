@@ -120,7 +120,10 @@ test('the port of a service overrides PORT in its env, with a log line', async (
 
   assert.deepEqual([first.status, first.port], ['live', 8080], first.error)
   const log = await logLines(suite.api, first.id)
-  assert.ok(log.includes("PORT is 8080, the service's port; the 4000 of its env is not used"), log.join('\n'))
+  assert.ok(
+    log.includes('PORT is set to 8080, the port of the service; PORT=4000 in its env is ignored'),
+    log.join('\n'),
+  )
   const cpus = (await suite.api.get('/info')).docker_cpus
   assert.ok(
     log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` capped at ${cpus}`)),

@@ -145,7 +145,7 @@ test('an app that listens on loopback only fails its check, with the remedy', as
     first.error,
     'the health check did not pass within 3s (health_check_timeout_seconds): ' +
       'TCP connection to port 3000 → connection refused; ' +
-      'the instance listens on 3000 at 127.0.0.1 only: it must listen on 3000 at 0.0.0.0',
+      'the instance listens on 3000 at 127.0.0.1 only: it must listen on 0.0.0.0:3000',
   )
   assert.ok(log.includes('hello'))
 })

@@ -56,7 +56,7 @@ test('an app that listens on loopback only fails with that reason', async (t) =>
   const { first } = await createService(t, suite.api, await listening(serve('127.0.0.1:3000')))
 
   assert.equal(first.status, 'failed')
-  const reason = 'the instance listens on 3000 at 127.0.0.1 only: it must listen on 3000 at 0.0.0.0'
+  const reason = 'the instance listens on 3000 at 127.0.0.1 only: it must listen on 0.0.0.0:3000'
   assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
 })
 

@@ -1,6 +1,6 @@
-// The administrator account in requests and responses. An invalid e-mail or password uses up no attempt, but
-// a wrong setup code is reported first. So the schema of setup accepts any text, and the handler checks
-// e-mail and password once the code is right.
+// The administrator account in requests and responses. An invalid e-mail or password uses up no attempt,
+// but a wrong setup code is reported first. The setup schema therefore accepts any text, and the handler
+// checks e-mail and password once the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'
 import { optional, timestamp } from '../parts/fields.ts'

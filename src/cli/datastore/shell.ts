@@ -76,7 +76,7 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
       reject(
         lost(
           client.url,
-          code === 1001 ? 'the server is stopping, or your token has expired' : 'it broke off',
+          code === 1001 ? 'the server is stopping, or your token has expired' : 'it closed unexpectedly',
         ),
       )
     })

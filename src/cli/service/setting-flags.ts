@@ -1,5 +1,5 @@
-// The settings of a service as flags, for `create` and `update`. The server validates the values; only values
-// that are not even numbers are rejected here.
+// The settings of a service as flags, for `create` and `update`. The server validates the values; only
+// values that are not even numbers are rejected here.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Flag, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
@@ -53,13 +53,13 @@ function settingOf(name: string) {
   return settingNames.includes(name as SettingName) ? serviceSettings[name as SettingName] : null
 }
 
-/** A whole number. */
+/** At most nine digits, without a sign. */
 export function parseWholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 0 or more.')
   return Number(text)
 }
 
-/** A whole number that is not 0. */
+/** The same, but not 0. */
 export function parsePositive(text: string): number {
   if (!/^0*[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 or more.')
   return Number(text)

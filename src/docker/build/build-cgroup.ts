@@ -93,7 +93,8 @@ export function openBuildCgroup(
   }
 }
 
-// The process limit comes last: a group is read by its processes, and a moved one must be in the others too.
+// pids comes last: processes are listed through that tree, so a process that has left it must already be in
+// the other groups.
 function v1Trees(cgroups: string): Tree[] {
   return ['memory', 'cpu', 'pids'].map((controller) => ({ controller, root: join(cgroups, controller) }))
 }
@@ -155,7 +156,7 @@ async function adopt(
     if (members.length === 0) break
     const limit = pids === null ? 'max' : String(pids)
     if (round === 0) await writeFile(join(directory, 'pids.max'), limit).catch(() => {})
-    // The next fork fails. The step may end by it, and its group go, before the count can be read.
+    // The next fork fails, which may end the step and remove its group before the count can be read.
     if (pids !== null && members.length >= pids) refusals ||= 1
     await move(members, trees, name, paths)
     refusals =

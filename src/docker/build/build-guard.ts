@@ -80,6 +80,6 @@ function openGroup(
   try {
     return { cgroup: openBuildCgroup(buildCgroup(owner), limits), notEnforcedReason: null }
   } catch (error) {
-    return none(`the control group cannot be made: ${messageOf(error)}`)
+    return none(`the control group could not be created: ${messageOf(error)}`)
   }
 }

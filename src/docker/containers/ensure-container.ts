@@ -32,7 +32,7 @@ export async function ensureContainer(
     if (container !== null) return bringUp(scope, container, wanted, signal)
     await sleep(attemptEveryMs, signal)
   }
-  throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
+  throw new Failure('docker_error', `the name '${wanted.name}' is still in use by another container`)
 }
 
 /**
@@ -79,8 +79,9 @@ const startedUnrecorded =
   'the Docker engine was killed while it started the command; the command had started, and was stopped'
 
 /**
- * Null if the name came into use in between, most likely through an earlier call. An aborted caller still
- * waits for the response: a container that is being created is in no list, so it could not be removed.
+ * Null if the name came into use in the meantime, most likely through an earlier call. An aborted
+ * caller still waits for the response: a container that is being created is in no list, so it could
+ * not be removed.
  */
 async function create(
   { engine }: EngineScope,
@@ -130,7 +131,7 @@ async function startOrDiscard(
   }
 }
 
-/** Replaces runc's message for a command that the image does not have, which only experts understand. */
+/** Replaces runc's cryptic message for a command that the image does not have. */
 function toMissingCommandFailure(error: unknown): Failure | null {
   const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
   if (command === undefined) return null

@@ -55,7 +55,7 @@ export async function hasVolume(engine: Engine, name: string): Promise<boolean> 
 export function volumeExists(code: 'volume_exists' | 'conflict', name: string): Failure {
   return new Failure(
     code,
-    `the volume ${name} exists already, and what is in it is left alone`,
+    `the volume ${name} already exists; its contents are left unchanged`,
     `docker volume rm ${name} deletes it and its data; or choose another name`,
   )
 }

@@ -63,7 +63,8 @@ export async function readExitCode(exec: Exec, abortSignal: AbortSignal): Promis
   for (;;) {
     const { Running, ExitCode } = await exec.inspect({ abortSignal })
     if (!Running && ExitCode !== null) return ExitCode
-    if (performance.now() > endAt) throw new Failure('docker_error', 'the command lost its output')
+    if (performance.now() > endAt)
+      throw new Failure('docker_error', 'the output of the command ended before the command did')
     await sleep(pollIntervalMs, abortSignal)
   }
 }

@@ -117,7 +117,10 @@ async function fetchInto(
 function challengesOf({ dns, edge }: OrderPorts, name: string, signal: AbortSignal): Challenges {
   if (isWildcard(name)) {
     if (dns) return dns.challengesOf(name, signal)
-    throw new AcmeFailure('acme_rejected', `${name} needs --acme-dns: a wildcard is proved by DNS alone`)
+    throw new AcmeFailure(
+      'acme_rejected',
+      `${name} needs --acme-dns: a wildcard can only be validated by DNS`,
+    )
   }
   return {
     type: 'http-01',

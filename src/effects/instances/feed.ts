@@ -68,7 +68,7 @@ export class InstanceFeed {
     } catch (error) {
       // The next inspection after the engine's return finds what is missing.
       if (!this.#isClosed && codeOf(error) !== 'docker_unavailable') {
-        this.#parts.logger.warn({ reason: messageOf(error) }, 'changes of instances are announced late')
+        this.#parts.logger.warn({ reason: messageOf(error) }, 'changes of instances are delayed')
       }
       this.#flushLater(retryMs)
     } finally {

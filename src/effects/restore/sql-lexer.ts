@@ -57,7 +57,7 @@ export class SqlLexer {
     })
     const isQuiet = this.mode === 'sql' || this.mode === 'line comment'
     if (this.mode === 'after copy' || (this.mode === 'copy' && !this.copy.isAtEnd))
-      throw unsupported(`it is cut: the data of COPY do not end (line ${this.line})`)
+      throw unsupported(`it is truncated: the COPY data does not end (line ${this.line})`)
     if (this.mode !== 'copy' && !(isQuiet && this.words.isEmpty))
       throw unsupported(`it is cut: the last statement does not end (line ${this.line})`)
     if (this.marks.isCut)

@@ -52,7 +52,7 @@ ${fieldsOf(fields, formError, true)}
 
 function noAccount({ next }: LoginQuery, formError: FormError | null): Page {
   const body = html`<h1>No account yet</h1>
-<p class="lead">When this server started, it printed a link that makes the account. Open that link.</p>
+<p class="lead">When this server started, it printed a link to create the account. Open that link.</p>
 <p>The link’s code is in the server’s data directory too, in the file <code>setup_code</code>.</p>
 <p><a class="button" href="${withNext('/setup', ownPath(next))}">I have the code</a></p>`
   return pageOf({ title: 'No account yet', body, formError })

@@ -42,7 +42,7 @@ function setupPage(query: SetupQuery, typed: Form, formError: FormError | null):
   ]
   const all = isCodeShown ? [{ ...codeField, value: code }, ...fields] : fields
   const body = html`<h1>Welcome to Berth</h1>
-<p class="lead">This server has no account yet. Make the one that administers it.</p>
+<p class="lead">This server has no account yet. Create the one that administers it.</p>
 ${alertOf(formError)}
 <form method="post">
 ${isCodeShown ? null : html`<input type="hidden" name="code" value="${code!}">`}

@@ -1,5 +1,5 @@
-// `/cli-login?id=…`: the administrator compares the code of a terminal with the one here, and approves it. No
-// button has the focus, so a stray Enter does nothing. The name of the terminal is untrusted text.
+// `/cli-login?id=…`: the administrator compares the code of a terminal with the one here, and approves it.
+// No button has the focus, so a stray Enter does nothing. The name of the terminal is untrusted text.
 
 import {
   ApproveTerminalLogin,
@@ -89,13 +89,13 @@ ${needsPassword(call.context, call.caller) ? passwordQuestion(call, displayedErr
 <button name="answer" value="deny" class="second" formnovalidate>Deny</button>
 </div>
 </form>
-<p class="quiet">The terminal gets an API token of this name. The request ends ${expiry}.</p>`
+<p class="quiet">The terminal gets an API token of this name. The request expires ${expiry}.</p>`
   return pageOf({ title: 'Connect a terminal?', body, formError })
 }
 
 /** A browser that was signed in a while ago may be unattended. */
 function passwordQuestion({ context }: TerminalLoginCall, formError: FormError | null): Html {
-  const hint = 'Approving needs it, because you signed in more than 10 minutes ago.'
+  const hint = 'Your password is required, because you signed in more than 10 minutes ago.'
   const field: Field = { ...passwordField, autocomplete: 'current-password', hint }
   const { email } = context.administrator.get()!
   return html`${usernameOf(email)}${fieldsOf([field], formError, false)}`

@@ -102,7 +102,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
 
   /** Returns false if nothing can be written now. */
   async function writeNext(): Promise<boolean> {
-    // Checked before reading lines: if the log ends in between, it is read again.
+    // Checked before reading lines: if the log ends in the meantime, it is read again.
     const isEnded = logs.isEnded(id)
     const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
     for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {

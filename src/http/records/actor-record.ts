@@ -56,13 +56,13 @@ interface RecoveryEffects {
 }
 
 const defaultEffects = {
-  retry: 'it continues where it was',
+  retry: 'it continues where it left off',
   discard: 'it ends; the objects that it created stay',
 }
 
 const effectsByKind: Record<string, RecoveryEffects> = {
   backup: {
-    retry: 'it continues where it was',
+    retry: 'it continues where it left off',
     discard: 'it is no longer listed; its file stays',
   },
   certificate: {
@@ -78,11 +78,11 @@ const effectsByKind: Record<string, RecoveryEffects> = {
     discard: 'it is no longer listed, and its name is free; container and volume stay',
   },
   deploy: {
-    retry: 'it continues where it was, unless a newer deploy took its place',
+    retry: 'it continues where it left off, unless a newer deploy took its place',
     discard: 'it counts as failed; its instances serve until the next deploy is live',
   },
   'disk-removal': {
-    retry: 'it continues where it was',
+    retry: 'it continues where it left off',
     discard: 'the disk is kept, outside the trash',
   },
   edge: {
@@ -90,23 +90,23 @@ const effectsByKind: Record<string, RecoveryEffects> = {
     discard: 'it is not supervised; HAProxy serves until the next start of the server',
   },
   'git-connection': {
-    retry: 'it continues where it was',
+    retry: 'it continues where it left off',
     discard: 'it is deleted with its secrets',
   },
   'job-run': {
-    retry: 'it continues where it was',
+    retry: 'it continues where it left off',
     discard: 'it counts as failed; its container stays',
   },
   restore: {
-    retry: 'it continues where it was',
-    discard: 'it counts as failed; the data that it loaded stay next to the live data',
+    retry: 'it continues where it left off',
+    discard: 'it counts as failed; the data that it loaded stays next to the live data',
   },
   'service-removal': {
     retry: 'the removal continues; if its snapshot is lost, the disk is kept',
     discard: 'the service can be used again, or deleted again',
   },
   'terminal-login': {
-    retry: 'it continues where it was',
+    retry: 'it continues where it left off',
     discard: 'it counts as expired; the terminal must start a new login',
   },
 }

@@ -1,5 +1,5 @@
-// Limits the number of open terminal logins, because anyone can open one. A network at its limit is rejected.
-// At the overall limit, a new login evicts the oldest one of the network that has the most.
+// Limits the number of open terminal logins, because anyone can open one. A network at its limit is
+// rejected. At the overall limit, a new login evicts the oldest one of the network that has the most.
 import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import { RetryLater } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
@@ -35,7 +35,7 @@ async function evictSurplus(context: HttpContext, madeId: string): Promise<void>
     const ids = new Set([...context.terminalLogins.starting.keys(), ...open.map(({ id }) => id)])
     if (ids.size <= maxOpenLogins.all || !next) return
     attempted.add(next.id)
-    const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit of open terminal logins' }
+    const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit on open terminal logins' }
     // The login may have ended in the meantime.
     await context.actors.send(next.id, event).catch(() => undefined)
   }

@@ -92,12 +92,12 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
   const port = detailOf(deploy, 'port', '$PORT')
   switch (detailOf(deploy, 'reason', '')) {
     case 'listens_locally':
-      return advise('listen at 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
+      return advise('listen on 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
     case 'wrong_port':
       return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
     case 'nothing_listens': {
       const command = `berth update ${name} --port N`
-      return advise(`listen on $PORT at 0.0.0.0, or: ${command}`, command)
+      return advise(`listen on 0.0.0.0:$PORT, or: ${command}`, command)
     }
     case 'image_healthcheck':
       return advise(

@@ -53,7 +53,7 @@ export async function restart(book: RunState, entry: DatastoreEntry): Promise<vo
   book.incidents.end(incident)
 }
 
-/** Repeats a request with its key. A datastore deleted in between may be unknown. */
+/** Repeats a request with its key. A datastore deleted in the meantime may be unknown. */
 export async function repeat(book: RunState, { path, key, body, entry }: DatastoreRequest): Promise<void> {
   const response = await book.client.request({ method: 'POST', path, key, body })
   book.ledger.figures.duplicates++

@@ -25,7 +25,7 @@ test('a port is loopback-only in every notation of a loopback address', async (t
   }
 })
 
-test('a port that is open on loopback and another address is reachable', async (t) => {
+test('a port that is open on several loopback addresses counts as loopback', async (t) => {
   const port = await listen(t, '127.0.0.1')
   await listen(t, '::1', port)
   assert.equal(await isLoopback(port), true)

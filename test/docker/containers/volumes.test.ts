@@ -65,7 +65,7 @@ test('a volume is claimed for one id: again for the same one, and for no other',
   assert.deepEqual(again, volume)
   await assert.rejects(claimVolume(engine, owner, name, claimOf('dst-2')), {
     code: 'volume_exists',
-    message: `the volume ${name} exists already, and what is in it is left alone`,
+    message: `the volume ${name} already exists; its contents are left unchanged`,
     hint: `docker volume rm ${name} deletes it and its data; or choose another name`,
   })
   assert.deepEqual(await listVolumes(engine, owner), [volume])

@@ -24,7 +24,7 @@ test('on a new server every page redirects to the instructions for the setup lin
   assert.deepEqual([account.status, account.location], [303, '/login'])
   assert.deepEqual(terminal.location, '/login?next=%2Fcli-login%3Fid%3Dcli-1')
   assert.deepEqual([login.status, signIn.status], [200, 409])
-  for (const { text } of [login, signIn]) assert.match(text, /it printed a link that makes the account/)
+  for (const { text } of [login, signIn]) assert.match(text, /it printed a link to create the account/)
   assert.match(login.html, /href="\/setup"/)
   assert.match((await pages.get(terminal.location!)).html, /href="\/setup\?next=%2Fcli-login%3Fid%3Dcli-1"/)
 })

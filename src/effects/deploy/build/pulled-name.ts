@@ -1,6 +1,6 @@
-// The second name that a pull gives an image. It is removed once the image has Berth's own name. A name that
-// existed before the pull belongs to another user of the engine and stays. A note on disk records which it
-// was, because the daemon may be killed in between.
+// The second name that a pull gives an image. It is removed once the image has Berth's own name. A name
+// that existed before the pull belongs to another user of the engine and stays. A note on disk records
+// which it was, because the daemon may be killed between the two steps.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'

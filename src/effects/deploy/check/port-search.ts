@@ -1,6 +1,6 @@
-// Finds out where an instance listens if it is not the expected port. The port is detected if none is set;
-// otherwise the deploy fails early and names it. A slow app may open a debugger or metrics port first, so the
-// port must be stable for some time.
+// Finds the port that an instance listens on if it is not the expected one. The port is detected if none is
+// set; otherwise the deploy fails early and names it. A slow app may open a debugger or metrics port first,
+// so the port must be stable for some time.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
@@ -37,7 +37,7 @@ export interface PortSearch {
 
 const reportAfterMs = 1_000
 const steadyMs = 3_000
-/** An app that is busy may still be starting. */
+/** A busy app may still be starting. After this time its port counts even if it is busy. */
 const busyMs = 30_000
 const giveUpAfterMs = 20_000
 /** Checks are a second apart. */
@@ -195,9 +195,9 @@ export function createAdvice(listeners: readonly Listener[], expected: AdviceInp
     message,
     facts: { reason, port: at },
   })
-  const needed = `it must listen on ${port} at 0.0.0.0`
+  const needed = `it must listen on 0.0.0.0:${port}`
   if (listeners.length === 0) {
-    return advice('nothing_listens', `nothing in the instance listens: ${needed}`)
+    return advice('nothing_listens', `the instance does not listen on any port: ${needed}`)
   }
   const prefix = `the instance ${whereListening(listeners, port)}`
   if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${prefix}: ${needed}`)
@@ -206,7 +206,7 @@ export function createAdvice(listeners: readonly Listener[], expected: AdviceInp
   const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
   if (!served.isLoopback) return advice('wrong_port', `${prefix}: ${command}`, served.port)
-  const there = `it must listen on ${served.port} at 0.0.0.0`
+  const there = `it must listen on 0.0.0.0:${served.port}`
   const isFree = portSource === 'default'
   return advice('listens_locally', `${prefix}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
 }

@@ -20,7 +20,8 @@ export async function logLfsPointers(directory: string, log: DeployLog): Promise
     log.info(`${name} is a Git LFS pointer; its content is not fetched, the build gets the pointer`)
   }
   const more = pointers.length - maxShown
-  if (more > 0) log.info(more === 1 ? 'so is 1 more file' : `so are ${more} more files`)
+  if (more > 0)
+    log.info(more === 1 ? '1 more file is a Git LFS pointer' : `${more} more files are Git LFS pointers`)
 }
 
 /** The paths of pointer files in the source, unordered. Links are not followed. */

@@ -43,12 +43,12 @@ type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
  * detected. Throws `invalid_request` if PORT is not a usable port and the service listens.
  */
 export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
-  const own = portFromEnv(vars)
+  const envPort = portFromEnv(vars)
   if (port) return { port, portSource: 'setting' }
-  if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) {
-    return { port: Number(own), portSource: 'env' }
+  if (/^\d{1,5}$/.test(envPort) && Number(envPort) > 0 && Number(envPort) < 65_536) {
+    return { port: Number(envPort), portSource: 'env' }
   }
-  if (own !== '' && listens({ type })) {
+  if (envPort !== '' && listens({ type })) {
     throw new Failure('invalid_request', 'the variable PORT is not a port from 1 to 65535')
   }
   if (exposed.length === 1) return { port: exposed[0]!, portSource: 'image' }
@@ -66,10 +66,10 @@ export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): 
 
 /** The warning about a PORT that is not used, or null. A value that is not a plain number may be a secret. */
 export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
-  const own = portFromEnv(vars)
-  if (!port || !listens({ type }) || own === '' || Number(own) === port) return null
-  const which = /^\d{1,5}$/.test(own) ? `the ${own}` : 'that'
-  return `PORT is ${port}, the service's port; ${which} of its env is not used`
+  const envPort = portFromEnv(vars)
+  if (!port || !listens({ type }) || envPort === '' || Number(envPort) === port) return null
+  const ignored = /^\d{1,5}$/.test(envPort) ? `PORT=${envPort}` : 'the PORT'
+  return `PORT is set to ${port}, the port of the service; ${ignored} in its env is ignored`
 }
 
 /** An empty value counts as not set. */

@@ -1,5 +1,5 @@
-// The command that runs once in the new image, with the env of the deploy, before its instances start, such
-// as a migration. A command that ended is not run again, even if the daemon was down when it ended.
+// The command, such as a migration, that runs once in the new image before its instances start, with the
+// env of the deploy. A command that has ended is not run again, even if the daemon was down when it ended.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { explainExit } from '../../../docker/containers/exit-explanation.ts'
@@ -22,7 +22,7 @@ export function runPreDeploy(ports: DeployPorts) {
     const name = preDeployName(ports.owner, service.name, input.id)
     log.info(
       isRetry(ports, input.id)
-        ? 'the daemon was restarted: the pre-deploy command from its first line'
+        ? 'the daemon was restarted: showing the output of the pre-deploy command from the beginning'
         : 'running the pre-deploy command in the new image',
     )
     await retryWhileEngineUnavailable(ports, signal, () => begin(ports, input, service, name, signal))

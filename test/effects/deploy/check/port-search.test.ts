@@ -56,11 +56,11 @@ test('an app that listens on 127.0.0.1 gets a hint with that port', () => {
       'the instance listens on ',
       '',
     )
-  const only = '5000 at 127.0.0.1 only: it must listen on 5000 at 0.0.0.0'
+  const only = '5000 at 127.0.0.1 only: it must listen on 0.0.0.0:5000'
   assert.equal(advice([inside(5000)], 'default'), only)
   assert.equal(advice([inside(5000)], 'setting'), `${only}, with berth update web --port 5000`)
-  assert.match(advice([inside(3000)], 'setting'), /^3000 at 127.0.0.1 only: it must listen on 3000 at/)
-  assert.match(advice([...at(9090), inside(3000)], 'setting'), /: it must listen on 3000 at 0.0.0.0$/)
-  assert.match(advice([inside(2019), inside(5000)], 'default'), /: it must listen on 5000 at 0.0.0.0$/)
+  assert.match(advice([inside(3000)], 'setting'), /^3000 at 127.0.0.1 only: it must listen on 0.0.0.0:3000/)
+  assert.match(advice([...at(9090), inside(3000)], 'setting'), /: it must listen on 0.0.0.0:3000$/)
+  assert.match(advice([inside(2019), inside(5000)], 'default'), /: it must listen on 0.0.0.0:5000$/)
   assert.match(advice(at(2112, 8000), 'setting'), /: berth update web --port 8000$/)
 })

@@ -39,7 +39,7 @@ test('the log names the first five and counts the others', async (t) => {
     lines[0]!,
     /^\d\.bin is a Git LFS pointer; its content is not fetched, the build gets the pointer$/,
   )
-  assert.equal(lines[5], 'so are 2 more files')
+  assert.equal(lines[5], '2 more files are Git LFS pointers')
 })
 
 test('a name that is not UTF-8 does not fail the search', async (t) => {

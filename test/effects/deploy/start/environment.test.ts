@@ -134,10 +134,10 @@ test('PORT is the chosen port for listening services; all other variables are un
 })
 
 test('an unused PORT is reported, with its value only if that is a plain number', () => {
-  const prefix = "PORT is 8080, the service's port; "
-  assert.equal(unusedPort(web(8080), env('4000')), `${prefix}the 4000 of its env is not used`)
+  const prefix = 'PORT is set to 8080, the port of the service; '
+  assert.equal(unusedPort(web(8080), env('4000')), `${prefix}PORT=4000 in its env is ignored`)
   for (const value of ['canary', '123456', '4000 canary'])
-    assert.equal(unusedPort(web(8080), env(value)), `${prefix}that of its env is not used`)
+    assert.equal(unusedPort(web(8080), env(value)), `${prefix}the PORT in its env is ignored`)
   for (const value of ['8080', ' 8080\n', '', ' ']) assert.equal(unusedPort(web(8080), env(value)), null)
   assert.deepEqual([unusedPort(web(), env('4000')), unusedPort(worker(8080), env('4000'))], [null, null])
 })
