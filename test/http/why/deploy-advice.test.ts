@@ -16,7 +16,7 @@ test('a deploy that has not failed needs no advice', () => {
 
 test('an app on 127.0.0.1 gets no advice to change its port', () => {
   const { hint } = advice('health_check_failed', { reason: 'listens_locally', port: 5000 })!
-  assert.match(hint, /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+  assert.match(hint, /^listen on 0\.0\.0\.0 instead of 127\.0\.0\.1/)
 })
 
 test('an app that listens on another port gets the command that sets it', () => {

@@ -1,0 +1,166 @@
+// Private repositories that are cloned with a git connection, and connections across a kill of the daemon.
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Api, Body } from '../support/api.ts'
+import { filesWith } from '../support/canary.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { createGitProvider } from '../support/git-provider.ts'
+import { createRepository } from '../support/repository.ts'
+import { finishedDeploy } from '../support/service.ts'
+
+const redirect_uri = 'https://berth.example.com/git/callback'
+
+/**
+ * A provider with the private repository ada/shop, which has no Dockerfile: its deploys end
+ * after the fetch.
+ */
+async function privateRepository(t: TestContext) {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
+  repository.commit('First', { 'README.md': 'the shop' })
+  repository.branch('next')
+  const provider = await createGitProvider(t, { root })
+  return { repository, provider, repoUrl: `${provider.url}/ada/shop.git` }
+}
+
+async function deploy(api: Api, repoUrl: string, name = 'shop'): Promise<{ deploy: Body; log: string }> {
+  const known = await api.call('GET', `/services/${name}`)
+  if (known.status === 404) {
+    await api.post('/services', { name, type: 'private_service', repo_url: repoUrl, deploy: false })
+  }
+  const { id } = await api.post(`/services/${name}/deploys`)
+  const finished = await finishedDeploy(api, id)
+  const lines: string[] = []
+  for await (const { event, data } of api.events(`/deploys/${id}/logs`)) {
+    if (event === 'log') lines.push(JSON.parse(data).line)
+  }
+  return { deploy: finished, log: lines.join('\n') }
+}
+
+async function connect({ api }: TestDaemon, provider: string, url: string, token: string): Promise<Body> {
+  return api.post('/git/connections', { provider, base_url: url, token })
+}
+
+test('a private repository is cloned with the connection that serves it, and its token leaks nowhere', async (t) => {
+  const { provider, repoUrl, repository } = await privateRepository(t)
+  const daemon = await startDaemon(t)
+  const { api } = daemon
+  const refused = await deploy(api, repoUrl)
+  assert.equal(refused.deploy.status, 'failed')
+  assert.equal(refused.deploy.error_code, 'git_remote_unreachable', refused.log)
+  const token = provider.createToken('ada')
+  const connection = await connect(daemon, 'gitlab', provider.url, token)
+
+  const { deploy: deployed, log } = await deploy(api, repoUrl)
+
+  assert.match(log, /reading the repository with the GitLab connection of ada/)
+  assert.equal(deployed.commit_sha, repository.git('rev-parse', 'HEAD'), log)
+  assert.deepEqual((await api.get(`/git/connections/${connection.id}`)).services, ['shop'])
+  const query = new URLSearchParams({ repo_url: repoUrl })
+  assert.deepEqual(await api.get(`/git/branches?${query}`), {
+    branches: ['main', 'next'],
+    connection_id: connection.id,
+    default_branch: 'main',
+  })
+  for (const path of [
+    '/git/connections',
+    `/git/connections/${connection.id}/history`,
+    '/services',
+    '/deploys',
+  ])
+    assert.doesNotMatch(JSON.stringify(await api.get(path)), new RegExp(token))
+  assert.deepEqual(filesWith(daemon.dataDir, token), [])
+  assert.doesNotMatch(daemon.log.join('\n') + log, new RegExp(token))
+
+  provider.revoke(token)
+  const after = await deploy(api, repoUrl)
+  assert.equal(after.deploy.status, 'failed')
+  const branches = await api.call('GET', `/git/branches?${query}`)
+  assert.equal(branches.status, 502)
+  assert.equal(branches.body.code, 'git_remote_unreachable')
+})
+
+test('a connection that supplies no token is named in the log, and a public repository is cloned anyway', async (t) => {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  const repository = createRepository(t, { root: join(root, 'ada'), name: 'public.git' })
+  repository.commit('First', { 'README.md': 'public' })
+  const provider = await createGitProvider(t, { root })
+  const daemon = await startDaemon(t)
+  const token = provider.createToken('ada')
+  const { id } = await connect(daemon, 'gitea', provider.url, token)
+  provider.revoke(token)
+  assert.equal((await daemon.api.call('GET', `/git/connections/${id}/repositories`)).status, 409)
+
+  const { deploy: deployed, log } = await deploy(daemon.api, `${provider.url}/ada/public.git`)
+
+  assert.match(log, /the Gitea connection of ada supplied no token, so the repository is read without one: /)
+  assert.equal(deployed.commit_sha, repository.git('rev-parse', 'HEAD'), log)
+  const query = new URLSearchParams({ repo_url: `${provider.url}/ada/public.git` })
+  assert.equal((await daemon.api.get(`/git/branches?${query}`)).connection_id, null)
+})
+
+test('a connection and an authorization in the browser survive a kill of the daemon', async (t) => {
+  const { provider } = await privateRepository(t)
+  const daemon = await startDaemon(t)
+  const kept = await connect(daemon, 'gitea', provider.url, provider.createToken('grace'))
+  const started = await daemon.api.post('/git/authorize', {
+    provider: 'github',
+    base_url: provider.url,
+    redirect_uri,
+  })
+  await daemon.kill()
+  await daemon.start()
+  const { api } = daemon
+  assert.equal((await api.get(`/git/connections/${kept.id}`)).status, 'connected')
+  assert.equal((await api.get(`/git/connections/${kept.id}/repositories`)).truncated, false)
+  const code = provider.registerApp(started.fields.manifest, 'ada')
+  const state = new URL(started.url).searchParams.get('state')
+
+  const registered = await api.post('/git/callback', { code, state })
+  await daemon.kill()
+  await daemon.start()
+
+  const again = await daemon.api.call('POST', '/git/callback', { code, state })
+  assert.equal(again.status, 400, 'the state works once')
+  const next = new URL(registered.url).searchParams.get('state')
+  const installation_id = provider.installApp(JSON.parse(started.fields.manifest).name, 'ada')
+  const installed = await daemon.api.post('/git/callback', { state: next, installation_id })
+  assert.equal(installed.status, 'connected')
+  assert.equal(installed.connection.id, started.connection.id)
+  await daemon.api.get(`/git/connections/${installed.connection.id}/repositories`)
+})
+
+test('a code that was sent when the daemon was killed is never sent again', async (t) => {
+  let isHeld = true
+  const provider = await createGitProvider(t, {
+    override: ({ path }) => (path.startsWith('/oauth/token') && isHeld ? 'hang' : null),
+  })
+  const daemon = await startDaemon(t)
+  const application = { client_id: 'client', client_secret: 'the client secret' }
+  const request = { provider: 'gitlab', base_url: provider.url, redirect_uri }
+  const started = await daemon.api.post('/git/authorize', { ...request, ...application })
+  const pending = daemon.api
+    .call('POST', '/git/callback', provider.approve(started.url, 'ada'))
+    .catch(() => null)
+  const sent = () => provider.requests.filter(({ path }) => path.startsWith('/oauth/token')).length
+  while (sent() === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await daemon.kill()
+  await pending
+  isHeld = false
+  await daemon.start()
+
+  const { api } = daemon
+  const path = `/git/connections/${started.connection.id}`
+  while ((await api.get(path)).phase === 'exchanging') await new Promise((resolve) => setTimeout(resolve, 20))
+  const connection = await api.get(path)
+  assert.deepEqual([connection.status, connection.error], ['pending', 'the authorization was interrupted'])
+  assert.equal(sent(), 1)
+  const resumed = await api.post('/git/authorize', { connection_id: connection.id, redirect_uri })
+  const done = await api.post('/git/callback', provider.approve(resumed.url, 'ada'))
+  assert.deepEqual([done.status, done.connection.id], ['connected', connection.id])
+})
