@@ -2,7 +2,6 @@
 // responses: accounts and tokens, pages of repositories, apps from manifests with verified JWTs,
 // OAuth with refresh tokens that work once, and repositories behind those tokens. The test plays the
 // user in the browser.
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Scope } from './directory.ts'
@@ -10,7 +9,9 @@ import { giteaResponse } from './git-provider/gitea.ts'
 import { githubResponse } from './git-provider/github.ts'
 import { gitlabResponse } from './git-provider/gitlab.ts'
 import { oauthResponse } from './git-provider/oauth.ts'
-import type { FakeApp, FakeRequest, FakeResponse, FakeState, FakeToken } from './git-provider/state.ts'
+import { pageResponse } from './git-provider/pages.ts'
+import type { FakeRequest, FakeResponse, FakeState } from './git-provider/state.ts'
+import { type FakeUser, openUser } from './git-provider/user.ts'
 import { serveRepository } from './git-server.ts'
 
 export type { FakeRequest, FakeResponse } from './git-provider/state.ts'
@@ -18,26 +19,18 @@ export type { FakeRequest, FakeResponse } from './git-provider/state.ts'
 export interface FakeProviderOptions {
   /** The folder of the bare repositories, as `owner/name.git`. */
   root?: string
+  /** The name of the host in addresses; 127.0.0.1 by default. */
+  host?: string
   /** The number of repositories in lists. */
   repositories?: number
   /** Replaces the response to a request; null keeps it. */
   override?: (request: FakeRequest) => FakeResponse | 'hang' | null
 }
 
-export interface FakeProvider {
+export interface FakeProvider extends FakeUser {
   url: string
   requests: FakeRequest[]
   state: FakeState
-  /** A personal access token of the account. */
-  createToken(login: string, options?: Partial<FakeToken>): string
-  revoke(token: string): void
-  /** The user submits the manifest. Returns the code with which GitHub sends the browser back. */
-  registerApp(manifest: string, owner: string): string
-  /** The user installs the app. Returns the id of the installation. */
-  installApp(slug: string, account: string): number
-  app(slug: string): FakeApp
-  /** The user authorizes the application on the page. Returns what the browser is sent back with. */
-  approve(authorizationUrl: string, login: string): { code: string; state: string }
 }
 
 export async function createGitProvider(t: Scope, options: FakeProviderOptions = {}): Promise<FakeProvider> {
@@ -53,79 +46,42 @@ export async function createGitProvider(t: Scope, options: FakeProviderOptions =
     accessSeconds: 7200,
   }
   const requests: FakeRequest[] = []
+  const user = openUser(state)
   const server = createServer(
-    (request, response) => void respond({ state, requests, options }, request, response),
+    (request, response) => void respond({ state, user, requests, options }, request, response),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.close()
     server.closeAllConnections()
   })
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  state.url = `http://${options.host ?? '127.0.0.1'}:${(server.address() as AddressInfo).port}`
 
-  return { url: state.url, requests, state, ...userOf(state) }
-}
-
-/** What the user does on the pages of the provider. */
-function userOf(state: FakeState): Omit<FakeProvider, 'url' | 'requests' | 'state'> {
-  return {
-    createToken(login, token = {}) {
-      const secret = `fake_${randomBytes(20).toString('hex')}`
-      state.tokens.set(secret, { login, scopes: [], expiresAt: null, isRevoked: false, ...token })
-      return secret
-    },
-    revoke(token) {
-      state.tokens.get(token)!.isRevoked = true
-    },
-    registerApp(manifest, owner) {
-      const { name } = JSON.parse(manifest) as { name: string }
-      const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-      const code = randomBytes(20).toString('hex')
-      const app: FakeApp = {
-        ...{ id: 1000 + state.apps.size, slug: name, owner, code, publicKey, installations: [] },
-        // GitHub sends PKCS#1.
-        pem: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
-        clientSecret: `cs_${randomBytes(20).toString('hex')}`,
-        webhookSecret: `wh_${randomBytes(20).toString('hex')}`,
-      }
-      state.apps.set(name, app)
-      return code
-    },
-    installApp(slug, account) {
-      const id = 5000 + Math.floor(Math.random() * 1e6)
-      state.apps.get(slug)!.installations.push({ id, account, isSuspended: false })
-      return id
-    },
-    app: (slug) => state.apps.get(slug)!,
-    approve(authorizationUrl, login) {
-      const query = new URL(authorizationUrl).searchParams
-      const code = randomBytes(20).toString('hex')
-      state.codes.set(code, { login, redirectUri: query.get('redirect_uri')!, uses: 0 })
-      return { code, state: query.get('state')! }
-    },
-  }
+  return { url: state.url, requests, state, ...user }
 }
 
 interface Serving {
   state: FakeState
+  user: FakeUser
   requests: FakeRequest[]
   options: FakeProviderOptions
 }
 
 async function respond(
-  { state, requests, options }: Serving,
+  { state, user, requests, options }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   if (request.url!.includes('.git/')) return serveIfAllowed({ state, requests, options }, request, response)
   const seen = await readRequest(request)
   requests.push(seen)
-  const answer = options.override?.(seen) ?? (await responseTo(state, seen))
+  const answer =
+    options.override?.(seen) ?? pageResponse(state, user, seen) ?? (await responseTo(state, seen))
   if (answer !== 'hang') send(response, answer, state)
 }
 
 function serveIfAllowed(
-  { state, requests, options }: Serving,
+  { state, requests, options }: Omit<Serving, 'user'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {

@@ -17,20 +17,32 @@ import type { SignedInCall } from './signed-in.ts'
 export const gitCallbackPath = '/git/callback'
 
 /** The query may fill the fields in, as `berth git connect` does. */
-export function showGitStart({ query }: SignedInCall<Form>): Page {
-  return startPage(query, null)
+export function showGitStart(call: SignedInCall<Form>): Page {
+  return startPage(call.query, redirectUriOf(call), null)
 }
 
 export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Page> {
-  const { scheme, host } = originOf(call.context, call.request)
   const typed = call.body
+  const redirect_uri = redirectUriOf(call)
   try {
     const filled = Object.entries(typed).filter(([name, value]) => name in AuthorizeGit.shape && value !== '')
-    const request = { ...Object.fromEntries(filled), redirect_uri: `${scheme}://${host}${gitCallbackPath}` }
+    const request = { ...Object.fromEntries(filled), redirect_uri }
     return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) as AuthorizeGit }))
   } catch (error) {
-    return startPage(typed, toFormError(error, call))
+    return startPage(typed, redirect_uri, withInstructions(toFormError(error, call)))
   }
+}
+
+function redirectUriOf({ context, request }: SignedInCall<Form>): string {
+  const { scheme, host } = originOf(context, request)
+  return `${scheme}://${host}${gitCallbackPath}`
+}
+
+/** The hint of the API names fields of a request. */
+function withInstructions(formError: FormError): FormError {
+  if (formError.code !== 'git_application_required') return formError
+  const instructions = 'Register one there, and enter its ID and secret below.'
+  return { ...formError, messages: [formError.messages[0]!, instructions] }
 }
 
 /** The parameters come from the provider, by way of the browser. */
@@ -88,12 +100,12 @@ Its repositories can now be deployed.</p>
   return pageOf({ title: 'Connected', body })
 }
 
-function startPage(typed: Form, formError: FormError | null): Page {
+function startPage(typed: Form, redirectUri: string, formError: FormError | null): Page {
   const body = html`<h1>Connect a git account</h1>
 <p class="lead">Berth lists the repositories of the account, and clones private ones when it deploys them.</p>
 ${alertOf(formError)}
 <form method="post">
-${typed.connection_id ? resumed(typed.connection_id) : choices(typed, formError)}
+${typed.connection_id ? resumed(typed.connection_id) : choices(typed, redirectUri, formError)}
 <button>Connect</button>
 </form>`
   return pageOf({ title: 'Connect a git account', body, formError })
@@ -103,38 +115,26 @@ function resumed(id: string) {
   return html`<input type="hidden" name="connection_id" value="${id}">`
 }
 
-function choices(typed: Form, formError: FormError | null) {
-  const fields: Field[] = startFields.map((field) => ({ ...field, value: typed[field.name] }))
-  return html`${providerChoice(typed.provider)}${fieldsOf(fields, formError, false)}`
+function choices(typed: Form, redirectUri: string, formError: FormError | null) {
+  const application = `of the OAuth application that you register there with the redirect URI ${redirectUri}`
+  const fields: Field[] = [
+    {
+      name: 'base_url',
+      label: 'Address',
+      hint: 'Only for a server of your own, such as https://gitlab.example.com.',
+      ...optional,
+    },
+    {
+      name: 'organization',
+      label: 'Organization',
+      hint: 'GitHub only: the organization that will own the app, if it is not you.',
+      ...optional,
+    },
+    { name: 'client_id', label: 'Application ID', hint: `GitLab and Gitea: ${application}.`, ...optional },
+    { name: 'client_secret', label: 'Application secret', type: 'password', ...optional },
+  ]
+  const typedFields = fields.map((field) => ({ ...field, value: typed[field.name] }))
+  return html`${providerChoice(typed.provider)}${fieldsOf(typedFields, formError, false)}`
 }
 
-const startFields: Field[] = [
-  {
-    name: 'base_url',
-    label: 'Address',
-    autocomplete: 'off',
-    isOptional: true,
-    hint: 'Only for a server of your own, such as https://gitlab.example.com.',
-  },
-  {
-    name: 'organization',
-    label: 'Organization',
-    autocomplete: 'off',
-    isOptional: true,
-    hint: 'GitHub only: the organization that will own the app, if it is not you.',
-  },
-  {
-    name: 'client_id',
-    label: 'Application ID',
-    autocomplete: 'off',
-    isOptional: true,
-    hint: 'GitLab and Gitea: of the OAuth application that you registered there. Berth keeps it.',
-  },
-  {
-    name: 'client_secret',
-    label: 'Application secret',
-    type: 'password',
-    autocomplete: 'off',
-    isOptional: true,
-  },
-]
+const optional = { autocomplete: 'off', isOptional: true } as const

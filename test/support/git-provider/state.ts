@@ -37,6 +37,8 @@ export interface FakeApp {
   pem: string
   clientSecret: string
   webhookSecret: string
+  /** Where GitHub sends the browser after an installation. */
+  setupUrl: string
   installations: { id: number; account: string; isSuspended: boolean }[]
 }
 

@@ -1,0 +1,31 @@
+// The pages of a provider, with a user who agrees to everything at once.
+import type { FakeRequest, FakeResponse, FakeState } from './state.ts'
+import type { FakeUser } from './user.ts'
+
+/** Null for anything that is not a page. The account is the first part of the user's address, or `ada`. */
+export function pageResponse(state: FakeState, user: FakeUser, request: FakeRequest): FakeResponse | null {
+  const { pathname, searchParams } = new URL(request.path, state.url)
+  const given = searchParams.get('state') ?? ''
+  if (pathname === '/settings/apps/new') {
+    const manifest = new URLSearchParams(request.body).get('manifest') ?? ''
+    const { redirect_url } = JSON.parse(manifest) as { redirect_url: string }
+    return sendBack(redirect_url, { code: user.registerApp(manifest, 'ada'), state: given })
+  }
+  const [, slug] = /^\/apps\/([^/]+)\/installations\/new$/.exec(pathname) ?? []
+  if (slug) {
+    const installation_id = String(user.installApp(slug, 'ada'))
+    const { setupUrl } = state.apps.get(slug)!
+    return sendBack(setupUrl, { installation_id, setup_action: 'install', state: given })
+  }
+  if (!/^\/(login\/)?oauth\/authorize$/.test(pathname)) return null
+  return sendBack(searchParams.get('redirect_uri')!, user.approve(`${state.url}${request.path}`, 'ada'))
+}
+
+/** A page with a link, so that the browser comes from another site. */
+function sendBack(address: string, query: Record<string, string>): FakeResponse {
+  const url = `${address}?${new URLSearchParams(query)}`.replaceAll('&', '&amp;')
+  return {
+    status: 200,
+    text: `<!doctype html><link rel="icon" href="data:,"><title>Provider</title><a id="back" href="${url}">Back</a>`,
+  }
+}
