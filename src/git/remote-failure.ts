@@ -81,5 +81,5 @@ function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): 
   if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
   if (credentials !== null) return 'its user name and token may be wrong, expired or not allowed to read it'
-  return 'if it is private, put a user name and a token into its URL (https://user:token@…)'
+  return 'if it is private, connect its account (berth git connect), or add user:token@ to its URL'
 }

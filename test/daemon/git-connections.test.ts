@@ -45,7 +45,7 @@ async function connect({ api }: TestDaemon, provider: string, url: string, token
   return api.post('/git/connections', { provider, base_url: url, token })
 }
 
-test('a private repository is cloned with the connection that serves it, and its token leaks nowhere', async (t) => {
+test('a private repository is cloned with its connection, and the token leaks nowhere', async (t) => {
   const { provider, repoUrl, repository } = await privateRepository(t)
   const daemon = await startDaemon(t)
   const { api } = daemon
@@ -84,7 +84,7 @@ test('a private repository is cloned with the connection that serves it, and its
   assert.equal(branches.body.code, 'git_remote_unreachable')
 })
 
-test('a connection that supplies no token is named in the log, and a public repository is cloned anyway', async (t) => {
+test('a connection without a token is named in the log, and a public repository is cloned', async (t) => {
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'ada'))
   const repository = createRepository(t, { root: join(root, 'ada'), name: 'public.git' })

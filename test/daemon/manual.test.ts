@@ -1,6 +1,6 @@
 // Every `berth` command in the code blocks of the manual, typed at a terminal, in the order of the page.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { datastoreImages } from '../support/datastore-images.ts'
 import { versions } from '../support/datastores.ts'
 import { type Scope, temporaryDirectory } from '../support/directory.ts'
 import { openEdgeSite } from '../support/edge-site.ts'
+import { createGitProvider } from '../support/git-provider.ts'
 import { berthLinesIn, linesIn, manualPages } from '../support/manual.ts'
 import { keys, openShell, quote, type Terminal } from '../support/pty.ts'
 import { account, startRegistry } from '../support/registry.ts'
@@ -54,6 +55,7 @@ async function approveLogin(terminal: Terminal, { daemon, session }: User): Prom
 
 const conversations: [RegExp, Replies][] = [
   [/^berth login/, approveLogin],
+  [/^berth git connect github$/, interrupt('waiting for the authorization')],
   [/^berth up$/, reply('Create shop', 'y')],
   [/^berth logs \S+ -f/, interrupt('started')],
   [/^berth status \S+ --watch/, interrupt('live')],
@@ -97,6 +99,7 @@ async function newUser(t: Scope): Promise<User> {
   await registry.push('app:v1', 'an image')
   const web = createRepository(t)
   const commit = web.commit('First', await application(rails))
+  const provider = await accountsOf(t)
   const blog = createRepository(t)
   blog.commit('First', { 'public/index.html': 'a page' })
   return {
@@ -106,6 +109,7 @@ async function newUser(t: Scope): Promise<User> {
     env: { PATH: `${programs(t)}${delimiter}${process.env.PATH}`, XDG_CONFIG_HOME: temporaryDirectory(t) },
     replacements: [
       ['berth login', `berth login ${daemon.api.url}`],
+      ['https://git.example.com', provider.url],
       ['https://example.com/web.git', web.directory],
       ['https://example.com/blog.git', blog.directory],
       ['1f2e3d4', commit.slice(0, 7)],
@@ -114,6 +118,17 @@ async function newUser(t: Scope): Promise<User> {
       ['ghcr.io', privateRegistry.host],
     ],
   }
+}
+
+/** A provider that accepts the token of the password manager, and has the repository ada/shop. */
+async function accountsOf(t: Scope) {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  createRepository(t, { root: join(root, 'ada'), name: 'shop.git' }).commit('First', { file: 'one' })
+  const provider = await createGitProvider(t, { root })
+  const token = { login: 'ada', scopes: [], expiresAt: null, isRevoked: false }
+  provider.state.tokens.set('a-token', token)
+  return provider
 }
 
 async function homeFolder(t: Scope): Promise<string> {
@@ -144,6 +159,7 @@ const web = ['berth create web --repo https://example.com/web.git', 'berth deplo
 const earlier: Record<string, string[]> = {
   'docs/databases.md': [login, ...web],
   'docs/domains-and-https.md': [login, ...web],
+  'docs/git-accounts.md': [login],
   'docs/jobs.md': [login, ...web],
   'docs/metrics.md': [login, 'cd prometheus'],
   'docs/sources-and-builds.md': [login],

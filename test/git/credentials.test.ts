@@ -46,7 +46,7 @@ test('without credentials a private repository is reported with the remedy', asy
     code: 'git_remote_unreachable',
     message:
       `cannot read ${url}/app: it requires a user name and a password; ` +
-      'if it is private, put a user name and a token into its URL (https://user:token@…)',
+      'if it is private, connect its account (berth git connect), or add user:token@ to its URL',
   })
 })
 

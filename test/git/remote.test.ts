@@ -44,7 +44,7 @@ test('listing branches ends with the abort of its caller', async (t) => {
   await assert.rejects(branchesOf(`${url}/app`, AbortSignal.timeout(200)), { name: 'TimeoutError' })
 })
 
-const advice = 'if it is private, put a user name and a token into its URL (https://user:token@…)'
+const advice = 'if it is private, connect its account (berth git connect), or add user:token@ to its URL'
 
 test("a missing repository is reported with the server's message", async (t) => {
   const { url } = await createGitServer(t, {

@@ -58,6 +58,8 @@ function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`
   }
+  if (issue.code === 'too_small' && issue.minimum === 1 && issue.origin === 'string')
+    return 'must not be empty'
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`

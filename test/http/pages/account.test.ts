@@ -114,7 +114,7 @@ test('errors of a new token are shown next to its field', async (t) => {
   const nameless = await act('create-token', { name: ' ', expires_in_days: '0' })
 
   assert.equal(nameless.status, 400)
-  assert.match(nameless.html, /id="name-note">Must be at least 1 characters long\.</)
+  assert.match(nameless.html, /id="name-note">Must not be empty\.</)
   assert.match(nameless.html, /id="expires_in_days-note">Must be at least 1\.</)
   assert.equal(nameless.html.match(/ autofocus/g)?.length, 1)
   assert.deepEqual(pages.storage.tokens.list(), [])

@@ -24,8 +24,6 @@ export function pageResponse(state: FakeState, user: FakeUser, request: FakeRequ
 /** A page with a link, so that the browser comes from another site. */
 function sendBack(address: string, query: Record<string, string>): FakeResponse {
   const url = `${address}?${new URLSearchParams(query)}`.replaceAll('&', '&amp;')
-  return {
-    status: 200,
-    text: `<!doctype html><link rel="icon" href="data:,"><title>Provider</title><a id="back" href="${url}">Back</a>`,
-  }
+  const head = '<!doctype html><link rel="icon" href="data:,"><title>Provider</title>'
+  return { status: 200, text: `${head}<a id="back" href="${url}">Back</a>` }
 }
