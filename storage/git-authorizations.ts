@@ -75,8 +75,11 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
       removeStates((state) => state.connectionId === connectionId)
     },
     /** Deletes the states that expired before `nowMs`. */
-    forgetExpired: (nowMs: number) =>
-      store.commit(() => removeStates(({ expiresAt }) => Date.parse(expiresAt) <= nowMs)),
+    async forgetExpired(nowMs: number): Promise<void> {
+      const isExpired = ({ expiresAt }: GitState) => Date.parse(expiresAt) <= nowMs
+      const hasExpired = [...states.validRows()].some(({ value }) => isExpired(value))
+      if (hasExpired) await store.commit(() => removeStates(isExpired))
+    },
   }
 }
 

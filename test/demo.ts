@@ -1,5 +1,5 @@
-// `npm run demo`: shows Berth from setup to a served page and its replacement. Removes everything at Ctrl-C,
-// at the end with `--once`, and on failure.
+// `npm run demo`: shows Berth from setup to a served page and its replacement. Removes everything at
+// Ctrl-C, at the end with `--once`, and on failure.
 import { setTimeout as delay } from 'node:timers/promises'
 import { plain } from '../src/cli/terminal/output.ts'
 import { describeMade, removeMade } from './demo/removal.ts'
@@ -68,18 +68,18 @@ async function play(options: { isOnce: boolean }): Promise<number> {
 
 /** Aborts on the first signal, or when the output is closed. The second signal ends the process. */
 function leaveOnSignals(made: Made): AbortSignal {
-  const leaving = new AbortController()
+  const controller = new AbortController()
   let leftAt: number | null = null
   const leave = () => {
     if (leftAt !== null && Date.now() - leftAt < samePressMs) return
     if (leftAt !== null) abandon(made)
     leftAt = Date.now()
-    leaving.abort()
+    controller.abort()
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, leave)
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => leaving.abort())
-  leaveWithNpm(leaving)
-  return leaving.signal
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
+  leaveWithNpm(controller)
+  return controller.signal
 }
 
 function abandon(made: Made): never {
@@ -93,11 +93,11 @@ function abandon(made: Made): never {
 }
 
 /** npm's shell forwards no signals: if only npm is killed, the demo would continue invisibly. */
-function leaveWithNpm(leaving: AbortController): void {
+function leaveWithNpm(controller: AbortController): void {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) leaving.abort()
+    if (process.ppid !== parent) controller.abort()
   }, 1_000).unref()
 }
 

@@ -1,8 +1,7 @@
 // npm run mutate -- storage/log supervisor: changes the code in small ways and reports the changes that no
-// test of its folder detects.
-// Arguments select the files whose path contains one of them; the default is all of machines/, storage/ and
-// src/supervisor/, which takes more than an hour.
-// Tests of changed code may hang or leave things behind, so they run as a process group in a separate folder.
+// test of its folder detects. Arguments select the files whose path contains one of them; the default is
+// all of machines/, storage/ and src/supervisor/, which takes more than an hour. Tests of changed code may
+// hang or leave things behind, so they run as a process group in a separate folder.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
@@ -58,8 +57,14 @@ async function mutate({ path, tests }: Folder, files: string[]): Promise<Report[
 
 async function runStryker(options: string[]): Promise<void> {
   const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'berth-mutate-')))
-  const given = ['run', 'test/mutate/stryker.json', '--tempDirName', join(temporary, 'sandbox'), ...options]
-  const child = spawn(process.execPath, [stryker, ...given], {
+  const strykerArgs = [
+    'run',
+    'test/mutate/stryker.json',
+    '--tempDirName',
+    join(temporary, 'sandbox'),
+    ...options,
+  ]
+  const child = spawn(process.execPath, [stryker, ...strykerArgs], {
     cwd: home,
     stdio: 'inherit',
     detached: true,

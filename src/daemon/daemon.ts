@@ -100,7 +100,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   return {
     url,
     async stop() {
-      forgetting.stop()
+      await forgetting.stop()
       stopCertificates()
       await api.stop(stopTimeoutMs)
       await supervisor.stop(stopTimeoutMs)

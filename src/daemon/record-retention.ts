@@ -10,7 +10,11 @@ const hourMs = 60 * 60 * 1000
 /** How long the outcome of a restore can be queried. */
 const restoreLifetimeMs = 30 * 24 * hourMs
 
-export function startRecordRetention(storage: Storage, owner: Owner, logger: Logger): { stop(): void } {
+export function startRecordRetention(
+  storage: Storage,
+  owner: Owner,
+  logger: Logger,
+): { stop(): Promise<void> } {
   const startedAt = Date.now()
   const removeOldRecords = async () => {
     const expired = Date.now() - eventLifetimeMs
@@ -28,11 +32,19 @@ export function startRecordRetention(storage: Storage, owner: Owner, logger: Log
     await forgetOldDeploys(storage, owner)
     await removeExpiredCredentials(storage)
   }
-  const removeOrLog = () =>
-    void removeOldRecords().catch((error: unknown) =>
+  let round: Promise<void> = Promise.resolve()
+  const removeOrLog = () => {
+    round = removeOldRecords().catch((error: unknown) =>
       logger.warn({ err: error }, 'old records could not be deleted'),
     )
+  }
   removeOrLog()
   const timer = setInterval(removeOrLog, hourMs).unref()
-  return { stop: () => clearInterval(timer) }
+  return {
+    /** Resolves when the store is no longer used: a read of a closed store would end the process. */
+    stop() {
+      clearInterval(timer)
+      return round
+    },
+  }
 }

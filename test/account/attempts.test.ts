@@ -18,7 +18,7 @@ async function start(t: TestContext, directory?: string) {
   const clock = { ms: startMs }
   const attempts = createAttempts(storage.attempts, () => clock.ms)
   const fail = async (count: number, guessed: GuessTarget = 'sign_in') => {
-    for (let made = 0; made < count; made++) await attempts.guess(guessed, wrong)
+    for (let attempt = 0; attempt < count; attempt++) await attempts.guess(guessed, wrong)
   }
   return { storage, clock, attempts, fail, wait: () => waitOf(() => attempts.check('sign_in')) }
 }

@@ -53,19 +53,19 @@ function* walk(directory: string): Iterable<string> {
 }
 
 function checkInside(tree: string): void {
-  for (const place of walk(tree)) {
-    const status = lstatSync(place)
-    assert.ok(status.isFile() || status.isDirectory() || status.isSymbolicLink(), place)
-    if (!status.isSymbolicLink()) assert.equal(status.mode & 0o7000, 0, place)
-    const real = realOf(place)
-    assert.ok(real === null || real === tree || real.startsWith(`${tree}/`), `${place} resolves to ${real}`)
+  for (const path of walk(tree)) {
+    const status = lstatSync(path)
+    assert.ok(status.isFile() || status.isDirectory() || status.isSymbolicLink(), path)
+    if (!status.isSymbolicLink()) assert.equal(status.mode & 0o7000, 0, path)
+    const real = realOf(path)
+    assert.ok(real === null || real === tree || real.startsWith(`${tree}/`), `${path} resolves to ${real}`)
   }
 }
 
 /** null when it leads to nothing, or in a circle. */
-function realOf(place: string): string | null {
+function realOf(path: string): string | null {
   try {
-    return realpathSync(place)
+    return realpathSync(path)
   } catch (error) {
     assert.match(codeOf(error), /^(ENOENT|ENOTDIR|ELOOP)$/)
     return null
@@ -75,16 +75,16 @@ function realOf(place: string): string | null {
 /** A folder within folders, each of which has things of the names that entries have. */
 function setScene(home: string) {
   const outside = [home, join(home, 'a'), join(home, 'a/a')]
-  for (const place of outside) {
-    mkdirSync(place, { recursive: true })
-    for (const name of ['b', 'c']) writeFileSync(join(place, name), 'outside')
+  for (const path of outside) {
+    mkdirSync(path, { recursive: true })
+    for (const name of ['b', 'c']) writeFileSync(join(path, name), 'outside')
   }
-  return { parent: outside[2]!, snapshot: () => [...walk(home)].map((place) => [place, contentOf(place)]) }
+  return { parent: outside[2]!, snapshot: () => [...walk(home)].map((path) => [path, contentOf(path)]) }
 }
 
-function contentOf(place: string): string | null {
-  const status = lstatSync(place)
-  return status.isFile() ? `${status.mode} ${status.nlink} ${readFileSync(place, 'utf8')}` : null
+function contentOf(path: string): string | null {
+  const status = lstatSync(path)
+  return status.isFile() ? `${status.mode} ${status.nlink} ${readFileSync(path, 'utf8')}` : null
 }
 
 test('an archive is refused, or all of its entries are inside the directory', async (t) => {

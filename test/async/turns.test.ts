@@ -51,12 +51,12 @@ test('the longest waiter is next', async () => {
 test('a waiter that is aborted leaves the queue and takes no slot', async () => {
   const slots = pLimit(1)
   const giveBack = await take(slots, nobody)
-  const leaving = new AbortController()
-  const left = take(slots, leaving.signal)
+  const controller = new AbortController()
+  const left = take(slots, controller.signal)
   const next = take(slots, nobody)
   const reason = new Error('canceled')
 
-  leaving.abort(reason)
+  controller.abort(reason)
 
   await assert.rejects(left, reason)
   giveBack()

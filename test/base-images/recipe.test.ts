@@ -29,15 +29,15 @@ function openStore(): ImageStore & { loaded: string[] } {
 
 test('two concurrent requests for one image build it once', async () => {
   const [store, recipe] = [openStore(), newRecipe()]
-  const made: string[] = []
-  const ensure = () => ensureImage(store, recipe, { onMake: (reference) => made.push(reference) })
+  const layers: string[] = []
+  const ensure = () => ensureImage(store, recipe, { onMake: (reference) => layers.push(reference) })
 
   const references = await Promise.all([ensure(), ensure()])
 
   assert.equal(store.loaded.length, 1)
-  assert.equal(made.length, 1)
-  assert.deepEqual(references, [made[0], made[0]])
-  assert.match(made[0]!, /^localhost\/berth-test\/recipe:[0-9a-f]{12}$/)
+  assert.equal(layers.length, 1)
+  assert.deepEqual(references, [layers[0], layers[0]])
+  assert.match(layers[0]!, /^localhost\/berth-test\/recipe:[0-9a-f]{12}$/)
 })
 
 test('a caller that gives up during a build leaves the build to the other waiters', async () => {

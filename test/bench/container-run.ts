@@ -17,10 +17,10 @@ const port = 3000
 
 /** Runs the container, waits for its first response, removes it; returns the response time in ms. */
 export async function runContainer({ image, name, network, address, path }: ContainerRun): Promise<number> {
-  const place = ['--name', name, '--network', network, '--ip', address]
+  const options = ['--name', name, '--network', network, '--ip', address]
   const startedAt = performance.now()
   try {
-    await docker('run', '--detach', '--rm', ...place, '--env', `PORT=${port}`, image)
+    await docker('run', '--detach', '--rm', ...options, '--env', `PORT=${port}`, image)
     while (!(await answers(`http://${address}:${port}${path}`))) await sleep(5)
     return performance.now() - startedAt
   } finally {

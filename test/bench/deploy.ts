@@ -45,14 +45,14 @@ async function prepare(bench: Bench): Promise<Setting> {
   const { api } = berthd
   const repository = createRepository(bench)
   repository.commit('First', await pageApp('one'))
-  const made = await api.post('/services', {
+  const created = await api.post('/services', {
     name: service,
     type: 'web_service',
     repo_url: repository.directory,
     drain_seconds: 0,
     health_check_path: healthPath,
   })
-  const first = await finishedDeploy(api, made.latest_deploy.id)
+  const first = await finishedDeploy(api, created.latest_deploy.id)
   if (first.status !== 'live') throw new Error(`the first deploy is ${first.status}: ${first.error}`)
   const container = `${berthd.prefix}-run`
   // An interrupt must not leave the container in the network, which then could not be removed.

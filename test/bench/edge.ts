@@ -95,8 +95,8 @@ async function deployed(
   const repository = createRepository(bench)
   repository.commit('First', files)
   const wanted = { name, repo_url: repository.directory, drain_seconds: 0, ...settings }
-  const made = await api.post('/services', wanted)
-  const { status, error, image } = await finishedDeploy(api, made.latest_deploy.id)
+  const service = await api.post('/services', wanted)
+  const { status, error, image } = await finishedDeploy(api, service.latest_deploy.id)
   if (status !== 'live') throw new Error(`the first deploy of ${name} is ${status}: ${error}`)
   const { instances } = await api.get(`/services/${name}/status`)
   return { image, address: instances[0].address }

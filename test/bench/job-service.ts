@@ -19,10 +19,10 @@ export async function createRepositoryOfNothing(bench: Bench): Promise<string> {
 
 /** Resolves when the service is live. */
 export async function createLive(api: Api, body: Record<string, unknown>): Promise<JobService> {
-  const made: Body = await api.post('/services', { drain_seconds: 0, ...body })
-  const { id, status, error, image } = await finishedDeploy(api, made.latest_deploy.id)
+  const service: Body = await api.post('/services', { drain_seconds: 0, ...body })
+  const { id, status, error, image } = await finishedDeploy(api, service.latest_deploy.id)
   if (status !== 'live') throw new Error(`the first deploy of ${body.name} is ${status}: ${error}`)
-  return { id: made.id, deployId: id, image }
+  return { id: service.id, deployId: id, image }
 }
 
 /** A cron job that does not come due during the measurement; it has no instance that uses resources. */

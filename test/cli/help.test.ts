@@ -67,11 +67,15 @@ test('`berth --version` prints the version', async (t) => {
 function pathTo(command: Command): string[] {
   const { parent } = command
   const above = parent ? [...pathTo(parent).slice(0, depthOf(parent)), command.name()] : []
-  const given = command.registeredArguments.filter((argument) => argument.required)
+  const requiredArguments = command.registeredArguments.filter((argument) => argument.required)
   const flags = command.options
     .filter(({ mandatory }) => mandatory)
     .flatMap(({ long }) => [long ?? '', 'ada'])
-  return [...above, ...flags, ...given.map((argument) => (argument.name() === 'number' ? '1' : 'A=1'))]
+  return [
+    ...above,
+    ...flags,
+    ...requiredArguments.map((argument) => (argument.name() === 'number' ? '1' : 'A=1')),
+  ]
 }
 
 function depthOf(command: Command): number {
@@ -124,8 +128,8 @@ test('a flag of a command is not offered by its subcommands', async () => {
 
 test('arguments after the name of a datastore go to its client', async () => {
   const words: unknown[] = []
-  const program = buildProgram(new Command('berth'), () => async (...given: unknown[]) => {
-    words.push(given.slice(0, 2))
+  const program = buildProgram(new Command('berth'), () => async (...requiredArguments: unknown[]) => {
+    words.push(requiredArguments.slice(0, 2))
   })
   await program.parseAsync(['db', 'psql', 'shop-db', '-c', 'select 1', '--version'], { from: 'user' })
   assert.deepEqual(words, [['shop-db', ['-c', 'select 1', '--version']]])

@@ -1,5 +1,5 @@
-// What the command line does with folders and servers that mean it ill: it neither obeys nor hangs nor fills
-// the memory, and says what is wrong.
+// What the command line does with folders and servers that mean it ill: it neither obeys nor hangs nor
+// fills the memory, and says what is wrong.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -164,8 +164,8 @@ test('concurrent logins store every server', async (t) => {
     ended.map(({ code, stderr }) => [code, code === 0 ? '' : stderr]),
     names.map(() => [0, '']),
   )
-  const held = JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME!, 'berth/config.json'), 'utf8'))
-  assert.deepEqual(Object.keys(held.servers).sort(), [...names].sort())
+  const stored = JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME!, 'berth/config.json'), 'utf8'))
+  assert.deepEqual(Object.keys(stored.servers).sort(), [...names].sort())
 })
 
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) {

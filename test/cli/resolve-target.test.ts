@@ -22,12 +22,12 @@ async function start(t: TestContext) {
   mkdirSync(folder)
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const berth = (cwd: string, ...args: string[]) => runBerth(t, args, { env, cwd })
-  const asked = () => server.requests.map(({ method, path }) => `${method} ${path.slice(7)}`)
-  return { above, folder, berth, asked }
+  const requests = () => server.requests.map(({ method, path }) => `${method} ${path.slice(7)}`)
+  return { above, folder, berth, asked: requests }
 }
 
 test('why, deploys and jobs use the service with the name of the folder, as up does', async (t) => {
-  const { above, folder, berth, asked } = await start(t)
+  const { above, folder, berth, asked: requests } = await start(t)
 
   const inside = await berth(folder, 'why')
   const outside = await berth(above, 'why', './My Shop')
@@ -37,16 +37,16 @@ test('why, deploys and jobs use the service with the name of the folder, as up d
     assert.deepEqual([code, stderr.split('\n')[0]], [3, ' ✘ my-shop was never deployed'])
   }
   assert.deepEqual([list.code, list.stderr], [0, 'my-shop was never deployed\n'])
-  assert.ok(asked().includes('GET /services/my-shop/deploys?limit=1'))
+  assert.ok(requests().includes('GET /services/my-shop/deploys?limit=1'))
 })
 
 test('berth.json takes precedence over the name of the folder', async (t) => {
-  const { folder, berth, asked } = await start(t)
+  const { folder, berth, asked: requests } = await start(t)
   writeFileSync(join(folder, 'berth.json'), '{"service":"other"}')
 
   assert.equal((await berth(folder, 'why')).code, 3)
 
-  assert.deepEqual(asked(), ['GET /services/other/deploys?limit=1'])
+  assert.deepEqual(requests(), ['GET /services/other/deploys?limit=1'])
 })
 
 test('a folder without a matching service is a usage error, and no other service is chosen', async (t) => {
@@ -72,10 +72,10 @@ test('an unknown service name suggests the nearest one', async (t) => {
 })
 
 test('commands that change a service ignore the name of the folder', async (t) => {
-  const { folder, berth, asked } = await start(t)
+  const { folder, berth, asked: requests } = await start(t)
   for (const command of [['restart'], ['suspend'], ['deploy'], ['rollback'], ['update', '--port', '1']]) {
     const { code, stderr } = await berth(folder, ...command)
     assert.deepEqual([code, stderr.split('\n')[0]], [2, ' ✘ which service?'], command[0])
   }
-  assert.deepEqual(asked(), [])
+  assert.deepEqual(requests(), [])
 })

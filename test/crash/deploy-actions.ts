@@ -42,9 +42,9 @@ export function restart(load: Load, service: ServiceEntry): Promise<void> {
 
 /** Rolls back to any deploy of the service; the server refuses what cannot run again. */
 export async function rollBack(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
-  const own = [...load.ledger.deploys.values()].filter((entry) => entry.service === service)
-  if (own.length === 0) return
-  const deploy_id = chance.pick(own).id
+  const serviceDeploys = [...load.ledger.deploys.values()].filter((entry) => entry.service === service)
+  if (serviceDeploys.length === 0) return
+  const deploy_id = chance.pick(serviceDeploys).id
   await requestDeploy(load, service, 'rollback', `/services/${service.id}/rollback`, { deploy_id })
 }
 

@@ -16,8 +16,8 @@ export interface Seen {
 
 export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys' | 'jobs' = 'deploys') {
   const all: Seen[] = []
-  const leaving = new AbortController()
-  const { signal } = leaving
+  const controller = new AbortController()
+  const { signal } = controller
 
   async function follow(seen: Seen): Promise<void> {
     while (!seen.isEnded && !seen.isGone && !signal.aborted) {
@@ -51,7 +51,7 @@ export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys
       all.push(seen)
       void follow(seen)
     },
-    close: () => leaving.abort(),
+    close: () => controller.abort(),
   }
 }
 

@@ -19,9 +19,9 @@ export async function createGitApp(root: string, name: string, nonce: string, ch
     writeTree(directory, await renderFiles(version, chance))
     await git('add', '--all')
     await git('commit', '--quiet', '--message', version.page)
-    const made = { ...version, sha: (await git('rev-parse', 'HEAD')).trim() }
-    versions.push(made)
-    return made
+    const built = { ...version, sha: (await git('rev-parse', 'HEAD')).trim() }
+    versions.push(built)
+    return built
   }
 
   return {

@@ -101,8 +101,8 @@ const acts: Record<'deploy' | 'again' | 'restart' | 'back' | 'scale' | 'env' | '
   env: (load, service, chance) => changeEnv(load, service, chance),
   suspend: (load, service) => setSuspended(load, service, true),
   async repeat(load, service, chance) {
-    const own = load.ledger.requests.filter((request) => request.service === service)
-    if (own.length > 0) await repeatRequest(load, chance.pick(own))
+    const serviceRequests = load.ledger.requests.filter((request) => request.service === service)
+    if (serviceRequests.length > 0) await repeatRequest(load, chance.pick(serviceRequests))
   },
 }
 

@@ -22,9 +22,9 @@ type AnyKill = Omit<Kill, 'how'> & { how: string }
 
 export function killLine({ number, how, livedMs, wasUp, underWay }: AnyKill, total: number): string {
   const counts = Object.entries(underWay).map(([state, count]) => `${state} ${count}`)
-  const place = `kill ${String(number).padStart(String(total).length)} of ${total}`
+  const label = `kill ${String(number).padStart(String(total).length)} of ${total}`
   const moment = `${(livedMs / 1000).toFixed(2).padStart(6)} s ${wasUp ? 'after start' : 'during startup'}`
-  return `${place}  ${how.padEnd(7)} ${moment.padEnd(22)}  ${counts.join(', ') || 'no active work'}`
+  return `${label}  ${how.padEnd(7)} ${moment.padEnd(22)}  ${counts.join(', ') || 'no active work'}`
 }
 
 export function table(outcome: Outcome): string {

@@ -155,10 +155,10 @@ async function createUsers(run: Run): Promise<User[]> {
 }
 
 async function createApp({ chance, victim, registry }: Run, kind: App['kind'], name: string): Promise<App> {
-  const own = chance.fork()
-  if (kind === 'image') return createImageApp(registry, name, victim.prefix, own)
-  if (kind === 'archive') return createArchiveApp(name, victim.prefix, own)
-  return createGitApp(victim.directory, name, victim.prefix, own)
+  const fork = chance.fork()
+  if (kind === 'image') return createImageApp(registry, name, victim.prefix, fork)
+  if (kind === 'archive') return createArchiveApp(name, victim.prefix, fork)
+  return createGitApp(victim.directory, name, victim.prefix, fork)
 }
 
 /**

@@ -76,9 +76,9 @@ function checkArchives(storage: Storage, dataDir: string, { ledger, settled }: O
 
 /** Exactly the addresses of the existing containers. */
 function checkAddresses(storage: Storage, { ledger, docker, settled }: Offline): void {
-  const held = new Set(docker.containers.map(({ deployId }) => deployId))
+  const usedDeployIds = new Set(docker.containers.map(({ deployId }) => deployId))
   for (const id of storage.addresses.deployIds()) {
-    if (!held.has(id)) ledger.addViolation(noOrphans, `${id} holds an address without a container`)
+    if (!usedDeployIds.has(id)) ledger.addViolation(noOrphans, `${id} holds an address without a container`)
   }
   for (const { deployId, index, address, name } of docker.containers) {
     const stored = storage.addresses.get(deployId, index)

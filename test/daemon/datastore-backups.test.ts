@@ -25,9 +25,9 @@ function over(path: string, id: string): Promise<Body> {
 
 async function backUp(name: string): Promise<Body> {
   const { id } = await site.api.post(`/datastores/${name}/backups`)
-  const made = await over('/backups', id)
-  assert.deepEqual([made.status, made.error], ['good', null])
-  return made
+  const backup = await over('/backups', id)
+  assert.deepEqual([backup.status, backup.error], ['good', null])
+  return backup
 }
 
 async function restore(name: string, body: Uint8Array): Promise<Body> {
@@ -178,9 +178,9 @@ test('a backup outlives its datastore, and can be restored to another one', asyn
 
 test('a schedule creates backups automatically, and keeps the configured number', async () => {
   await create({ kind: 'redis', name: 'hourly', backup_schedule: '@hourly', backup_keep: 2 })
-  const shown = await site.api.get('/datastores/hourly')
-  assert.deepEqual([shown.backup_schedule, shown.backup_keep], ['@hourly', 2])
-  assert.match(shown.next_backup_at, /:00:00\.000Z$/)
+  const datastore = await site.api.get('/datastores/hourly')
+  assert.deepEqual([datastore.backup_schedule, datastore.backup_keep], ['@hourly', 2])
+  assert.match(datastore.next_backup_at, /:00:00\.000Z$/)
   const { body } = await site.api.call('PATCH', '/datastores/hourly', { backup_schedule: 'whenever' })
   assert.equal(body.errors[0].path, 'backup_schedule')
   const off = await site.api.patch('/datastores/hourly', { backup_schedule: '' })

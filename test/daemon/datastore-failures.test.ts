@@ -141,9 +141,9 @@ test('a datastore that crashes repeatedly is failed, with its last output', asyn
 })
 
 test('no password appears in a log, in the history, in an error or in an argument', async () => {
-  const made = [...(await site.api.get('/datastores'))]
+  const listed = [...(await site.api.get('/datastores'))]
   const logs = site.daemon.log.join('\n')
-  for (const { name, password } of made) {
+  for (const { name, password } of listed) {
     const history = JSON.stringify(await site.api.get(`/datastores/${name}/history`))
     const container = await containerOf(name)
       .inspect()

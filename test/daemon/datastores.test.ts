@@ -15,12 +15,12 @@ const { prefix } = site.daemon
 for (const version of ['15', '18']) {
   test(`Postgres with the data layout of version ${version} works, and keeps its data`, async () => {
     const name = `pg-${version}`
-    const made = await create({ kind: 'postgres', name, version })
+    const datastore = await create({ kind: 'postgres', name, version })
     assert.match(
-      made.external_url,
+      datastore.external_url,
       new RegExp(`^postgresql://user_pg_${version}:\\w{32}@127.0.0.1:25\\d{3}/pg_${version}$`),
     )
-    await psql(made.external_url, 'create table kept (word text); insert into kept values (1), (2)')
+    await psql(datastore.external_url, 'create table kept (word text); insert into kept values (1), (2)')
 
     const { Mounts } = await containerOf(name).inspect()
     assert.deepEqual(
@@ -33,7 +33,10 @@ for (const version of ['15', '18']) {
       ],
     )
     await containerOf(name).remove({ force: true, v: true })
-    await until('the data', async () => (await psql(made.external_url, 'select count(*) from kept')) === '2')
+    await until(
+      'the data',
+      async () => (await psql(datastore.external_url, 'select count(*) from kept')) === '2',
+    )
   })
 }
 
@@ -161,14 +164,14 @@ test('a deleted datastore leaves no container, volume or name', async () => {
 })
 
 test('a restart stops in order and returns on the same port, with the same data', async () => {
-  const made = await create({ kind: 'postgres', name: 'again' })
-  await psql(made.external_url, 'create table kept as select 1 as one')
+  const datastore = await create({ kind: 'postgres', name: 'again' })
+  await psql(datastore.external_url, 'create table kept as select 1 as one')
   const before = (await containerOf('again').inspect()).State.StartedAt
 
   assert.equal((await api.post('/datastores/again/restart')).status, 'restarting')
 
   const { external_url } = await reached('again', 'available')
-  assert.equal(external_url, made.external_url)
+  assert.equal(external_url, datastore.external_url)
   assert.equal(await psql(external_url, 'select one from kept'), '1')
   assert.notEqual((await containerOf('again').inspect()).State.StartedAt, before)
   const lines = String(await containerOf('again').logs({ stdout: true, stderr: true }))

@@ -23,8 +23,8 @@ if (!hasCommand('ss')) await installPackages(['iproute2'])
 /** The listening TCP and bound UDP addresses of these processes. */
 async function readListeners(pids: number[]): Promise<Listener[]> {
   const lines = (await run('ss', ['-Hlntup'])).split('\n')
-  const own = lines.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
-  return own.map((line) => {
+  const edgeLines = lines.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
+  return edgeLines.map((line) => {
     const [, , , , local = ''] = line.split(/\s+/)
     const split = local.lastIndexOf(':')
     return { address: local.slice(0, split), port: Number(local.slice(split + 1)) }

@@ -61,10 +61,10 @@ for (const kind of ['container', 'host'] as const) {
   test(`upgrades under load fail no request and cut no connection (${kind})`, async (t) => {
     const site = await openEdgeSite(scope, kind)
     const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
-    const place = site.placeOf(service)
+    const instance = site.placeOf(service)
     await site.untilAnswers(service, 'one')
-    const [events, socket] = [await followEvents(t, place), await followSocket(t, place)]
-    const load = startLoad(t, { ...place, inFlight: 10 })
+    const [events, socket] = [await followEvents(t, instance), await followSocket(t, instance)]
+    const load = startLoad(t, { ...instance, inFlight: 10 })
     for (let count = 0; count < times; count++) {
       await load.round()
       await upgrade(site)

@@ -181,10 +181,10 @@ test('credentials in a repository URL are used and never shown', async (t) => {
   const { name, first } = await createService(t, api, null, { repo_url: url })
   assert.equal(first.status, 'live', first.error)
   assert.equal(await fetchPage(api, name), 'private page')
-  const shown = await api.get(`/services/${name}`)
-  assert.equal(shown.repo_url, `${server.url}/app`)
+  const service = await api.get(`/services/${name}`)
+  assert.equal(service.repo_url, `${server.url}/app`)
   const log = (await logLines(api, first.id)).join('\n')
-  assert.doesNotMatch(JSON.stringify(shown) + log + daemon.log.join('\n'), /canary-pass/)
+  assert.doesNotMatch(JSON.stringify(service) + log + daemon.log.join('\n'), /canary-pass/)
 
   const wrong = await createService(t, api, null, {
     repo_url: `${server.url.replace('//', '//ada:wrong-pw@')}/app`,

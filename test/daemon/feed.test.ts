@@ -38,18 +38,18 @@ const looks: Record<string, Look> = {
 
 /** The last change by kind and id, collected from the call onwards. */
 function followLast(t: TestContext, api: Api): Map<string, FeedChange> {
-  const leaving = new AbortController()
-  t.after(() => leaving.abort())
+  const controller = new AbortController()
+  t.after(() => controller.abort())
   const last = new Map<string, FeedChange>()
   const follow = async () => {
-    for await (const { event, data } of api.events('/events', { signal: leaving.signal })) {
+    for await (const { event, data } of api.events('/events', { signal: controller.signal })) {
       if (event !== 'change') continue
       const change = FeedChange.parse(JSON.parse(data))
       last.set(`${change.kind} ${change.id}`, change)
     }
   }
   follow().catch((error: unknown) => {
-    if (!leaving.signal.aborted) throw error
+    if (!controller.signal.aborted) throw error
   })
   return last
 }

@@ -1,5 +1,5 @@
-// Every hostile text in every field of the API. Accepted texts are passed to git, the builder and Docker, and
-// none is executed.
+// Every hostile text in every field of the API. Accepted texts are passed to git, the builder and Docker,
+// and none is executed.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -143,8 +143,8 @@ async function deployEach(bait: PlacedCanary, field: 'repo_url' | 'branch', sour
   const active = hostileTexts(bait).filter((text) => /["'$;&|`]|^-|::/.test(text))
   await inParallel(active, parallelDeploys, async (text) => {
     const name = `app-${++count}`
-    const made = await api.call('POST', '/services', { name, ...source, [field]: text })
-    const first = made.status === 201 ? made.body.latest_deploy : null
+    const response = await api.call('POST', '/services', { name, ...source, [field]: text })
+    const first = response.status === 201 ? response.body.latest_deploy : null
     if (first) deploys.push(await finishedDeploy(api, first.id))
   })
   return deploys

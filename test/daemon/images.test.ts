@@ -14,8 +14,8 @@ let count = 0
 /** Creates a service from an image; returns its first deploy, finished. */
 async function createService(image: string, settings: object = {}): Promise<{ name: string; first: Body }> {
   const name = `image-${process.pid}-${++count}`
-  const made = await suite.api.post('/services', { name, image, drain_seconds: 0, ...settings })
-  return { name, first: await finishedDeploy(suite.api, made.latest_deploy.id) }
+  const service = await suite.api.post('/services', { name, image, drain_seconds: 0, ...settings })
+  return { name, first: await finishedDeploy(suite.api, service.latest_deploy.id) }
 }
 
 async function deploy(name: string): Promise<Body> {
@@ -183,9 +183,9 @@ test('services of one image that are deployed concurrently all go live', async (
   const { host, push, namesOnEngine } = await startRegistry(t)
   await push('app:v1', 'one')
 
-  const made = await Promise.all([1, 2, 3].map(() => createService(`${host}/app:v1`)))
+  const service = await Promise.all([1, 2, 3].map(() => createService(`${host}/app:v1`)))
 
-  for (const { name, first } of made) {
+  for (const { name, first } of service) {
     assert.equal(first.status, 'live', first.error)
     assert.equal(await fetchPage(suite.api, name), 'one')
   }

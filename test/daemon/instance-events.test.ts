@@ -17,11 +17,11 @@ async function createWorker(t: TestContext, command: string, settings: object = 
 
 /** The changes of a service's instances from now on. */
 function followInstances(t: TestContext, api: Api, serviceId: string): Body[] {
-  const leaving = new AbortController()
-  t.after(() => leaving.abort())
+  const controller = new AbortController()
+  t.after(() => controller.abort())
   const changes: Body[] = []
   const follow = async () => {
-    for await (const { event, data } of api.events('/events', { signal: leaving.signal })) {
+    for await (const { event, data } of api.events('/events', { signal: controller.signal })) {
       const change = event === 'change' ? JSON.parse(data) : null
       if (change?.kind === 'instance' && change.service_id === serviceId) changes.push(change)
     }
@@ -67,8 +67,8 @@ test('an instance killed in Docker causes a change and a system line, and so doe
     const [last] = changes.slice(-1)
     return last?.status === 'running' && last
   })
-  const shown = await instancesOf(api, name)
-  assert.deepEqual([last.id, last.revision], [shown[1]!.name, null])
+  const instances = await instancesOf(api, name)
+  assert.deepEqual([last.id, last.revision], [instances[1]!.name, null])
 })
 
 test('an instance that exceeds its memory limit has a log line, also for its restart', async (t) => {

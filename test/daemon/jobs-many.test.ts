@@ -61,9 +61,9 @@ test('of two hundred concurrent runs four run at a time, and each completes with
   const grown = memoryMb(daemon.pid) - before
   t.diagnostic(`the daemon has ${before.toFixed(0)} MB, and ${grown.toFixed(0)} MB more at the end`)
 
-  const made = events.all.filter(({ action }) => action === 'create')
-  const loneAtMs = made.find(({ id }) => id === lone)!.atMs
-  const ahead = made.filter(({ atMs }) => atMs > askedAtMs && atMs < loneAtMs)
+  const createEvents = events.all.filter(({ action }) => action === 'create')
+  const loneAtMs = createEvents.find(({ id }) => id === lone)!.atMs
+  const ahead = createEvents.filter(({ atMs }) => atMs > askedAtMs && atMs < loneAtMs)
   assert.ok(ahead.length <= 12, `${ahead.length} runs came before the other service's only one`)
   const most = maxConcurrent(events.all)
   assert.ok(most > 1 && most <= 4, `${most} ran at a time`)

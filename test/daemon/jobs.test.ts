@@ -147,15 +147,15 @@ test('a run has the time limit of its service, and is killed when it ignores SIG
 test('a run has the image, env, limits and disk of the live version, and no more', async (t) => {
   const { api, daemon } = suite
   const neighbor = await createService(t, api, await pageApp('from the neighbor'), { shared_network: true })
-  const own = await createWorker(t, api, {
+  const worker = await createWorker(t, api, {
     disk_mount_path: '/data',
     memory_limit_mb: 48,
     cpu_limit: 0.5,
     env: [{ key: 'SHOP', value: 'red' }],
     start_command: `echo of the instance >/data/instance; trap "exit 0" TERM; sleep 100000 & wait`,
   })
-  await api.call('PATCH', `/services/${own.name}`, { memory_limit_mb: 64 })
-  await api.call('PATCH', `/services/${own.name}/env`, { set: [{ key: 'SHOP', value: 'blue' }] })
+  await api.call('PATCH', `/services/${worker.name}`, { memory_limit_mb: 64 })
+  await api.call('PATCH', `/services/${worker.name}/env`, { set: [{ key: 'SHOP', value: 'blue' }] })
   const command = [
     'cat /data/instance',
     `wget -q -O - http://${neighbor.name}:3000/; echo`,
@@ -163,10 +163,10 @@ test('a run has the image, env, limits and disk of the live version, and no more
     'echo of the run >/data/run',
     'until [ -e /data/go ]; do sleep 0.1; done',
   ].join('\n')
-  const { id } = await requestJob(api, own.name, { command })
+  const { id } = await requestJob(api, worker.name, { command })
   const found = await runningContainer(docker, daemon, id)
-  const live = await docker.getContainer(await findInstance(api, own.name)).inspect()
-  await runJob(api, own.name, 'touch /data/go')
+  const live = await docker.getContainer(await findInstance(api, worker.name)).inspect()
+  await runJob(api, worker.name, 'touch /data/go')
 
   assert.equal((await finishedJob(api, id)).status, 'succeeded')
   assert.deepEqual(await output(api, id), ['of the instance', 'from the neighbor', `red ${id}`])
@@ -184,7 +184,7 @@ test('a run has the image, env, limits and disk of the live version, and no more
   assert.equal(found.HostConfig.Memory, 48 * 1024 * 1024)
   assert.equal(found.HostConfig.RestartPolicy?.Name, 'no')
   const aliases = found.NetworkSettings.Networks[daemon.prefix]?.Aliases ?? []
-  assert.ok(!aliases.includes(own.name), aliases.join())
+  assert.ok(!aliases.includes(worker.name), aliases.join())
   assert.equal((await runIn(docker, live.Id, 'cat', '/data/run')).trim(), 'of the run')
 })
 

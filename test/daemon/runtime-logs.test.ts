@@ -54,8 +54,8 @@ test('lines of two deploys appear once and in order, across a kill and a stop of
     lines.map((_, index) => index + 1),
   )
   for (const { id } of [first, next]) {
-    const own = lines.filter(({ line }) => line.startsWith(id))
-    const [begins, ...rest] = own.map(({ line }) => line.slice(id.length + 1))
+    const instanceLines = lines.filter(({ line }) => line.startsWith(id))
+    const [begins, ...rest] = instanceLines.map(({ line }) => line.slice(id.length + 1))
     const counted = rest.filter((word) => word !== 'ends')
     assert.equal(begins, 'begins')
     assert.deepEqual(
@@ -63,7 +63,7 @@ test('lines of two deploys appear once and in order, across a kill and a stop of
       counted.map((_, index) => String(index + 1)),
     )
     assert.deepEqual(
-      [...new Set(own.map(({ deploy_id, instance }) => `${deploy_id}/${instance}`))],
+      [...new Set(instanceLines.map(({ deploy_id, instance }) => `${deploy_id}/${instance}`))],
       [`${id}/0`],
     )
   }

@@ -45,8 +45,8 @@ const dumped = (name: string) =>
   )
 
 test('a Postgres is restored with every byte, password, port and settings', async () => {
-  const made = await create({ kind: 'postgres', name: 'shop', memory_limit_mb: 200 })
-  const { id, external_url: url } = made
+  const datastore = await create({ kind: 'postgres', name: 'shop', memory_limit_mb: 200 })
+  const { id, external_url: url } = datastore
   await psql(url, 'create table kept (id serial, word text, raw bytea)')
   await psql(
     url,
@@ -89,7 +89,7 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
     memory_limit_mb,
     created_at,
   ]
-  assert.deepEqual(lasting(again), lasting(made))
+  assert.deepEqual(lasting(again), lasting(datastore))
   assert.equal(await dumped('shop'), before)
   assert.deepEqual(await site.api.get('/trash'), [])
 })

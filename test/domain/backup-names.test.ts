@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { backupFileName, backupPath } from '../../src/domain/backup-names.ts'
 import { createIds } from '../../storage/store/ids.ts'
 
-const place = {
+const dumpPlace = {
   id: 'bak-01hzy7k9m000000000009k3f2a',
   datastoreName: 'shop-db',
   kind: 'postgres',
@@ -12,19 +12,19 @@ const place = {
 } as const
 
 test('a name contains the datastore, the time and the kind', () => {
-  assert.equal(backupFileName(place), 'shop-db-20260102T030405Z-9k3f2a.dump')
-  assert.equal(backupFileName({ ...place, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
+  assert.equal(backupFileName(dumpPlace), 'shop-db-20260102T030405Z-9k3f2a.dump')
+  assert.equal(backupFileName({ ...dumpPlace, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
 })
 
 test('each datastore has its own folder', () => {
-  assert.equal(backupPath('/mnt/b', place), '/mnt/b/shop-db/shop-db-20260102T030405Z-9k3f2a.dump')
+  assert.equal(backupPath('/mnt/b', dumpPlace), '/mnt/b/shop-db/shop-db-20260102T030405Z-9k3f2a.dump')
 })
 
 test('names of one datastore sort by creation, and are unique within a second', () => {
   const ids = createIds()
   const at = (second: number) => `2026-01-02T03:04:${String(second).padStart(2, '0')}.000Z`
-  const names = Array.from({ length: 60 }, (_, second) => backupFileName({ ...place, at: at(second) }))
-  const same = Array.from({ length: 500 }, () => backupFileName({ ...place, id: ids.newId('bak') }))
+  const names = Array.from({ length: 60 }, (_, second) => backupFileName({ ...dumpPlace, at: at(second) }))
+  const same = Array.from({ length: 500 }, () => backupFileName({ ...dumpPlace, id: ids.newId('bak') }))
 
   assert.deepEqual([...names].sort(), names)
   assert.equal(new Set(same).size, same.length)

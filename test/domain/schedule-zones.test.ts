@@ -156,9 +156,9 @@ function neighbors(
 test('around every clock change each schedule matches a minute-by-minute reading of the clock', () => {
   const windows = windowsAround()
   assert.ok(windows.length > Object.keys(unusualYears).length, 'there are changes to try')
-  const place = fc.nat(windows.length - 1)
+  const windowIndex = fc.nat(windows.length - 1)
   const drawn = fc.array(fc.integer({ min: -2000, max: 2000 }), { minLength: 4, maxLength: 4 })
-  const property = fc.property(place, anySchedule(), drawn, (index, schedule, others) => {
+  const property = fc.property(windowIndex, anySchedule(), drawn, (index, schedule, others) => {
     const window = windows[index]!
     const due = dueIn(schedule, window.minutes)
     for (const requested of sampleInstants(window, due, others)) {

@@ -24,15 +24,15 @@ async function answerers(t: TestContext, changed: Partial<Frame>, address?: stri
   return Promise.all(targets.map((target) => findPortOwner(target, proof, signal)))
 }
 
-const own = ['this edge', 'this edge']
+const ownAnswers = ['this edge', 'this edge']
 
 test('the edge is recognized on both ports, also behind a trusted proxy', async (t) => {
-  assert.deepEqual(await answerers(t, {}), own)
-  assert.deepEqual(await answerers(t, { trustedProxies: ['127.0.0.0/8'] }), own)
+  assert.deepEqual(await answerers(t, {}), ownAnswers)
+  assert.deepEqual(await answerers(t, { trustedProxies: ['127.0.0.0/8'] }), ownAnswers)
 })
 
 test('the edge is recognized on IPv6', { skip: !hasIpv6() }, async (t) => {
-  assert.deepEqual(await answerers(t, { hasIpv6: true }, '::1'), own)
+  assert.deepEqual(await answerers(t, { hasIpv6: true }, '::1'), ownAnswers)
 })
 
 test('the edge is recognized while it refuses an address that sends too many requests', async (t) => {

@@ -31,9 +31,9 @@ async function collect(path: string, signal: AbortSignal, onLine: () => void): P
 }
 
 test('lines are read until the signal aborts', async (t) => {
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const path = await listen(t)
-  assert.deepEqual(await collect(path, leaving.signal, () => leaving.abort()), ['first'])
+  assert.deepEqual(await collect(path, controller.signal, () => controller.abort()), ['first'])
 })
 
 test('nothing is read if the signal is already aborted', async (t) => {

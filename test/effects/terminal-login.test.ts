@@ -1,6 +1,6 @@
 // The effects of a terminal login under a real supervisor on a real store: its token waits until it is
-// collected, or is revoked with the login. A restart here is a new supervisor on the same store with another
-// run id.
+// collected, or is revoked with the login. A restart here is a new supervisor on the same store with
+// another run id.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
@@ -83,21 +83,21 @@ test('an uncollected token is revoked when the login expires', async (t) => {
 test('a login that expires while its token is created revokes it', async (t) => {
   const storage = await temporaryStorage(t)
   const tokens: string[] = []
-  const life = boot(t, storage, (real) => ({
+  const daemon = boot(t, storage, (real) => ({
     async issueToken(input, signal) {
       await new Promise((resolve) => setTimeout(resolve, 3300))
       const issued = await real.issueToken(input, signal)
-      tokens.push(life.uncollected.get(input.id)!)
+      tokens.push(daemon.uncollected.get(input.id)!)
       return issued
     },
   }))
-  const id = await life.ask(3000)
+  const id = await daemon.ask(3000)
 
-  await life.send(id, 'approve')
-  await life.reached(id, 'expired')
+  await daemon.send(id, 'approve')
+  await daemon.reached(id, 'expired')
 
   equal(tokens.length, 1)
-  deepEqual([isGood(storage, tokens[0]!), storage.tokens.list(), life.uncollected.size], [false, [], 0])
+  deepEqual([isGood(storage, tokens[0]!), storage.tokens.list(), daemon.uncollected.size], [false, [], 0])
 })
 
 for (const response of [null, 'deny']) {
@@ -113,11 +113,11 @@ for (const response of [null, 'deny']) {
   })
 }
 
-const held = { issueToken: (_: object, signal: AbortSignal) => forever(signal) }
+const neverIssues = { issueToken: (_: object, signal: AbortSignal) => forever(signal) }
 const interrupted: Record<string, { events: string[]; change: Partial<Effects> }> = {
   pending: { events: [], change: {} },
   denied: { events: ['deny'], change: {} },
-  'approved.issuing': { events: ['approve'], change: held },
+  'approved.issuing': { events: ['approve'], change: neverIssues },
   'approved.waiting': { events: ['approve'], change: {} },
 }
 

@@ -229,11 +229,11 @@ test('a repeated request whose stored response is damaged does not run again', a
 })
 
 test('readers of the change feed have to start over', async () => {
-  const leaving = new AbortController()
-  const events = daemon.api.events('/events', { lastEventId: 3, signal: leaving.signal })
+  const controller = new AbortController()
+  const events = daemon.api.events('/events', { lastEventId: 3, signal: controller.signal })
   const seen: string[] = []
   for await (const { event } of events) if (seen.push(event) === 2) break
-  leaving.abort()
+  controller.abort()
   assert.deepEqual(seen, ['ready', 'reset'])
 })
 

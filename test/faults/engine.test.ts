@@ -1,5 +1,5 @@
-// The Docker engine stops, hangs or is killed while a deploy is in each of its phases: every deploy goes live
-// or fails with a reason, its service serves, and nothing partial remains. Uses a private engine.
+// The Docker engine stops, hangs or is killed while a deploy is in each of its phases: every deploy goes
+// live or fails with a reason, its service serves, and nothing partial remains. Uses a private engine.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -147,9 +147,13 @@ async function requireWhole(
   const { live_deploy_id } = await api.get(`/services/${name}`)
   await until(`the end of all other versions of ${name}`, async () => {
     const { containers, images } = await findLeftovers(daemon.prefix)
-    const own = containers.filter((container) => container.includes(`-${name}-`))
+    const serviceContainers = containers.filter((container) => container.includes(`-${name}-`))
     const hasImage = images.some((image) => image.endsWith(id))
-    return own.length === 1 && own[0]!.includes(live_deploy_id.slice(4)) && hasImage === isLive
+    return (
+      serviceContainers.length === 1 &&
+      serviceContainers[0]!.includes(live_deploy_id.slice(4)) &&
+      hasImage === isLive
+    )
   })
   service.former = text
 }

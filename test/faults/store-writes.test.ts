@@ -66,8 +66,8 @@ async function findWrite(t: TestContext, { call, kind }: Fault, requests: Create
 async function hit(t: TestContext, fault: Fault, requests: CreateRequest[]): Promise<number> {
   return until(`a write of ${fault.kind} to be hit`, async () => {
     const { pid } = suite.daemon
-    const place = await findWrite(t, fault, requests)
-    const moment = fault.kind === 'rows' ? '' : `:when=${place}`
+    const writeNumber = await findWrite(t, fault, requests)
+    const moment = fault.kind === 'rows' ? '' : `:when=${writeNumber}`
     const injected = await trace(t, fault.call, `error=${fault.error}${moment}`)
     requests.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))
     await injected.end()

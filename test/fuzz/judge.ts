@@ -9,10 +9,10 @@ import type { Secrets } from './secrets.ts'
 import type { World } from './world.ts'
 
 /** The only server errors that a response may report. */
-const decided: Record<number, string> = {
-  502: 'docker_error',
-  503: 'docker_unavailable',
-  507: 'insufficient_storage',
+const decided: Record<number, string[]> = {
+  502: ['docker_error', 'git_provider_unavailable', 'git_remote_unreachable'],
+  503: ['docker_unavailable'],
+  507: ['insufficient_storage'],
 }
 
 /** Statuses for a path that the document does not contain, or a method that its path does not support. */
@@ -89,7 +89,7 @@ function judgeProblem({ status, headers, text }: WireAnswer): string | null {
   if (problem.status !== status) return `${status} contains the status ${problem.status}`
   if (problem.request_id !== headers.get('x-request-id'))
     return `${status} has another request_id than its header`
-  if (status >= 500 && problem.code !== decided[status]) return `${status} ${excerpt(text)}`
+  if (status >= 500 && !decided[status]?.includes(problem.code)) return `${status} ${excerpt(text)}`
   return null
 }
 

@@ -66,6 +66,10 @@ const tastes: Record<string, fc.Arbitrary<Json>> = {
   custom_domains: fc.array(domains, { maxLength: 2 }),
   username: fc.constantFrom('user', 'robot$x'),
   password: fc.constant(secret('registry')),
+  // Never a provider on the internet.
+  base_url: fc.constantFrom('http://127.0.0.1:9', 'http://git.invalid', 'http://169.254.169.254'),
+  token: fc.constant(secret('git')),
+  client_secret: fc.constant(secret('git')),
 }
 
 export const taste: Taste = (field) => tastes[field] ?? null

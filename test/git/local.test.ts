@@ -176,13 +176,13 @@ test("below --local-repositories another user's repository is read with that use
   const { directory: priv, root } = createPrivate(t)
   const named = join(root, 'named')
   mkdirSync(named)
-  const own = createRepository(t, { root: named, name: 'own' })
-  own.commit('First', { file: 'one' })
+  const ownRepository = createRepository(t, { root: named, name: 'own' })
+  ownRepository.commit('First', { file: 'one' })
   git('clone', '--quiet', '--shared', priv, join(named, 'borrowed'))
   for (const name of ['own', 'borrowed']) chownAll(join(named, name), otherUser)
-  chmodSync(own.directory, 0o700)
+  chmodSync(ownRepository.directory, 0o700)
 
-  const checkout = startCheckout(t, { url: own.directory, localRepositories: [named] })
+  const checkout = startCheckout(t, { url: ownRepository.directory, localRepositories: [named] })
   await checkout.done
   assert.deepEqual(readTree(checkout.directory), { file: 'one' })
   const borrowed = startCheckout(t, { url: join(named, 'borrowed'), localRepositories: [named] })

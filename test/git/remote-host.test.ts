@@ -7,11 +7,11 @@ import { readTree, startCheckout } from '../support/checkout.ts'
 import { createGitServer } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
-const asked: string[] = []
+const lookups: string[] = []
 const resolvesTo =
   (...addresses: string[]) =>
   async (name: string) => {
-    asked.push(name)
+    lookups.push(name)
     return addresses
   }
 const pin = (url: string, addresses: string[] = [], denyPrivateHosts = false, localHosts: string[] = []) =>

@@ -14,8 +14,8 @@ const noSignal = new AbortController().signal
 
 function branchesOf(url: string, signal = noSignal) {
   const repository = parseRepositoryUrl(url)
-  const place = { localRepositories: [], hostRules: testHostRules, marker: 'list' }
-  return listBranches({ repository, credentials: null, ...place, signal })
+  const options = { localRepositories: [], hostRules: testHostRules, marker: 'list' }
+  return listBranches({ repository, credentials: null, ...options, signal })
 }
 
 test('branches are listed with the default branch first and the others by name', async (t) => {

@@ -1,6 +1,6 @@
 // Who may call what: every route with every kind of credential, against a list written by hand. A new route
-// below /api must be added to the list. Responses are distinguished only by whether the caller was admitted;
-// other tests check the rest.
+// below /api must be added to the list. Responses are distinguished only by whether the caller was
+// admitted; other tests check the rest.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -71,11 +71,11 @@ const asStranger: Sort['expected'] = ({ needed, checksOrigin }, isWrite) =>
 
 const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer ${secret}` } })
 const ownPage = { 'sec-fetch-site': 'same-origin' }
-let made = 0
+let count = 0
 
 /** A new token, of an admin without a limit or an end where nothing else is asked for. */
 async function token({ storage }: AccountApi, input: Partial<TokenRow> = {}): Promise<string> {
-  const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
+  const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++count}`]
   const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
   const full = { ...row, role: 'admin', services: null, expires_at: null, ...input } as const
   await storage.commit((commit) => storage.tokens.insert(commit, secret, full))
@@ -92,7 +92,7 @@ function limited(role: Role, isOwn: boolean): Sort {
 }
 
 async function cookie({ storage, server }: AccountApi): Promise<{ cookie: string }> {
-  const [id, secret, now] = [storage.ids.newId('ses'), `bths_walk-${++made}`, new Date().toISOString()]
+  const [id, secret, now] = [storage.ids.newId('ses'), `bths_walk-${++count}`, new Date().toISOString()]
   const row = { id, created_at: now, last_used_at: now, user_agent: null }
   await storage.commit((commit) => storage.sessions.insert(commit, secret, row))
   return { cookie: `svc_session_${server.port}=${secret}` }

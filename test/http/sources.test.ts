@@ -69,8 +69,8 @@ test('a static site accepts its own settings, and none of a running service', as
     const response = await refused('POST', '/services', { ...site, [key]: value })
     assert.deepEqual(response, [400, 'invalid_request', `${key} invalid`])
   }
-  const made = await create({ ...site, publish_dir: './dist/', spa_fallback: true, deploy: false })
-  assert.deepEqual([made.publish_dir, made.spa_fallback, made.internal_host], ['dist', true, 'web'])
+  const service = await create({ ...site, publish_dir: './dist/', spa_fallback: true, deploy: false })
+  assert.deepEqual([service.publish_dir, service.spa_fallback, service.internal_host], ['dist', true, 'web'])
   // Of an image: all of it, and its WORKDIR.
   for (const publish_dir of ['/', '.', '/app/dist']) {
     const { body } = await call('PATCH', '/services/web', { publish_dir })
@@ -94,9 +94,9 @@ test('settings of static sites are rejected for other types', async (t) => {
 
 test('build_env names variables, each once', async (t) => {
   const { create, refused } = await startChecked(t)
-  const made = await create({ name: 'web', build_env: ['MODE', 'KEY'], pre_deploy_command: 'migrate' })
+  const service = await create({ name: 'web', build_env: ['MODE', 'KEY'], pre_deploy_command: 'migrate' })
 
-  assert.deepEqual([made.build_env, made.pre_deploy_command], [['MODE', 'KEY'], 'migrate'])
+  assert.deepEqual([service.build_env, service.pre_deploy_command], [['MODE', 'KEY'], 'migrate'])
   for (const build_env of [['1A'], ['A', 'A'], ['A=B'], 'A']) {
     const [status] = await refused('PATCH', '/services/web', { build_env })
     assert.equal(status, 400)
@@ -105,8 +105,8 @@ test('build_env names variables, each once', async (t) => {
 
 test('a build has a stage and arguments, which are replaced and cleared as a whole', async (t) => {
   const { call, create, refused } = await startChecked(t)
-  const made = await create({ name: 'web', build_target: 'prod', build_args: { MODE: 'fast', EMPTY: '' } })
-  assert.deepEqual([made.build_target, made.build_args], ['prod', { MODE: 'fast', EMPTY: '' }])
+  const service = await create({ name: 'web', build_target: 'prod', build_args: { MODE: 'fast', EMPTY: '' } })
+  assert.deepEqual([service.build_target, service.build_args], ['prod', { MODE: 'fast', EMPTY: '' }])
 
   const changed = await call('PATCH', '/services/web', { build_args: { KIND: 'b' }, init: false })
   assert.deepEqual([changed.body.build_args, changed.body.init], [{ KIND: 'b' }, false])

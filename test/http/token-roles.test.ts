@@ -1,5 +1,5 @@
-// What a token may do by its role and its services: what it sees, what it never sees, and what it is refused.
-// Who may call which route is in credentials.test.ts.
+// What a token may do by its role and its services: what it sees, what it never sees, and what it is
+// refused. Who may call which route is in credentials.test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Route } from '../../src/http/pipeline/route.ts'
@@ -15,11 +15,11 @@ import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { instant } from '../support/supervision.ts'
 
 type Rights = Partial<Pick<TokenRow, 'role' | 'services'>>
-let made = 0
+let count = 0
 
 async function tokenWith({ storage }: Pick<Api, 'storage'>, rights: Rights): Promise<string> {
   const id = storage.ids.newId('tok')
-  const secret = `bth_role-${++made}`
+  const secret = `bth_role-${++count}`
   const dates = { created_at: instant, expires_at: null, last_used_at: null }
   const row = { id, name: 'role', hint: 'role', role: 'admin', services: null, ...dates, ...rights } as const
   await storage.commit((commit) => storage.tokens.insert(commit, secret, row))
@@ -178,11 +178,11 @@ async function startFull(t: Parameters<typeof startDatastores>[0]) {
 
 /** The body of a response, or what an endless stream sends within a moment. */
 async function readAll(url: string, token: string): Promise<{ status: number; text: string }> {
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(url, { headers, signal: leaving.signal })
+  const response = await fetch(url, { headers, signal: controller.signal })
   let text = ''
-  const timer = setTimeout(() => leaving.abort(), 500)
+  const timer = setTimeout(() => controller.abort(), 500)
   try {
     for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString()
   } catch {

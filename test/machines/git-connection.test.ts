@@ -139,9 +139,9 @@ test('an authorization of another account ends a pending connection and keeps a 
 })
 
 test('a pending authorization ends after a day, but an app that exists at the provider stays', async () => {
-  const asked: unknown[] = []
+  const wakeTimes: unknown[] = []
   const awaitExpiry: TestEffect = async (input) => {
-    asked.push(input.wakeAt)
+    wakeTimes.push(input.wakeAt)
     return { at: instant }
   }
   for (const input of [inputs.app, inputs.oauth]) {
@@ -149,7 +149,7 @@ test('a pending authorization ends after a day, but an app that exists at the pr
     assert.deepEqual([stateOf(run), recordOf(run).status], ['deleted', 'deleted'])
   }
   const dayLater = Date.parse(instant) + 24 * 60 * 60 * 1000
-  assert.deepEqual(asked, [dayLater, dayLater])
+  assert.deepEqual(wakeTimes, [dayLater, dayLater])
 })
 
 test('an access token is renewed five minutes before it expires', async () => {

@@ -78,14 +78,14 @@ for (const state of ['ending', 'clearing']) {
 }
 
 test('its effects receive the service, and whether to remove the disk', async () => {
-  const given: unknown[] = []
+  const inputs: unknown[] = []
   const note: TestEffect = async (effectInput) => {
-    given.push(effectInput)
+    inputs.push(effectInput)
     return { at: instant }
   }
   const effects = { endDeploys: note, removeBelongings: note }
   await runMachine(machine, effects, { input: { ...input, deleteDisk: false } }).reached('removed')
-  assert.deepEqual(given, [
+  assert.deepEqual(inputs, [
     { id: 'svc-1', serviceId: 'svc-1' },
     { id: 'svc-1', serviceId: 'svc-1', deleteDisk: false },
   ])
@@ -107,11 +107,11 @@ test('from every snapshot a fresh actor reaches the same end and repeats no fini
 
 test('a retained disk goes to the trash last, from every snapshot', async () => {
   const trash = { id: 'dsk-1', serviceName: 'shop', expiresAt: '2026-01-08T00:00:00.000Z' }
-  const given: [string, unknown][] = []
+  const inputs: [string, unknown][] = []
   const noting = (name: string): [string, TestEffect] => [
     name,
     async (effectInput) => {
-      given.push([name, effectInput])
+      inputs.push([name, effectInput])
       return { at: instant }
     },
   ]
@@ -119,7 +119,7 @@ test('a retained disk goes to the trash last, from every snapshot', async () => 
   const whole = runMachine(machine, effects, { input: { ...input, trash } })
   await whole.reached('removed')
   assert.deepEqual(whole.states, ['ending', 'clearing', 'trashing', 'removed'])
-  assert.deepEqual(given.slice(1), [
+  assert.deepEqual(inputs.slice(1), [
     ['removeBelongings', { id: 'svc-1', serviceId: 'svc-1', deleteDisk: false }],
     ['trashDisk', { id: 'svc-1', serviceId: 'svc-1', trash }],
   ])

@@ -108,8 +108,8 @@ function openClock() {
 async function runTo(name: string): Promise<Run> {
   const { events: played, slot } = states[name]!
   const { awaitExpiry, expire } = openClock()
-  const held = slot === undefined ? {} : { [slot]: waits }
-  const run = runMachine(machine, { ...idleEffects, awaitExpiry, ...held }, { input })
+  const heldSlot = slot === undefined ? {} : { [slot]: waits }
+  const run = runMachine(machine, { ...idleEffects, awaitExpiry, ...heldSlot }, { input })
   for (const event of played) {
     if (event === 'expire') expire()
     else send(run, event)
@@ -201,10 +201,10 @@ test('a restarted actor does not issue a second token', async () => {
 })
 
 test('each effect receives only the input it needs, and never the token', async () => {
-  const given: [string, unknown][] = []
+  const inputs: [string, unknown][] = []
   const noting = Object.entries({ ...idleEffects, awaitExpiry: waits }).map(([name, effect]) => {
     const noted: TestEffect = (effectInput, signal) => {
-      given.push([name, effectInput])
+      inputs.push([name, effectInput])
       return effect(effectInput, signal)
     }
     return [name, noted] as const
@@ -215,7 +215,7 @@ test('each effect receives only the input it needs, and never the token', async 
   await turn()
   run.actor.stop()
   const expiry = { id: 'cli-1', bootId: 'boot-1', expiresAt: input.expiresAt }
-  assert.deepEqual(given, [
+  assert.deepEqual(inputs, [
     ['awaitExpiry', expiry],
     ['issueToken', { id: 'cli-1', name: 'laptop', grant }],
     ['awaitExpiry', expiry],

@@ -11,13 +11,13 @@ export async function judgeContainers(daemon: TestDaemon, apps: readonly App[]):
   const violations: Violation[] = []
   for (const { id, name, instances } of apps) {
     const { live_deploy_id } = await daemon.api.get(`/services/${id}`)
-    const own = containers.filter(({ serviceId }) => serviceId === id)
-    const serving = own.filter(({ deployId, isRunning }) => deployId === live_deploy_id && isRunning)
-    if (own.length === instances && serving.length === instances) continue
+    const present = containers.filter(({ serviceId }) => serviceId === id)
+    const serving = present.filter(({ deployId, isRunning }) => deployId === live_deploy_id && isRunning)
+    if (present.length === instances && serving.length === instances) continue
     violations.push({
       rule: 'one set of containers remains',
-      text: `${name}: ${own.length} containers, ${serving.length} of the live deploy, expected ${instances}`,
-      evidence: own.map((container) => JSON.stringify(container)),
+      text: `${name}: ${present.length} containers, ${serving.length} of them live, expected ${instances}`,
+      evidence: present.map((container) => JSON.stringify(container)),
     })
   }
   return violations

@@ -52,8 +52,8 @@ function faultOfStream(evidence: Evidence, stream: StreamSample): Violation[] {
 /** Whether its own instance was swapped out and its drain had reached the limit. */
 export function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: number): boolean {
   const container = containerOf(stream)
-  const leaving = swaps.find(({ service, left }) => service === stream.service && left.includes(container!))
-  return leaving !== undefined && endedAt >= leaving.limitAt
+  const swap = swaps.find(({ service, left }) => service === stream.service && left.includes(container!))
+  return swap !== undefined && endedAt >= swap.limitAt
 }
 
 /** Instances created by swaps must each receive requests, unless they were removed right away. */

@@ -23,12 +23,12 @@ async function damagedStorage(
   await fill(first)
   await first.close()
   for (const [table, key] of rows) await flipBit(directory, table, key)
-  const told: string[] = []
+  const reports: string[] = []
   const toRecord = ({ id, revision }: ActorRow) => ({ id, status: 'made again', revision })
-  const options = { onPanic: t.assert.fail, onDamage: (text: string) => told.push(text), toRecord }
+  const options = { onPanic: t.assert.fail, onDamage: (text: string) => reports.push(text), toRecord }
   const storage = await openStorage(directory, options)
   t.after(() => storage.close())
-  return { directory, storage, told }
+  return { directory, storage, told: reports }
 }
 
 const refused = { code: 'row_damaged' }
@@ -37,7 +37,7 @@ test('damage is reported once per row, with the name of the row', async (t) => {
   const fill = async ({ env }: Storage) => {
     for (const id of ['svc-1', 'svc-2', 'svc-3']) await env.change(id, () => [{ key: 'A', value: id }])
   }
-  const { storage, told } = await damagedStorage(t, fill, [
+  const { storage, told: reports } = await damagedStorage(t, fill, [
     ['env', 'svc-1'],
     ['env', 'svc-2'],
   ])
@@ -45,7 +45,7 @@ test('damage is reported once per row, with the name of the row', async (t) => {
   for (const id of ['svc-1', 'svc-1', 'svc-2']) throws(() => storage.env.get(id), refused)
 
   const damage = (id: string) => `the row "${id}" of table env fails its checksum`
-  deepEqual(told, [damage('svc-1'), damage('svc-2')])
+  deepEqual(reports, [damage('svc-1'), damage('svc-2')])
   deepEqual(storage.env.get('svc-3'), [{ key: 'A', value: 'svc-3' }])
 })
 

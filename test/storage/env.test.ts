@@ -22,9 +22,9 @@ test('any UTF-8 value without NUL is stored byte for byte, ordered by key', asyn
   const { env } = await temporaryStorage(t)
 
   await fc.assert(
-    fc.asyncProperty(vars, async (given) => {
-      await env.change('svc-1', () => given)
-      deepEqual(env.get('svc-1'), [...given].sort(byKey))
+    fc.asyncProperty(vars, async (vars) => {
+      await env.change('svc-1', () => vars)
+      deepEqual(env.get('svc-1'), [...vars].sort(byKey))
     }),
     { numRuns: 200 },
   )
@@ -33,12 +33,12 @@ test('any UTF-8 value without NUL is stored byte for byte, ordered by key', asyn
 test('values that look like other syntax are plain text', async (t) => {
   const directory = temporaryDirectory(t)
   const awkward = ['', ' ', '\r\n', '\u2028', '"\\', '${{service.a.port}}', 'x'.repeat(64 * 1024), '\ufeff🐎']
-  const given = awkward.map((text, index) => ({ key: `V${index}`, value: text }))
+  const vars = awkward.map((text, index) => ({ key: `V${index}`, value: text }))
   const first = await temporaryStorage(t, directory)
-  await first.env.change('svc-1', () => given)
+  await first.env.change('svc-1', () => vars)
   await first.close()
 
-  deepEqual((await temporaryStorage(t, directory)).env.get('svc-1'), given)
+  deepEqual((await temporaryStorage(t, directory)).env.get('svc-1'), vars)
 })
 
 test('parallel changes of different keys all survive', async (t) => {

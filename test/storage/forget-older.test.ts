@@ -17,13 +17,13 @@ async function createActor(storage: Storage, { final = true, service_id = 'svc-1
 test('the newest stay; the others are deleted with record, index and history, and returned', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
-  const made: string[] = []
-  for (let count = 0; count < 5; count++) made.unshift(await createActor(storage))
+  const ids: string[] = []
+  for (let count = 0; count < 5; count++) ids.unshift(await createActor(storage))
 
   const gone = await storage.actors.removeOlder(kind, 'svc-1', 2)
   const again = await storage.actors.removeOlder(kind, 'svc-1', 2)
 
-  const [newest, second, ...others] = made
+  const [newest, second, ...others] = ids
   deepEqual([gone, again], [others, []])
   deepEqual(storage.actors.ids(kind, 'svc-1'), [newest, second])
   deepEqual(

@@ -120,7 +120,7 @@ test('a request for an actor that is not parked returns it', async (t) => {
     return heldEffect().effect(input, signal)
   }
   const supervisor = superviseSamples(t, { storage, effects: { work } })
-  const made = await supervisor.spawn('err-1')
+  const spawned = await supervisor.spawn('err-1')
   const found = await supervisor.spawn('err-1')
   const record = {
     id: 'err-1',
@@ -132,7 +132,7 @@ test('a request for an actor that is not parked returns it', async (t) => {
     by: null,
   }
   assert.deepEqual(
-    [made, found],
+    [spawned, found],
     [
       { record, duplicate: false },
       { record, duplicate: true },

@@ -50,8 +50,8 @@ export async function openBackupPorts(t: TestContext) {
       await storage.commit(() => storage.datastores.insert(input.id, input.name, 's3cret'))
       const context = initialContext({ ...input, backups: { schedule: '@daily', keep } })
       const record = toRecord({ context, matches: () => false } as never)
-      const own = { id: input.id, kind: 'datastore', service_id: null }
-      await storage.actors.create({ ...transitionOf(own), record })
+      const actor = { id: input.id, kind: 'datastore', service_id: null }
+      await storage.actors.create({ ...transitionOf(actor), record })
       return input.id
     },
     /** Stores a backup that is newer than all earlier ones. */

@@ -29,10 +29,15 @@ export function openBrowser(url: string, jar = new Map<string, string>()): Brows
   const cookieOf = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
 
   async function call(method: string, path: string, body?: unknown, headers: SentHeaders = {}) {
-    const own = { 'sec-fetch-site': 'same-origin', cookie: cookieOf() || null }
+    const standardHeaders = { 'sec-fetch-site': 'same-origin', cookie: cookieOf() || null }
     const sent = body === undefined ? null : JSON.stringify(body)
     const type = sent === null ? {} : { 'content-type': 'application/json' }
-    const response = await send(`${url}/api/v1${path}`, method, { ...own, ...type, ...headers }, sent)
+    const response = await send(
+      `${url}/api/v1${path}`,
+      method,
+      { ...standardHeaders, ...type, ...headers },
+      sent,
+    )
     for (const line of response.headers['set-cookie'] ?? []) keep(jar, line)
     checkAnswer(method, `/api/v1${path}`, response.status, response.body)
     return response

@@ -73,6 +73,8 @@ export async function buildContainers({ engine, owner }: EngineSite): Promise<st
   const details = await Promise.all(
     all.map(({ Id }) => orNull(engine.call('look', () => engine.docker.getContainer(Id).inspect()))),
   )
-  const own = details.filter((info) => info?.HostConfig.ExtraHosts?.includes(`${buildHost(owner)}:0.0.0.0`))
-  return own.map((info) => info!.Id)
+  const buildContainers = details.filter((info) =>
+    info?.HostConfig.ExtraHosts?.includes(`${buildHost(owner)}:0.0.0.0`),
+  )
+  return buildContainers.map((info) => info!.Id)
 }

@@ -50,8 +50,17 @@ export const bare = ['--edge=off', '--settle-time=0']
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
 function standardArgs(engine: string, { dataDir, prefix }: { dataDir: string; prefix: string }): string[] {
-  const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
-  return [...own, '--min-free-disk=16', '--local-git-host=127.0.0.1,localhost', ...bare]
+  const serverArgs = [
+    '--data-dir',
+    dataDir,
+    '--listen',
+    '127.0.0.1:0',
+    '--docker',
+    engine,
+    '--prefix',
+    prefix,
+  ]
+  return [...serverArgs, '--min-free-disk=16', '--local-git-host=127.0.0.1,localhost', ...bare]
 }
 
 /** Starts a daemon and waits until it responds. */

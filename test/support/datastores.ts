@@ -32,8 +32,8 @@ export const versions = { postgres: '15', redis: '7' } as const
 
 export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {}): Promise<DatastoreSite> {
   const images = await datastoreImages()
-  const own = [`--postgres-image=${images.postgres}`, `--redis-image=${images.redis}`]
-  const daemon = await launchDaemon({ ...options, args: [...own, ...(options.args ?? [])] })
+  const imageArgs = [`--postgres-image=${images.postgres}`, `--redis-image=${images.redis}`]
+  const daemon = await launchDaemon({ ...options, args: [...imageArgs, ...(options.args ?? [])] })
   scope.after(() => daemon.remove())
   const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
   const clientOf = (kind: 'postgres' | 'redis') =>

@@ -22,11 +22,11 @@ export async function openStream(
   url: string,
   headers: Record<string, string> = {},
 ): Promise<Reader> {
-  const leaving = new AbortController()
-  t.after(() => leaving.abort())
+  const controller = new AbortController()
+  t.after(() => controller.abort())
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${token}`, ...headers },
-    signal: leaving.signal,
+    signal: controller.signal,
   })
   const events = eventsOf(response)
   const next = async () => (await events.next()).value ?? null
@@ -38,7 +38,7 @@ export async function openStream(
       for (let event = await next(); event; event = await next()) all.push(event)
       return all
     },
-    close: () => leaving.abort(),
+    close: () => controller.abort(),
   }
 }
 

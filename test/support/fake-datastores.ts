@@ -96,11 +96,11 @@ export function respond(requested: ReceivedRequest): FakeResponse {
 /** Starts the fake server, and `berth` for it. */
 export async function startFakeDatastores(
   t: TestContext,
-  response: (asked: ReceivedRequest) => FakeResponse = respond,
+  response: (requests: ReceivedRequest) => FakeResponse = respond,
 ) {
   const server = await startFakeServer(t, response)
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x', XDG_CACHE_HOME: temporaryDirectory(t) }
   const berth = (...args: string[]) => runBerth(t, args, { env })
-  const asked = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
-  return { berth, asked, server, env }
+  const requests = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
+  return { berth, asked: requests, server, env }
 }

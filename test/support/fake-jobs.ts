@@ -114,7 +114,7 @@ export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
 /** Starts the fake server, and `berth` for it, in UTC. */
 export async function startFakeJobs(
   t: TestContext,
-  response: (asked: ReceivedRequest) => FakeResponse = respond,
+  response: (requests: ReceivedRequest) => FakeResponse = respond,
 ) {
   const server = await startFakeServer(t, response)
   const env = {
@@ -124,6 +124,6 @@ export async function startFakeJobs(
     TZ: 'UTC',
   }
   const berth = (...args: string[]) => runBerth(t, args, { env })
-  const asked = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
-  return { berth, asked, server, env }
+  const requests = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
+  return { berth, asked: requests, server, env }
 }

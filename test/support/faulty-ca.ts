@@ -16,8 +16,11 @@ export async function startFaultyCa(
 ): Promise<FaultyCa> {
   let base = ''
   const server = await startFakeServer(t, (requested) => {
-    const { headers, ...own } = response(requested) ?? proper(requested.path, base)
-    return { ...own, headers: { 'replay-nonce': randomBytes(9).toString('base64url'), ...headers } }
+    const { headers, ...problemHeaders } = response(requested) ?? proper(requested.path, base)
+    return {
+      ...problemHeaders,
+      headers: { 'replay-nonce': randomBytes(9).toString('base64url'), ...headers },
+    }
   })
   base = server.url
   return {
@@ -44,10 +47,10 @@ export function acmeProblem(
   detail: string,
   headers: Record<string, string> = {},
 ): FakeResponse {
-  const own = { 'content-type': 'application/problem+json' }
+  const problemHeaders = { 'content-type': 'application/problem+json' }
   return {
     status,
     body: { type: `urn:ietf:params:acme:error:${type}`, detail, status },
-    headers: { ...own, ...headers },
+    headers: { ...problemHeaders, ...headers },
   }
 }

@@ -50,9 +50,9 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
       awaitTurn(ports)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
-      const own = { id: 'sch-1', serviceId: 'svc-1' }
+      const actor = { id: 'sch-1', serviceId: 'svc-1' }
       return (
-        await startRun(ports, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null })
+        await startRun(ports, clockAt(options.now ?? instant))({ ...actor, runId, instant, missed: null })
       ).skipped
     },
     change: (fields: Partial<ServiceRow>) =>

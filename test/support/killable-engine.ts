@@ -71,8 +71,8 @@ async function removeContainers({ docker }: Engine): Promise<boolean> {
 
 function options(directory: string, address: string): string[] {
   const paths = { 'data-root': 'data', 'exec-root': 'exec', pidfile: 'docker.pid' }
-  const own = Object.entries(paths).map(([option, name]) => `--${option}=${join(directory, name)}`)
-  return [`--host=${address}`, ...own]
+  const pathOptions = Object.entries(paths).map(([option, name]) => `--${option}=${join(directory, name)}`)
+  return [`--host=${address}`, ...pathOptions]
 }
 
 async function untilItAnswers(dockerd: ChildProcess, address: string): Promise<void> {

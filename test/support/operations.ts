@@ -62,11 +62,11 @@ export function resolved(schema: Schema): Schema {
 
 /** The alternatives of a schema: each of `anyOf` and each of several types. */
 export function branchesOf(schema: Schema): Schema[] {
-  const own = resolved(schema)
-  if (Array.isArray(own.anyOf)) return own.anyOf.flatMap((one: Schema) => branchesOf(one))
-  if (Array.isArray(own.oneOf)) return own.oneOf.flatMap((one: Schema) => branchesOf(one))
-  if (Array.isArray(own.type)) return own.type.map((type) => ({ ...own, type }))
-  return [own]
+  const schemaFields = resolved(schema)
+  if (Array.isArray(schemaFields.anyOf)) return schemaFields.anyOf.flatMap((one: Schema) => branchesOf(one))
+  if (Array.isArray(schemaFields.oneOf)) return schemaFields.oneOf.flatMap((one: Schema) => branchesOf(one))
+  if (Array.isArray(schemaFields.type)) return schemaFields.type.map((type) => ({ ...schemaFields, type }))
+  return [schemaFields]
 }
 
 /** The path segment before the parameter: `services` in `/services/{id}`. */

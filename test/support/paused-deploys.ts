@@ -1,5 +1,5 @@
-// One service per phase of a deploy. Each has a live version and a next deploy that waits in its phase until
-// the test resumes all of them.
+// One service per phase of a deploy. Each has a live version and a next deploy that waits in its phase
+// until the test resumes all of them.
 import type { Api } from './api.ts'
 import type { Scope } from './directory.ts'
 import type { GateServer } from './gate-server.ts'
@@ -103,8 +103,13 @@ export async function createPausedService(
     pulling: { image: `127.0.0.1:${images.door.port}/app:v1` },
   }
   const source = sources[phase] ?? { repo_url: repository.directory }
-  const made = await api.post('/services', { name: phase, type: 'web_service', drain_seconds: 0, ...source })
-  const { id } = await finishedDeploy(api, made.latest_deploy.id)
+  const service = await api.post('/services', {
+    name: phase,
+    type: 'web_service',
+    drain_seconds: 0,
+    ...source,
+  })
+  const { id } = await finishedDeploy(api, service.latest_deploy.id)
   return { phase, name: phase, repository, former, next: former, id }
 }
 

@@ -38,8 +38,8 @@ export function commandWords(line: string): string[] {
   const quoted: string[] = []
   const masked = line.replace(/'([^']*)'/g, (_, text) => `\0${quoted.push(text) - 1}`)
   const [command = ''] = masked.split(/ +#| [<>] /)
-  const own = command.split('|').find((part) => /\bberth /.test(part)) ?? ''
-  const words = own.replace(/^.*?\bberth /, '').match(/\S+/g) ?? []
+  const berthPart = command.split('|').find((part) => /\bberth /.test(part)) ?? ''
+  const words = berthPart.replace(/^.*?\bberth /, '').match(/\S+/g) ?? []
   return words.map((word) => word.replace(/\0(\d+)/g, (_, index) => quoted[Number(index)]!))
 }
 
@@ -120,8 +120,8 @@ function apiPage(): string {
     const rows = routes
       .filter(({ operation }) => operation.tags[0] === name)
       .map(({ method, path, operation }) => {
-        const place = `${method.toUpperCase()} ${path}${queryOf(operation)}`
-        return `| \`${place}\` | ${cell(operation.summary)} | ${needs(operation)} |`
+        const route = `${method.toUpperCase()} ${path}${queryOf(operation)}`
+        return `| \`${route}\` | ${cell(operation.summary)} | ${needs(operation)} |`
       })
     return [`## ${name}`, '', description, '', '| route | meaning | needs |', '|---|---|---|', ...rows].join(
       '\n',

@@ -12,8 +12,8 @@ export async function createServiceRecords({ storage: { actors, services } }: Pi
   await services.create(serviceRow({ id: 'svc-own', name: 'own' }))
   const ids = new Map([['services', 'svc-own']])
   for (const [noun, [kind, id]] of Object.entries(records) as [string, [string, string]][]) {
-    const made = transitionOf({ id, kind, service_id: 'svc-own' })
-    await actors.create({ ...made, record: { ...made.record, service_id: 'svc-own' } })
+    const transition = transitionOf({ id, kind, service_id: 'svc-own' })
+    await actors.create({ ...transition, record: { ...transition.record, service_id: 'svc-own' } })
     ids.set(noun, id)
   }
   return ids

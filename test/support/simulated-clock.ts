@@ -20,12 +20,12 @@ async function sleepAmong(
   signal.throwIfAborted()
   await new Promise<void>((resolve) => {
     const wake = () => {
-      sleepers.delete(own)
+      sleepers.delete(sleeper)
       signal.removeEventListener('abort', wake)
       resolve()
     }
-    const own: Sleeper = { wakeAt, wake }
-    sleepers.add(own)
+    const sleeper: Sleeper = { wakeAt, wake }
+    sleepers.add(sleeper)
     signal.addEventListener('abort', wake)
     listen(wake)
   })

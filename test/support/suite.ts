@@ -52,7 +52,7 @@ export async function createService(
   const name = `app-${process.pid}-${++count}`
   const repository = createRepository(t)
   repository.commit('First', files ?? (await pageApp('one')))
-  const made = await api.post('/services', {
+  const service = await api.post('/services', {
     name,
     type: 'web_service',
     repo_url: repository.directory,
@@ -62,9 +62,9 @@ export async function createService(
   const request = (body: object = {}) => api.post(`/services/${name}/deploys`, body)
   return {
     name,
-    id: made.id,
+    id: service.id,
     repository,
-    first: made.latest_deploy ? await finishedDeploy(api, made.latest_deploy.id) : null,
+    first: service.latest_deploy ? await finishedDeploy(api, service.latest_deploy.id) : null,
     request,
     async deploy(changed) {
       repository.commit('Next', changed)

@@ -73,13 +73,13 @@ export async function attackByHttp2(session: ClientHttp2Session, until: number):
 
 export interface Visitor {
   /** The path of each request, by its number. */
-  path(asked: number): string
+  path(requestCount: number): string
   headers?: Record<string, string>
   isRight(body: string, path: string): boolean
 }
 
 export interface Visits {
-  asked: number
+  requestCount: number
   /** Data received in place of the expected response. */
   wrong: string[]
 }
@@ -89,9 +89,9 @@ export async function visit(edge: RunningEdge, visitor: Visitor, until: number):
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   const wrong: string[] = []
   const headers = { ...visitor.headers, host }
-  let asked = 0
-  for (; Date.now() < until || asked < leastVisits; asked++) {
-    const path = visitor.path(asked)
+  let requestCount = 0
+  for (; Date.now() < until || requestCount < leastVisits; requestCount++) {
+    const path = visitor.path(requestCount)
     const body = await new Promise<string>((resolve) => {
       const asking = request({ port: edge.frame.httpsPort, path, agent, headers }, (response) => {
         let text = ''
@@ -103,5 +103,5 @@ export async function visit(edge: RunningEdge, visitor: Visitor, until: number):
     await sleep(2)
   }
   agent.destroy()
-  return { asked, wrong }
+  return { requestCount: requestCount, wrong }
 }

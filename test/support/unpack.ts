@@ -12,9 +12,9 @@ type Options = Partial<Pick<UnpackRequest, 'keepsFolder' | 'limits' | 'roomBytes
 /** The folder and the result. */
 export async function unpack(t: TestContext, archive: Buffer, options: Options = {}) {
   const { parent, directory, request } = prepare(t, archive)
-  const told = await unpackArchive({ ...request, ...options })
+  const unpacked = await unpackArchive({ ...request, ...options })
   assert.deepEqual(readdirSync(parent).sort(), ['archive.tar.gz', 'tree'])
-  return { directory, told, read: (path: string) => readFileSync(join(directory, path), 'utf8') }
+  return { directory, told: unpacked, read: (path: string) => readFileSync(join(directory, path), 'utf8') }
 }
 
 /** The code and text of the refusal; fails if the archive is accepted. */

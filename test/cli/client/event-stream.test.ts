@@ -98,14 +98,14 @@ test('a server that was never reached is not retried', async (t) => {
 })
 
 test('a signal ends following silently', async (t) => {
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const { lines, said } = await follow(
     t,
     (_, response) => {
       send(response, 'log', 'one', 1)
-      setImmediate(() => leaving.abort())
+      setImmediate(() => controller.abort())
     },
-    { signal: leaving.signal },
+    { signal: controller.signal },
   )
 
   assert.ok(lines.length <= 1)
@@ -128,12 +128,12 @@ async function follow(t: TestContext, answer: Answer, options: FollowOptions = {
 
 /** As much of a session as following needs; what is said is kept. */
 function openCli(t: TestContext, url: string): Cli & { said: string[] } {
-  const leaving = new AbortController()
-  t.after(() => leaving.abort())
+  const controller = new AbortController()
+  t.after(() => controller.abort())
   const said: string[] = []
   const out = { say: (line: string) => void said.push(line), tint: (_: unknown, text: string) => text }
-  const client = createClient({ url, token: undefined, signal: leaving.signal })
-  return { client, out, signal: leaving.signal, said } as unknown as Cli & { said: string[] }
+  const client = createClient({ url, token: undefined, signal: controller.signal })
+  return { client, out, signal: controller.signal, said } as unknown as Cli & { said: string[] }
 }
 
 async function collect(events: AsyncGenerator<{ data: string }>): Promise<string[]> {

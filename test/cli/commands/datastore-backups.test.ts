@@ -132,10 +132,10 @@ for (const [what, send] of Object.entries(broken)) {
     const { env, asked } = await start(t, { send })
     const output = join(temporaryDirectory(t), 'shop-db.dump')
 
-    const made = await redirected(t, env, ['db', 'backup', 'shop-db'], { output })
+    const result = await redirected(t, env, ['db', 'backup', 'shop-db'], { output })
     const got = await redirected(t, env, ['db', 'backups', '--get', 'bak-1'], { output })
 
-    for (const { code, stderr } of [made, got]) {
+    for (const { code, stderr } of [result, got]) {
       assert.equal(code, what === 'breaks off' ? 5 : 1)
       assert.match(stderr, /✘ .*(closed the connection in the middle|not the one that the server verified)/)
     }

@@ -72,14 +72,14 @@ test('a failure prints its reason, the next step and the right exit code', async
   const taken = await berth('domains', 'add', 'api', 'shop.example.com')
   const pasted = await berth('domains', 'add', 'api', 'https://api.example.com/')
   const missing = await berth('domains', 'rm', 'api', 'shop.example.com')
-  const own = await berth('domains', 'rm', 'api', 'api.localhost')
+  const defaultHost = await berth('domains', 'rm', 'api', 'api.localhost')
   const nobody = await berth('domains', 'none')
 
   assert.match(taken.stderr, /shop\.example\.com is a domain of shop .*\n.*berth domains rm shop shop/)
   assert.match(pasted.stderr, /host alone.*\n {3}write api\.example\.com\n$/)
   assert.match(missing.stderr, /api has no domain shop\.example\.com/)
-  assert.match(own.stderr, /cannot be removed/)
-  const codes = [taken, pasted, missing, own, nobody].map(({ code }) => code)
+  assert.match(defaultHost.stderr, /cannot be removed/)
+  const codes = [taken, pasted, missing, defaultHost, nobody].map(({ code }) => code)
   assert.deepEqual(codes, [1, 1, 3, 1, 3])
 })
 

@@ -52,9 +52,9 @@ describe('berth env', { concurrency: 4 }, () => {
 
   test('does not alter a value that does not fit on a line of a file', async (t) => {
     const name = await serviceWith({ ALL: unwritable })
-    const shown = await berth(t, ['env', name, '--show'])
-    assert.equal(shown.code, 1)
-    assert.match(shown.stderr, /ALL cannot be written.*\n.*--json/)
+    const output = await berth(t, ['env', name, '--show'])
+    assert.equal(output.code, 1)
+    assert.match(output.stderr, /ALL cannot be written.*\n.*--json/)
   })
 
   test('set reads a secret from a pipe, whatever it contains', async (t) => {

@@ -25,8 +25,8 @@ function idleWorker(): Promise<string> {
 async function liveService(type: string, settings: object): Promise<string> {
   const name = `runs-${++count}`
   const { busybox } = await baseImages()
-  const made = await suite.api.post('/services', { name, type, image: busybox, ...settings })
-  assert.equal((await finishedDeploy(suite.api, made.latest_deploy.id)).status, 'live')
+  const response = await suite.api.post('/services', { name, type, image: busybox, ...settings })
+  assert.equal((await finishedDeploy(suite.api, response.latest_deploy.id)).status, 'live')
   return name
 }
 
@@ -148,11 +148,11 @@ test('a cron job is created, shown, run and described as one', async (t) => {
   const flags = ['--image', busybox, '--schedule', '0 3 * * *', '--timezone', 'Europe/Berlin']
   const more = ['--overlap', 'queue', '--job-timeout', '60', '--start-command', 'echo nightly; exit 4']
 
-  const made = await berth(t, 'create', 'nightly', ...flags, ...more)
+  const response = await berth(t, 'create', 'nightly', ...flags, ...more)
   const ran = await berth(t, 'run', 'nightly')
 
-  assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stderr, / {3}next: berth schedule nightly\n$/)
+  assert.equal(response.code, 0, response.stderr)
+  assert.match(response.stderr, / {3}next: berth schedule nightly\n$/)
   assert.deepEqual([ran.code, ran.stdout], [4, 'nightly\n'])
   const label = (await berth(t, 'show', 'nightly')).stdout
   assert.match(label, /^schedule +0 3 \* \* \*\ntime zone +Europe\/Berlin\noverlap +queue\n/m)

@@ -83,10 +83,10 @@ describe('services without a deploy', { concurrency: 4 }, () => {
 
   test('a service that does not listen is shown without a port', async (t) => {
     await suite.api.post('/services', { name: 'digger', type: 'background_worker' })
-    const shown = await berth(t, 'show', 'digger')
+    const output = await berth(t, 'show', 'digger')
     const list = await berth(t, 'services')
-    assert.match(shown.stdout, /^instances +1$/m)
-    assert.doesNotMatch(shown.stdout, /port/)
+    assert.match(output.stdout, /^instances +1$/m)
+    assert.doesNotMatch(output.stdout, /port/)
     assert.match(list.stdout, /^digger +not deployed +background worker +uploads +never$/m)
   })
 

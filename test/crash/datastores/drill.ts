@@ -53,8 +53,8 @@ export async function runDrill(drill: Drill): Promise<DrillOutcome> {
   await stopInOrder(drill)
   await checkRows(prepared, writers, book)
   await checkStored(victim.dataDir, book)
-  const made = book.datastores.length
-  const deleted = made - living(book).length
+  const datastoreCount = book.datastores.length
+  const deleted = datastoreCount - living(book).length
   const leftovers = await removeAll(drill)
   readDaemonLog(drill)
   return {
@@ -64,7 +64,11 @@ export async function runDrill(drill: Drill): Promise<DrillOutcome> {
     killFigures: killFigures(kills, writers, book),
     engineRestarts,
     writers: writers.map(figuresOf),
-    datastores: { made, deleted, restarts: book.requests.filter(({ path }) => /restart$/.test(path)).length },
+    datastores: {
+      made: datastoreCount,
+      deleted,
+      restarts: book.requests.filter(({ path }) => /restart$/.test(path)).length,
+    },
     figures: book.ledger.figures,
     leftovers,
     violations: book.ledger.violations,
@@ -84,7 +88,7 @@ async function makeWriters(drill: Drill): Promise<Writer[]> {
     }
     for (const [way, url] of Object.entries(urls) as [Way, string][]) {
       const writer = createWriter(entry, way, url)
-      const preparation = rowKinds[entry.kind].preparation(writer.place)
+      const preparation = rowKinds[entry.kind].preparation(writer.table)
       if (preparation !== null) await runClient(drill.prepared, entry.kind, url, preparation)
       writers.push(writer)
     }

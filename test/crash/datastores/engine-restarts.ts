@@ -87,6 +87,6 @@ function writtenOf(writers: Writer[]): DatastoreEntry[] {
 }
 
 function silenceOf(writers: Writer[], way: Way, incident: Incident): number {
-  const own = writers.filter((writer) => writer.way === way)
-  return Math.round(Math.max(0, ...own.map((one) => longestSilenceMs(one.acknowledgedAt, incident))))
+  const sameWay = writers.filter((writer) => writer.way === way)
+  return Math.round(Math.max(0, ...sameWay.map((one) => longestSilenceMs(one.acknowledgedAt, incident))))
 }

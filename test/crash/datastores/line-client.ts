@@ -1,7 +1,6 @@
-// A real psql or redis-cli that takes one line at a time. It runs from its image's files as a process of the
-// test, so no engine can end it.
-// redis-cli repeats a command after a lost connection, so any error output ends it here, before the second
-// response could be taken for the first.
+// A real psql or redis-cli that takes one line at a time. It runs from its image's files as a process of
+// the test, so no engine can end it. redis-cli repeats a command after a lost connection, so any error
+// output ends it here, before the second response could be taken for the first.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -29,8 +28,8 @@ export function rootOf(prepared: string, kind: Kind): string {
 
 /** Returns the output of one command. */
 export function runClient(prepared: string, kind: Kind, url: string, ...words: string[]): Promise<string> {
-  const given = kind === 'postgres' ? words.flatMap((word) => ['-c', word]) : words
-  return run('chroot', [rootOf(prepared, kind), ...programs[kind], url, ...given])
+  const clientArgs = kind === 'postgres' ? words.flatMap((word) => ['-c', word]) : words
+  return run('chroot', [rootOf(prepared, kind), ...programs[kind], url, ...clientArgs])
 }
 
 export function openLineClient(prepared: string, kind: Kind, url: string): LineClient {

@@ -79,7 +79,7 @@ export async function checkContainers(look: InspectTarget, book: RunState): Prom
 
 /** Reads the rows with a new client; the daemon may be down. */
 export async function checkRows(prepared: string, writers: Writer[], { ledger }: RunState): Promise<void> {
-  for (const { entry, url, place, sent, acknowledged } of writers) {
+  for (const { entry, url, table: place, sent, acknowledged } of writers) {
     const reading = rowKinds[entry.kind].readAll(prepared, url, place)
     const records = await reading.catch((error: Error) => {
       ledger.addViolation('no acknowledged row is lost', `${entry.name} ${place}: ${error.message}`)

@@ -14,7 +14,7 @@ export interface Writer {
   way: Way
   url: string
   /** The table or hash. */
-  place: string
+  table: string
   sent: Map<number, string>
   acknowledged: number[]
   acknowledgedAt: number[]
@@ -28,9 +28,9 @@ const pauseMs = { least: 2, most: 25 }
 const againMs = 50
 
 export function createWriter(entry: DatastoreEntry, way: Way, url: string): Writer {
-  const place = `kept_by_${way}`
+  const table = `kept_by_${way}`
   const rows = { sent: new Map<number, string>(), acknowledged: [], acknowledgedAt: [], breaks: [] }
-  return { entry, way, url, place, ...rows, failures: 0 }
+  return { entry, way, url, table: table, ...rows, failures: 0 }
 }
 
 export async function writeRows(
@@ -58,14 +58,14 @@ export async function writeRows(
 
 /** A row without a response is not retried: whether it was written remains unknown. */
 async function writeRow(
-  { entry, place, sent, acknowledged, acknowledgedAt }: Writer,
+  { entry, table, sent, acknowledged, acknowledgedAt }: Writer,
   ask: (line: string) => Promise<string>,
   chance: Chance,
 ): Promise<void> {
   const row = { number: sent.size + 1, word: `word-${chance.whole(0, 0xffffff).toString(16)}` }
   sent.set(row.number, row.word)
   const kind = rowKinds[entry.kind]
-  const response = await ask(kind.statement(place, row))
+  const response = await ask(kind.statement(table, row))
   if (!kind.isAcknowledged(response, row)) throw new Error(response)
   acknowledged.push(row.number)
   acknowledgedAt.push(performance.now())

@@ -36,14 +36,14 @@ async function createService(
   body: Record<string, unknown> & { name: string },
   rest: Pick<JobService, 'overlap' | 'ownTask'>,
 ): Promise<JobService> {
-  const made = await must(book, 201, { method: 'POST', path: '/services', body, key: randomUUID() })
-  await untilLive(book, made.latest_deploy.id)
+  const created = await must(book, 201, { method: 'POST', path: '/services', body, key: randomUUID() })
+  await untilLive(book, created.latest_deploy.id)
   const history: Body[] = await must(book, 200, {
     method: 'GET',
-    path: `/deploys/${made.latest_deploy.id}/history`,
+    path: `/deploys/${created.latest_deploy.id}/history`,
   })
   const liveAt = Date.parse(history.find(({ status }) => status === 'live').at)
-  const service: JobService = { id: made.id, name: body.name, ...rest, liveAt, skips: new Set() }
+  const service: JobService = { id: created.id, name: body.name, ...rest, liveAt, skips: new Set() }
   book.services.push(service)
   return service
 }

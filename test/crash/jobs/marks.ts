@@ -46,12 +46,12 @@ export const startsOf = (marks: readonly Mark[], id: string) =>
 
 /** A text per pair of runs of which one was active between two marks of the other. */
 export function overlapFaults(marks: readonly Mark[], ownIds: ReadonlySet<string>): string[] {
-  const own = marks.filter(({ id }) => ownIds.has(id))
-  const ids = [...new Set(own.map(({ id }) => id))]
+  const serviceMarks = marks.filter(({ id }) => ownIds.has(id))
+  const ids = [...new Set(serviceMarks.map(({ id }) => id))]
   return ids.flatMap((id) => {
-    const from = own.findIndex((mark) => mark.id === id)
-    const to = own.findLastIndex((mark) => mark.id === id)
-    const others = new Set(own.slice(from, to).map((mark) => mark.id))
+    const from = serviceMarks.findIndex((mark) => mark.id === id)
+    const to = serviceMarks.findLastIndex((mark) => mark.id === id)
+    const others = new Set(serviceMarks.slice(from, to).map((mark) => mark.id))
     others.delete(id)
     return [...others].map((other) => `${other} was at work while ${id} was`)
   })

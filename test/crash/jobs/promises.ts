@@ -24,8 +24,8 @@ export async function checkPromises(api: Api, book: Book, found: Found): Promise
   await checkNobodyElse(api, book, found)
   for (const schedule of found.schedules) await checkInstants(api, book, schedule)
   for (const service of book.services) {
-    const own = known.filter((run) => run.service === service && run.record.overlap !== null)
-    for (const fault of overlapFaults(found.marks, new Set(own.map(({ id }) => id))))
+    const serviceRuns = known.filter((run) => run.service === service && run.record.overlap !== null)
+    for (const fault of overlapFaults(found.marks, new Set(serviceRuns.map(({ id }) => id))))
       ledger.addViolation(
         'own runs of a cron service never run at the same time',
         `${service.name}: ${fault}`,

@@ -1,4 +1,5 @@
-// What only the classic builder does: a memory limit, no secrets, and leftovers that have to be looked after.
+// What only the classic builder does: a memory limit, no secrets, and leftovers that have to
+// be looked after.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Builder } from '../../../src/docker/build/build.ts'
@@ -82,9 +83,9 @@ test('a failed or aborted build leaves no containers or images of its steps', as
   abort()
 
   await assert.rejects(building, /^Error: canceled$/)
-  const made = [...stepImages(failing.lines), ...stepImages(hanging.lines)]
-  assert.equal(made.length, 4)
-  assert.deepEqual(await existing(site, made), [])
+  const stepImageIds = [...stepImages(failing.lines), ...stepImages(hanging.lines)]
+  assert.equal(stepImageIds.length, 4)
+  assert.deepEqual(await existing(site, stepImageIds), [])
   assert.deepEqual(await buildContainers(site), [])
 })
 
@@ -154,16 +155,16 @@ test('an image that the engine refused to remove after a build is removed with t
   const builder = drivers.classic(site)
   const steps = prepareSteps(t, site, 'sleep 600')
   const { building, abort } = await beginBuild(builder, steps)
-  const made = stepImages(steps.lines)
-  const user = await site.engine.docker.createContainer({ Image: made[1]! })
+  const stepImageIds = stepImages(steps.lines)
+  const user = await site.engine.docker.createContainer({ Image: stepImageIds[1]! })
   abort()
   await assert.rejects(building, /^Error: canceled$/)
-  assert.equal((await existing(site, made)).length, 2)
+  assert.equal((await existing(site, stepImageIds)).length, 2)
   await user.remove()
 
   await builder.build(prepareSteps(t, site, 'true').request)
 
-  assert.deepEqual(await existing(site, made), [])
+  assert.deepEqual(await existing(site, stepImageIds), [])
 })
 
 test('output that imitates the engine does not get a foreign image removed', async (t) => {
@@ -201,9 +202,9 @@ test('an image of any kind of step is removed when the build fails', async (t) =
     await assert.rejects(drivers.classic(site).build(request), { code: 'build_failed' })
 
     const reported = lines.flatMap((line) => /^system {2}---> (\w{12})$/.exec(line)?.[1] ?? [])
-    const made = base === 'scratch' ? reported : reported.slice(1)
-    assert.equal(made.length, 7)
-    assert.deepEqual(await existing(site, made), [])
+    const stepImageIds = base === 'scratch' ? reported : reported.slice(1)
+    assert.equal(stepImageIds.length, 7)
+    assert.deepEqual(await existing(site, stepImageIds), [])
   }
 })
 

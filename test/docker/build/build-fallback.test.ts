@@ -17,17 +17,23 @@ async function openSite(t: TestContext, times: Partial<typeof hurried> = {}) {
   const site = await openDockerSite(t)
   const door = await openHungBuilder(t)
   const engine = openEngine(door.address)
-  const told: string[] = []
+  const notices: string[] = []
   const watch = new BuilderWatch(engine, {
-    onHang: () => void told.push('hangs'),
-    onWorks: () => void told.push('works'),
+    onHang: () => void notices.push('hangs'),
+    onWorks: () => void notices.push('works'),
     times: { ...hurried, ...times },
   })
   t.after(() => {
     watch.close()
     engine.close()
   })
-  return { ...site, door, watch, told, builder: createFallback(engine, { ...unlimited(site.owner), watch }) }
+  return {
+    ...site,
+    door,
+    watch,
+    told: notices,
+    builder: createFallback(engine, { ...unlimited(site.owner), watch }),
+  }
 }
 
 const isClassic = (lines: string[]) => lines.some((line) => line.includes(' ---> Running in'))

@@ -37,39 +37,39 @@ async function start(t: TestContext) {
     cpuLimit: 0.5,
     pidsLimit,
   }
-  const made = await datastores.ensure(spec)
+  const container = await datastores.ensure(spec)
   const datastore = { name, kind: kinds.redis, credentials } as Datastore
   const ask = () => checkDatastore({ datastores }, datastore, signal)
   await until('it to answer', async () => (await ask().catch(() => 'no')) === null)
   const { env = {} } = kinds.redis.healthCommand(credentials)
   const command = (...words: string[]) => datastores.run(name, { argv: ['redis-cli', ...words], env })
-  return { ...site, datastores, name, spec, made, ask, command }
+  return { ...site, datastores, name, spec, made: container, ask, command }
 }
 
 test('an existing container is adopted; one of another request is replaced and keeps its data', async (t) => {
-  const { datastores, spec, made, command, ask } = await start(t)
+  const { datastores, spec, made: container, command, ask } = await start(t)
   assert.equal((await command('set', 'word', 'kept')).stdout, 'OK\n')
 
   const again = await datastores.ensure({ ...spec, memoryLimitMb: 128, restart: 'unless-stopped' })
   assert.deepEqual(
     [again.containerId, again.pid, again.restart],
-    [made.containerId, made.pid, 'unless-stopped'],
+    [container.containerId, container.pid, 'unless-stopped'],
   )
 
   const other = await datastores.ensure({ ...spec, env: { ...spec.env, MORE: '1' } })
-  assert.notEqual(other.containerId, made.containerId)
+  assert.notEqual(other.containerId, container.containerId)
   await until('it to answer', async () => (await ask().catch(() => 'no')) === null)
   assert.equal((await command('get', 'word')).stdout, 'kept\n')
 })
 
 test('limits change in place while the process keeps running; a missing container is reported', async (t) => {
-  const { datastores, instances, name, made } = await start(t)
+  const { datastores, instances, name, made: container } = await start(t)
   const wanted = { memoryLimitMb: 128, cpuLimit: 0.25, pidsLimit: 100 }
 
   assert.equal(await datastores.limit(name, wanted), true)
 
   const { pid, memoryLimitBytes, cpuLimit } = (await instances.inspect(name))!
-  assert.deepEqual([pid, memoryLimitBytes, cpuLimit], [made.pid, 128 * 2 ** 20, 0.25])
+  assert.deepEqual([pid, memoryLimitBytes, cpuLimit], [container.pid, 128 * 2 ** 20, 0.25])
   await assert.rejects(datastores.limit(name, { ...wanted, memoryLimitMb: 1 }), { code: 'docker_error' })
   await instances.stop(name, 0)
   assert.equal(await datastores.limit(name, { ...wanted, memoryLimitMb: 32 }), true)

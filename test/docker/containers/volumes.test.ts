@@ -14,11 +14,11 @@ test('a volume is created once with its labels, listed, and removed once', async
   const { engine, owner } = await openDockerSite(t)
   const name = `${owner.prefix}-disk`
 
-  const made = await ensureVolume(engine, owner, name, { 'berth.service': 'web' })
+  const first = await ensureVolume(engine, owner, name, { 'berth.service': 'web' })
   const again = await ensureVolume(engine, owner, name, { 'berth.service': 'other' })
 
   const volume = { name, labels: { 'berth.service': 'web', ...ownerLabels(owner) } }
-  assert.deepEqual(made, { ...volume, isNew: true })
+  assert.deepEqual(first, { ...volume, isNew: true })
   assert.deepEqual(again, { ...volume, isNew: false })
   assert.deepEqual(await listVolumes(engine, owner), [volume])
   await removeVolume(engine, owner, name)

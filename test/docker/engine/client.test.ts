@@ -136,11 +136,11 @@ test('environment variables do not redirect to another engine', async (t) => {
 
 test('closing an engine ends the streams that are still open', async (t) => {
   const { engine } = await openDockerSite(t)
-  const own = engine.fork()
-  const events = await own.call('watch', () => own.docker.getEvents())
+  const fork = engine.fork()
+  const events = await fork.call('watch', () => fork.docker.getEvents())
   const ended = new Promise((resolve) => events.on('error', resolve).on('close', resolve))
 
-  own.close()
+  fork.close()
 
   await ended
   await engine.ping()

@@ -78,7 +78,7 @@ test('processes that a killed engine started end with the removal of their conta
 const sleeping = (index: number) => `sleep 8642${index}${process.pid}`
 
 interface Site {
-  own: KillableEngine
+  engine: KillableEngine
   instances: Instances
   /** An instance that runs a process of its own, by which it can be found. */
   spec(index: number, changes?: Partial<InstanceSpec>): Promise<InstanceSpec>
@@ -91,12 +91,12 @@ async function openSite(t: TestContext): Promise<Site> {
   const runtime = join(directory, 'runtime')
   const held = join(directory, 'held')
   writeFileSync(runtime, heldRuntime(directory), { mode: 0o755 })
-  const own = await startKillableEngine(t, [`--add-runtime=held=${runtime}`, '--default-runtime=held'])
+  const engine = await startKillableEngine(t, [`--add-runtime=held=${runtime}`, '--default-runtime=held'])
   const owner = testOwner()
-  const instances = openInstances(own.engine, owner)
-  const make = specMaker(own.engine, owner, await baseImages())
+  const instances = openInstances(engine.engine, owner)
+  const make = specMaker(engine.engine, owner, await baseImages())
   return {
-    own,
+    engine: engine,
     instances,
     spec: (index, changes) => make({ command: `exec ${sleeping(index)}`, ...changes }),
     async killDuring(moment, specs) {
@@ -105,9 +105,9 @@ async function openSite(t: TestContext): Promise<Site> {
       const starts = specs.map((spec) => instances.ensure(spec))
       const lost = Promise.allSettled(starts)
       await until('the starts to be held', () => readFileSync(held, 'utf8').length === 2 * specs.length)
-      await own.kill()
+      await engine.kill()
       for (const { status } of await lost) assert.equal(status, 'rejected')
-      await own.start()
+      await engine.start()
       rmSync(join(directory, moment))
     },
   }

@@ -79,9 +79,9 @@ test('a private registry serves its images only with its credentials', async (t)
   }
   assert.equal(await inspectImage(engine, name), null)
 
-  const asked = { credentials: account, signal: forever }
-  assert.equal(await resolveDigest(engine, { ...asked, reference }), digest)
-  const { imageId } = await pullImage(engine, { ...asked, reference: name, onLine: () => {} })
+  const options = { credentials: account, signal: forever }
+  assert.equal(await resolveDigest(engine, { ...options, reference }), digest)
+  const { imageId } = await pullImage(engine, { ...options, reference: name, onLine: () => {} })
   assert.equal((await inspectImage(engine, name))?.id, imageId)
 })
 

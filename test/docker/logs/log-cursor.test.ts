@@ -19,9 +19,9 @@ const writtenTimes = fc
       return timeOf(at)
     })
     for (const swap of swaps) {
-      const place = swap % times.length
-      const [one, other] = [times[place]!, times[place + 1]]
-      if (other !== undefined) times.splice(place, 2, other, one)
+      const cursor = swap % times.length
+      const [one, other] = [times[cursor]!, times[cursor + 1]]
+      if (other !== undefined) times.splice(cursor, 2, other, one)
     }
     return times
   })
@@ -37,11 +37,11 @@ test('a log read in any number of pieces, with saved cursors, is read completely
   fc.assert(
     fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isRetained) => {
       const read: string[] = []
-      let place = createLogCursor()
+      let cursor = createLogCursor()
       for (const count of [...counts, times.length]) {
-        if (isRetained) place = createLogCursor(place.times())
-        const coming = sentSince(times, place.reopen())
-        for (const time of coming.slice(0, count)) if (place.admits(time)) read.push(time)
+        if (isRetained) cursor = createLogCursor(cursor.times())
+        const coming = sentSince(times, cursor.reopen())
+        for (const time of coming.slice(0, count)) if (cursor.admits(time)) read.push(time)
       }
       assert.deepEqual(read, times)
     }),
@@ -50,19 +50,19 @@ test('a log read in any number of pieces, with saved cursors, is read completely
 })
 
 test('a cursor is as small for a long log as for a short one', () => {
-  const place = createLogCursor()
+  const cursor = createLogCursor()
 
-  for (let nano = 0; nano < 100_000; nano++) place.admits(timeOf(nano))
+  for (let nano = 0; nano < 100_000; nano++) cursor.admits(timeOf(nano))
 
-  assert.equal(place.times().length, 64)
-  assert.equal(place.times().at(-1), timeOf(99_999))
+  assert.equal(cursor.times().length, 64)
+  assert.equal(cursor.times().at(-1), timeOf(99_999))
 })
 
 test('lines whose clock was set back are read while the stream is open', () => {
-  const place = createLogCursor([timeOf(500), timeOf(600)])
-  place.reopen()
+  const cursor = createLogCursor([timeOf(500), timeOf(600)])
+  cursor.reopen()
 
-  const admitted = [500, 600, 700, 100, 200].filter((nano) => place.admits(timeOf(nano)))
+  const admitted = [500, 600, 700, 100, 200].filter((nano) => cursor.admits(timeOf(nano)))
 
   assert.deepEqual(admitted, [700, 100, 200])
 })

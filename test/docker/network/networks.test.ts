@@ -53,9 +53,9 @@ test('a foreign network of the same name is an error and is left alone', async (
   const foreign = { ...owner, serverId: testOwner().serverId }
   await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(foreign) })
 
-  const made = ensureNetwork(engine, owner, testSubnet)
+  const pendingNetwork = ensureNetwork(engine, owner, testSubnet)
 
-  await assert.rejects(made, { code: 'docker_error', message: /does not belong to this server/ })
+  await assert.rejects(pendingNetwork, { code: 'docker_error', message: /does not belong to this server/ })
 })
 
 test('an invalid subnet is rejected', async (t) => {

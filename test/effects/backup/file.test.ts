@@ -24,7 +24,7 @@ import { openBackupPorts } from '../../support/backup-ports.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-const place = {
+const dumpPlace = {
   id: 'bak-1',
   datastoreName: 'shop-db',
   kind: 'postgres',
@@ -34,9 +34,9 @@ const place = {
 async function start(t: TestContext, changes: object = {}) {
   const { settings: own } = await openBackupPorts(t)
   const settings = { ...own, ...changes }
-  const path = backupPath(settings.backupDir, place)
+  const path = backupPath(settings.backupDir, dumpPlace)
   const write = async (...pieces: string[]) => {
-    const draft = await createDraft(settings, place)
+    const draft = await createDraft(settings, dumpPlace)
     try {
       for (const piece of pieces) await draft.write(Buffer.from(piece))
     } finally {
@@ -54,8 +54,8 @@ test('a file gets its name when it is complete, and is private to its owner', as
 
   assert.equal(await write('one', ' two'), 7)
   assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump.part'])
-  assert.equal(await findFile(settings, place), `${path}.part`)
-  await publishDraft(settings, place)
+  assert.equal(await findFile(settings, dumpPlace), `${path}.part`)
+  await publishDraft(settings, dumpPlace)
 
   assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump'])
   assert.equal(readFileSync(path, 'utf8'), 'one two')
@@ -75,9 +75,9 @@ test('a crash right after the rename is repaired by repeating it', async (t) => 
   await write('data')
   renameSync(`${path}.part`, path)
 
-  assert.equal(await findFile(settings, place), path)
-  await publishDraft(settings, place)
-  await publishDraft(settings, place)
+  assert.equal(await findFile(settings, dumpPlace), path)
+  await publishDraft(settings, dumpPlace)
+  await publishDraft(settings, dumpPlace)
 
   assert.equal(names().length, 1)
 })
@@ -85,10 +85,10 @@ test('a crash right after the rename is repaired by repeating it', async (t) => 
 test('a missing file is reported by every operation', async (t) => {
   const { settings, path, write } = await start(t)
   await write('data')
-  await removeFile(settings, place)
+  await removeFile(settings, dumpPlace)
 
-  await assert.rejects(findFile(settings, place), { code: 'backup_failed', message: `${path} is gone` })
-  await assert.rejects(publishDraft(settings, place), { code: 'backup_failed' })
+  await assert.rejects(findFile(settings, dumpPlace), { code: 'backup_failed', message: `${path} is gone` })
+  await assert.rejects(publishDraft(settings, dumpPlace), { code: 'backup_failed' })
 })
 
 test('removal deletes partial and complete files, and the folder with the last one', async (t) => {
@@ -97,13 +97,13 @@ test('removal deletes partial and complete files, and the folder with the last o
   writeFileSync(path, 'data')
   writeFileSync(join(folder, 'other.dump'), 'data')
 
-  await removeFile(settings, place)
+  await removeFile(settings, dumpPlace)
   assert.deepEqual(names(), ['other.dump'])
-  await removeFile(settings, { ...place, id: 'bak-none' })
-  await removeFile({ ...settings, backupDir: '/nowhere' }, place)
+  await removeFile(settings, { ...dumpPlace, id: 'bak-none' })
+  await removeFile({ ...settings, backupDir: '/nowhere' }, dumpPlace)
   await write('data')
   renameSync(join(folder, 'other.dump'), join(settings.dataDir, 'elsewhere'))
-  await removeFile(settings, place)
+  await removeFile(settings, dumpPlace)
 
   assert.equal(existsSync(folder), false)
 })
@@ -132,7 +132,7 @@ test('too little disk space is reported before the start, and also when it runs 
   const piece = 'x'.repeat(1024 * 1024)
   const full = { code: 'backup_failed', message: /^it cannot be written: ENOSPC/ }
   await assert.rejects(write(...Array.from({ length: 12 }, () => piece)), full)
-  await removeFile(settings, place)
+  await removeFile(settings, dumpPlace)
 
   assert.equal(existsSync(dirname(path)), false)
 })
@@ -140,7 +140,7 @@ test('too little disk space is reported before the start, and also when it runs 
 test('the file is read in pieces, completely, or until the reader aborts', async (t) => {
   const { settings, write } = await start(t)
   await write('x'.repeat(200_000), 'end')
-  const path = await findFile(settings, place)
+  const path = await findFile(settings, dumpPlace)
   let reportedBytes = 0
   const read: Uint8Array[] = []
   const ending = new AbortController()

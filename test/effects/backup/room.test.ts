@@ -1,5 +1,5 @@
-// A backup is canceled while it is written if the backup directory has too little space left, and the partial
-// file can be removed.
+// A backup is canceled while it is written if the backup directory has too little space left, and the
+// partial file can be removed.
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,8 +45,8 @@ test('a backup is canceled with the path, the free and the needed space', { skip
     ...{ settings: { ...settings, ...images }, tools: { run }, diskWatch: new DiskWatch(neededMb) },
   })
   const kind = 'postgres' as const
-  const place = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }
-  const input = { ...place, datastoreId, version: '17' }
+  const dumpFile = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }
+  const input = { ...dumpFile, datastoreId, version: '17' }
 
   const failure = await dumpDatastore(ports)(input, new AbortController().signal).then(
     () => null,

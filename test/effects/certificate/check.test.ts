@@ -1,5 +1,5 @@
-// Whether a host points to this server: decided by the responses of its addresses, explained by the server's
-// own addresses.
+// Whether a host points to this server: decided by the responses of its addresses, explained by the
+// server's own addresses.
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,13 +28,13 @@ interface World {
 
 /** The result of the check in that world, and the addresses that were queried. */
 async function judge({ addresses, own }: World, edge: Partial<CertificateEdge> = {}) {
-  const asked: string[] = []
+  const lookups: string[] = []
   const up = new Set<string>()
   const internet = {
     addressesOf: async () => Object.keys(addresses),
     ownAddresses: () => ['127.0.0.1', '::1', ...own],
     echo: async ({ address }: { address: string }) => {
-      asked.push(address)
+      lookups.push(address)
       return addresses[address]!
     },
   }
@@ -49,7 +49,7 @@ async function judge({ addresses, own }: World, edge: Partial<CertificateEdge> =
     new AbortController().signal,
   )
   equal(up.size, 0)
-  return { asked, said: problem && [problem.code, problem.message, problem.hint] }
+  return { asked: lookups, said: problem && [problem.code, problem.message, problem.hint] }
 }
 
 const toHere = `set the A (or AAAA) record of ${host} to ${public4}`
@@ -60,7 +60,7 @@ const strangers = ['10.0.0.9', '169.254.169.254', 'fd00::9']
   .map((address) => `the private address ${address}`)
   .join(' and ')
 
-const worlds: Record<string, World & { said: [string, string, string] | null; asked?: string[] }> = {
+const worlds: Record<string, World & { said: [string, string, string] | null; lookups?: string[] }> = {
   'whose address answers': { addresses: { [public4]: matching }, own: [public4], said: null },
   'behind NAT, or behind a proxy that passes it on': {
     addresses: { [other4]: matching },
@@ -123,13 +123,13 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
   'that points to a private address, which gets no request': {
     addresses: { '10.0.0.9': matching, '169.254.169.254': matching, 'fd00::9': matching },
     own: ['10.0.0.7'],
-    asked: [],
+    lookups: [],
     said: ['host_elsewhere', `${host} points to ${strangers}, not to this server`, toPublic],
   },
   'that points to everybody’s own loopback': {
     addresses: { '127.0.0.1': matching },
     own: [public4],
-    asked: [],
+    lookups: [],
     said: ['host_elsewhere', `${host} points to the private address 127.0.0.1, not to this server`, toHere],
   },
   'without an address': {
@@ -139,26 +139,26 @@ const worlds: Record<string, World & { said: [string, string, string] | null; as
   },
 }
 
-for (const [name, { said, asked, ...world }] of Object.entries(worlds)) {
+for (const [name, { said, lookups, ...world }] of Object.entries(worlds)) {
   test(`a host ${name} ${said ? `waits with the reason: ${said[0]}` : 'goes to the CA'}`, async () => {
-    deepEqual(await judge(world), { said, asked: asked ?? Object.keys(world.addresses) })
+    deepEqual(await judge(world), { said, asked: lookups ?? Object.keys(world.addresses) })
   })
 }
 
 test('of a name with very many addresses only some are checked', async () => {
   const many = Array.from({ length: 200 }, (_, number) => [`198.51.100.${number}`, another] as const)
-  const { asked } = await judge({ addresses: Object.fromEntries(many), own: [public4] })
-  equal(asked.length, 16)
+  const { asked: lookups } = await judge({ addresses: Object.fromEntries(many), own: [public4] })
+  equal(lookups.length, 16)
 })
 
 test('an unavailable edge is the reason, and no request is sent', async () => {
   const putChallenge = () => Promise.reject(new Error('HAProxy is starting'))
-  const { asked, said } = await judge(
+  const { asked: lookups, said } = await judge(
     { addresses: { [public4]: matching }, own: [public4] },
     { putChallenge },
   )
   deepEqual(
-    [asked, said],
+    [lookups, said],
     [[], ['edge_away', 'the edge cannot respond to a CA now: HAProxy is starting', null]],
   )
 })

@@ -39,11 +39,11 @@ test('a Redis has no database, and without a port no external address', async (t
 
 test('a wildcard bind address is reached by loopback, and IPv6 addresses have brackets', async (t) => {
   const { ports } = await openDatastorePorts(t, { kind: 'redis' })
-  const reached = ['0.0.0.0', '10.0.0.9', '::', 'fd00::1'].map((datastoreBind) => {
+  const addresses = ['0.0.0.0', '10.0.0.9', '::', 'fd00::1'].map((datastoreBind) => {
     const bound = { ...ports, settings: { ...ports.settings, datastoreBind } }
     return lookUpDatastore(bound, 'shop', 'externalConnectionString')?.split('@')[1]
   })
-  assert.deepEqual(reached, ['127.0.0.1:25001', '10.0.0.9:25001', '[::1]:25001', '[fd00::1]:25001'])
+  assert.deepEqual(addresses, ['127.0.0.1:25001', '10.0.0.9:25001', '[::1]:25001', '[fd00::1]:25001'])
 })
 
 test('unknown names, ids, deleted datastores and unknown properties resolve to nothing', async (t) => {

@@ -68,8 +68,14 @@ test('a schedule starts a backup under its committed id', async (t) => {
   await startBackup(ports)(slot)
 
   const [{ at: _, ...made }, ...more] = spawned as [(typeof spawned)[0]]
-  const own = { id: 'bak-9', datastoreId: 'dst-1', datastoreName: 'shop-db', kind: 'postgres', version: '17' }
-  assert.deepEqual([made, more], [{ ...own, trigger: 'schedule' }, []])
+  const backupInput = {
+    id: 'bak-9',
+    datastoreId: 'dst-1',
+    datastoreName: 'shop-db',
+    kind: 'postgres',
+    version: '17',
+  }
+  assert.deepEqual([made, more], [{ ...backupInput, trigger: 'schedule' }, []])
 })
 
 test('no backup starts while the previous scheduled one runs; a manual one is no obstacle', async (t) => {

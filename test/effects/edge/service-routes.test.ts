@@ -70,11 +70,11 @@ test('https and hsts apply to hosts with a certificate, and the dashboard is htt
 })
 
 test('a default host wins a conflict, and the dashboard wins over all', () => {
-  const own = route({ id: 'svc-1', pool: 1, hosts: ['shop.example'] })
+  const ownRoute = route({ id: 'svc-1', pool: 1, hosts: ['shop.example'] })
   const custom = route({ id: 'svc-2', pool: 2, hosts: ['b.test', 'shop.example', 'berth.test'] })
   for (const services of [
-    [own, custom],
-    [custom, own],
+    [ownRoute, custom],
+    [custom, ownRoute],
   ]) {
     const { maps } = toRoutes(services, { ...around, dashboardHost: 'berth.test' })
     deepEqual([maps.hosts.get('shop.example'), maps.hosts.get('berth.test')], ['p1', 'dashboard'])

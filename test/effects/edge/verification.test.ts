@@ -14,38 +14,38 @@ const driver = { countOpen: async () => new Map<string, number>() }
 /** A server at the socket of the edge. */
 async function answering(t: TestContext, listener: RequestListener) {
   const directory = temporaryDirectory(t)
-  const place = { ...openEdgeFiles(directory), verifySocket: join(directory, 'verify.sock') }
-  const server = createServer(listener).listen(place.verifySocket)
+  const edgeFiles = { ...openEdgeFiles(directory), verifySocket: join(directory, 'verify.sock') }
+  const server = createServer(listener).listen(edgeFiles.verifySocket)
   t.after(() => server.closeAllConnections())
   t.after(() => server.close())
   await once(server, 'listening')
-  return { place, server }
+  return { place: edgeFiles, server }
 }
 
 test('an instance is verified by a successful response from its slot', async (t) => {
-  const { place } = await answering(t, ({ headers, url }, response) => {
+  const { place: edgeFiles } = await answering(t, ({ headers, url }, response) => {
     assert.deepEqual([headers.host, url], ['shop.localhost', '/healthz'])
     response.setHeader('x-berth-upstream', headers['x-berth-upstream']!).end()
   })
-  await verifyUpstream(place, driver, wanted, new AbortController().signal)
+  await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
 })
 
 test('a response from another slot does not verify the instance', async (t) => {
-  const { place } = await answering(t, (_, response) => {
+  const { place: edgeFiles } = await answering(t, (_, response) => {
     response.setHeader('x-berth-upstream', 's1').end()
   })
-  const reached = verifyUpstream(place, driver, wanted, new AbortController().signal)
-  await assert.rejects(reached, { code: 'not_reached' })
+  const verifying = verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
+  await assert.rejects(verifying, { code: 'not_reached' })
 })
 
 test('an abandoned verification ignores a late response', async (t) => {
-  const { place, server } = await answering(t, () => undefined)
-  const giving = new AbortController()
-  const reached = verifyUpstream(place, driver, wanted, giving.signal)
+  const { place: edgeFiles, server } = await answering(t, () => undefined)
+  const controller = new AbortController()
+  const verifying = verifyUpstream(edgeFiles, driver, wanted, controller.signal)
   const [, response] = await once(server, 'request')
 
-  giving.abort(new Error('canceled'))
+  controller.abort(new Error('canceled'))
   response.setHeader('x-berth-upstream', 's2').end()
 
-  await assert.rejects(reached, { message: 'canceled' })
+  await assert.rejects(verifying, { message: 'canceled' })
 })

@@ -52,9 +52,9 @@ test('the gate opens once for all waiters, after everything was reconciled', asy
   const { prefix } = site.owner
   assert.deepEqual(order, ['reconciled', prefix, prefix, prefix])
   assert.deepEqual(new Set(networks).size, 1)
-  const made = await site.engine.docker.listNetworks({ filters: { name: [prefix] } })
+  const created = await site.engine.docker.listNetworks({ filters: { name: [prefix] } })
   assert.deepEqual(
-    made.map(({ Name, IPAM }) => [Name, IPAM?.Config?.[0]?.Subnet]),
+    created.map(({ Name, IPAM }) => [Name, IPAM?.Config?.[0]?.Subnet]),
     opened.map(({ name, subnet }) => [name, subnet]),
   )
   assert.equal(opened.length, 1)

@@ -126,8 +126,8 @@ test('allowed pairs follow from the references of each release and from common s
     `${from} ${api}`,
     `${from} ${old}`,
   ])
-  const own = [`${api} ${preDeploy}`, `${preDeploy} ${api}`]
-  assert.deepEqual(pairs.map((pair) => pair.join(' ')).sort(), [...expected, ...own].sort())
+  const ownPairs = [`${api} ${preDeploy}`, `${preDeploy} ${api}`]
+  assert.deepEqual(pairs.map((pair) => pair.join(' ')).sort(), [...expected, ...ownPairs].sort())
   assert.deepEqual(open_, [shared])
   assert.deepEqual(hostPairs.map(String).sort(), [...web, job].map((from) => `${from},25000`).sort())
 })

@@ -91,10 +91,10 @@ test("a service's own command has one slot at a time; other commands do not wait
 
 test('a run that holds a slot gets the same one again, and releases it once', async () => {
   const slots = createJobSlots(1)
-  const own = { id: 'a', serviceId: 'a', isOwn: false }
-  await slots.acquire(own, neverAborted, noWait)
-  await slots.acquire(own, neverAborted, noWait)
-  slots.reserve(own)
+  const run = { id: 'a', serviceId: 'a', isOwn: false }
+  await slots.acquire(run, neverAborted, noWait)
+  await slots.acquire(run, neverAborted, noWait)
+  slots.reserve(run)
   slots.release('a')
   slots.release('a')
   await slots.acquire({ id: 'b', serviceId: 'b', isOwn: false }, neverAborted, noWait)

@@ -78,9 +78,9 @@ test('lines of two instances are stored once and in order, however often the dae
   const lines = await textsOf(life.logs)
   assert.ok(lives > 2, `only ${lives} lives`)
   for (const name of ['a', 'a!', 'b', 'b!']) {
-    const own = lines.filter((line) => line.split(' ')[0] === name)
+    const instanceLines = lines.filter((line) => line.split(' ')[0] === name)
     assert.deepEqual(
-      own,
+      instanceLines,
       Array.from({ length: 8000 }, (_, index) => `${name} ${index + 1}`),
     )
   }

@@ -17,12 +17,12 @@ function instance(containerId: string, cpuSeconds: number | null, deployId = 'de
 /** The results of the samples, in order; `elapse` makes the last sample old. */
 function start(...results: (() => Promise<InstanceSample[]>)[]) {
   let count = 0
-  const asked = new Set<string>()
+  const sampledIds = new Set<string>()
   const instanceEvents = createInstanceEvents()
   const metrics = new InstanceMetrics({
     instanceEvents,
     logger: silentLogger,
-    instances: { isAskedToEnd: (name) => asked.has(name) },
+    instances: { isAskedToEnd: (name) => sampledIds.has(name) },
     services: { get: (id) => live.get(id) ?? null },
     sample: () => results[count++]!(),
     everyMs: 0,
@@ -31,7 +31,7 @@ function start(...results: (() => Promise<InstanceSample[]>)[]) {
     metrics.latest()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { metrics, next, asked, publish: instanceEvents.publish, sampled: () => count }
+  return { metrics, next, asked: sampledIds, publish: instanceEvents.publish, sampled: () => count }
 }
 
 const found =
@@ -81,7 +81,7 @@ test('CPU time accumulates the use of containers, also across their replacement'
 })
 
 test('an unexpected end of a live instance is counted, a stop and another version are not', () => {
-  const { metrics, asked, publish } = start()
+  const { metrics, asked: sampledIds, publish } = start()
   const event = (name: string, deployId: string, action: ContainerEvent['action'], kind = 'deploy') =>
     publish({
       ...{ type: 'container', action, name, kind, deployId, serviceId: 'srv-1' },
@@ -92,7 +92,7 @@ test('an unexpected end of a live instance is counted, a stop and another versio
   event('a', 'dep-1', 'die')
   event('old', 'dep-0', 'die')
   event('job', 'dep-1', 'die', 'job')
-  asked.add('b')
+  sampledIds.add('b')
   event('b', 'dep-1', 'die')
   assert.equal(metrics.countersOf('srv-1').restarts, 2)
   metrics.close()

@@ -163,7 +163,7 @@ test('a password has 8 to 1024 characters, regardless of bytes', async (t) => {
 test('a new password ends the other sessions but no token, and the old one stops working', async (t) => {
   const { browser, signedIn, signedOut, call } = await startWithAccount(t)
   const others = [await signedIn(), await signedIn()]
-  const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
+  const createdToken = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const change = { current_password: owner.password, new_password: 'another battery' }
 
   assert.equal((await browser.call('POST', '/auth/password', change)).status, 204)
@@ -172,7 +172,7 @@ test('a new password ends the other sessions but no token, and the old one stops
     assert.equal(outcomeOf(await other.call('GET', '/auth/sessions')), '401 unauthorized')
   }
   assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
-  assert.equal((await call('GET', '/api/v1/services', { token: made.token })).status, 200)
+  assert.equal((await call('GET', '/api/v1/services', { token: createdToken.token })).status, 200)
   assert.equal(outcomeOf(await signedOut().signIn()), '401 invalid_credentials')
 })
 

@@ -60,13 +60,13 @@ test('the number of open connections is limited, and each one that ends makes ro
 test('a connection ends with the token or session that opened it, and with no other', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { browser, signedIn, open, url, storage } = await openShellApi(t)
-  const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
+  const createdToken = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const other = await signedIn()
-  const byToken = await open({ authorization: `Bearer ${made.token}` })
+  const byToken = await open({ authorization: `Bearer ${createdToken.token}` })
   const bySession = await open({ cookie: other.cookie, origin: url })
   const kept = await open()
 
-  await browser.call('DELETE', `/auth/tokens/${made.api_token.id}`)
+  await browser.call('DELETE', `/auth/tokens/${createdToken.api_token.id}`)
   const session = storage.sessions.bySecret([...other.jar.values()][0]!)!
   await browser.call('DELETE', `/auth/sessions/${session.id}`)
 

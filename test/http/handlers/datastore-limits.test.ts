@@ -21,19 +21,19 @@ async function start(t: TestContext, effects: Record<string, TestEffect> = {}) {
     },
     ...others,
   })
-  const made = await api.make({ name: 'shop-db', memory_limit_mb: 64, cpu_limit: 1 })
+  const datastore = await api.make({ name: 'shop-db', memory_limit_mb: 64, cpu_limit: 1 })
   const patch = (body: unknown) => api.call('PATCH', path, body)
   const limits = async () => {
     const { memory_limit_mb, cpu_limit } = datastoreOf(await api.call('GET', path))
     return [memory_limit_mb, cpu_limit]
   }
-  return { ...api, made, patch, limits, given }
+  return { ...api, made: datastore, patch, limits, given }
 }
 
 test('an omitted or null limit is unchanged; 0 is the default of the server', async (t) => {
   const { patch, limits, given } = await start(t)
 
-  const shown: unknown[] = []
+  const responses: unknown[] = []
   for (const body of [
     { memory_limit_mb: 128 },
     { cpu_limit: 2, memory_limit_mb: null },
@@ -43,7 +43,7 @@ test('an omitted or null limit is unchanged; 0 is the default of the server', as
     { cpu_limit: 512 },
   ]) {
     const { status, body: answer } = await patch(body)
-    shown.push([status, answer.memory_limit_mb, answer.cpu_limit])
+    responses.push([status, answer.memory_limit_mb, answer.cpu_limit])
   }
 
   const expected = [
@@ -55,7 +55,7 @@ test('an omitted or null limit is unchanged; 0 is the default of the server', as
     [16, 512],
   ]
   assert.deepEqual(
-    shown,
+    responses,
     expected.map((pair) => [200, ...pair]),
   )
   assert.deepEqual(given, expected)
@@ -73,7 +73,7 @@ test('CPUs are rounded to hundredths, also near the minimum', async (t) => {
 })
 
 test('one invalid limit changes nothing, not even a valid one in the same request', async (t) => {
-  const { call, patch, limits, given, made } = await start(t)
+  const { call, patch, limits, given, made: datastore } = await start(t)
   const bad = [
     { memory_limit_mb: 15 },
     { memory_limit_mb: 1_048_577 },
@@ -95,7 +95,7 @@ test('one invalid limit changes nothing, not even a valid one in the same reques
     assert.deepEqual([response.status, response.body.code], [400, 'invalid_request'], JSON.stringify(body))
   }
   assert.deepEqual([await limits(), given], [[64, 1], []])
-  assert.deepEqual(datastoreOf(await call('GET', path)), made)
+  assert.deepEqual(datastoreOf(await call('GET', path)), datastore)
 })
 
 test('an empty PATCH applies the stored limits again, and keeps them', async (t) => {
@@ -145,8 +145,8 @@ for (const [code, status, reason] of [
 
 test('limits of a failed datastore are saved and applied immediately, and its status stays', async (t) => {
   const noImage = fails('image_missing', 'there is no image postgres:17')
-  const { patch, made } = await start(t, { obtainImage: noImage })
-  assert.equal(made.status, 'failed')
+  const { patch, made: datastore } = await start(t, { obtainImage: noImage })
+  assert.equal(datastore.status, 'failed')
 
   const { status, body } = await patch({ memory_limit_mb: 128 })
 
@@ -189,10 +189,18 @@ test('limits of a datastore that is being deleted are 409, and change nothing', 
 })
 
 test('limits that are being applied during a deletion are 409 too', async (t) => {
-  const { patch, call, storage, made } = await start(t, { applyLimits: waits, trashDatastore: waits })
+  const {
+    patch,
+    call,
+    storage,
+    made: datastore,
+  } = await start(t, { applyLimits: waits, trashDatastore: waits })
 
   const waiting = patch({ memory_limit_mb: 128 })
-  await eventually('the limits to be saved', () => storage.actors.record(made.id)?.memory_limit_mb === 128)
+  await eventually(
+    'the limits to be saved',
+    () => storage.actors.record(datastore.id)?.memory_limit_mb === 128,
+  )
   await call('DELETE', path)
 
   const { status, body } = await waiting

@@ -92,24 +92,24 @@ test('a datastore has the requested settings', async (t) => {
     memory_limit_mb: 256,
     cpu_limit: 0.5,
   }
-  const made = await make({ name: 'orders', ...requested })
+  const response = await make({ name: 'orders', ...requested })
 
-  const { version, database, username, memory_limit_mb, cpu_limit } = made
+  const { version, database, username, memory_limit_mb, cpu_limit } = response
   assert.deepEqual({ version, database, username, memory_limit_mb, cpu_limit }, requested)
 })
 
 test('an id and a name work on every route', async (t) => {
   const { call, make } = await startDatastores(t)
-  const made = await make({ name: 'shop-db' })
+  const response = await make({ name: 'shop-db' })
 
-  for (const key of [made.id, made.name]) {
-    assert.equal((await call('GET', `/datastores/${key}`)).body.id, made.id)
-    assert.equal((await call('PATCH', `/datastores/${key}`, { cpu_limit: 2 })).body.id, made.id)
-    assert.equal((await call('POST', `/datastores/${key}/restart`)).body.id, made.id)
+  for (const key of [response.id, response.name]) {
+    assert.equal((await call('GET', `/datastores/${key}`)).body.id, response.id)
+    assert.equal((await call('PATCH', `/datastores/${key}`, { cpu_limit: 2 })).body.id, response.id)
+    assert.equal((await call('POST', `/datastores/${key}/restart`)).body.id, response.id)
     assert.equal((await call('GET', `/datastores/${key}/history`)).status, 200)
   }
   const other = await make({ name: 'other-db' })
-  for (const key of [made.name, other.id]) {
+  for (const key of [response.name, other.id]) {
     const deleted = await call('DELETE', `/datastores/${key}`)
     assert.deepEqual([deleted.status, deleted.text], [204, ''])
   }

@@ -92,11 +92,11 @@ test('a foreign domain cannot be removed, and the default host stays', async (t)
 test('create and PATCH accept domains, each once; an empty list clears them, null keeps them', async (t) => {
   const { create, call, get } = await start(t)
   const custom_domains = ['b.example.com', 'A.example.com', 'b.example.com.']
-  const made = await create({ name: 'shop', custom_domains })
+  const response = await create({ name: 'shop', custom_domains })
   const patch = async (changed: unknown) =>
     (await call('PATCH', '/services/shop', { custom_domains: changed })).body.custom_domains
 
-  assert.deepEqual(made.custom_domains, ['b.example.com', 'a.example.com'])
+  assert.deepEqual(response.custom_domains, ['b.example.com', 'a.example.com'])
   assert.deepEqual(await patch(null), ['b.example.com', 'a.example.com'])
   assert.deepEqual(await patch(['a.example.com', 'c.example.com']), ['a.example.com', 'c.example.com'])
   assert.deepEqual(await patch([]), [])

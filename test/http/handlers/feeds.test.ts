@@ -57,8 +57,8 @@ test('the feed shows a service as GET does, also when its state derives from a d
   const api = await startApi(t)
   const { next } = await openFeed(t, api)
   const body = { name: 'web', image: 'busybox' }
-  const made = (await api.call('POST', '/api/v1/services', { body })).body
-  const { id, latest_deploy: deploy } = made as { id: string; latest_deploy: { id: string } }
+  const service = (await api.call('POST', '/api/v1/services', { body })).body
+  const { id, latest_deploy: deploy } = service as { id: string; latest_deploy: { id: string } }
   const seen: [string | null, number][] = []
   for (const status of ['queued', 'running', 'failed', 'live'] as const) {
     if (status !== 'queued') await api.setDeploy(deploy.id, { status })

@@ -119,8 +119,8 @@ test('a removed or suspended installation makes the connection invalid until it 
 
     assert.equal(listed.status, 409)
     assert.match(listed.body.detail as string, message)
-    const shown = await api.call('GET', `${git}/connections/${id}`)
-    assert.equal(shown.body.invalid_reason, reason)
+    const connection = await api.call('GET', `${git}/connections/${id}`)
+    assert.equal(connection.body.invalid_reason, reason)
     installation!.isSuspended = false
     app.installations = [installation!]
     const reread = await callback(api, { installation_id: installationId, setup_action: 'update' })

@@ -152,7 +152,7 @@ test('a connection that clones repositories is deleted only with force', async (
   assert.equal((await api.call('DELETE', `${path}?force=true`)).status, 204)
   await eventually('the removal', () => api.storage.actors.record(body.id as string)?.status === 'deleted')
   assert.equal((await api.call('GET', path)).status, 404)
-  assert.equal(api.storage.gitConnections.secrets(body.id as string), null)
+  await eventually('the removal of the secrets', () => !api.storage.gitConnections.secrets(body.id as string))
   assert.equal((await api.call('GET', '/api/v1/services/shop')).body.repo_url, repo_url)
 })
 

@@ -80,8 +80,8 @@ test('a user who denies the authorization gets the reason, and the connection st
   assert.equal(denied.status, 400)
   assert.equal(denied.body.code, 'git_authorization_rejected')
   assert.equal(denied.body.detail, 'The owner denied.')
-  const shown = await api.call('GET', `${git}/connections/${connectionOf(started).id}`)
-  assert.equal(shown.body.status, 'pending')
+  const connection = await api.call('GET', `${git}/connections/${connectionOf(started).id}`)
+  assert.equal(connection.body.status, 'pending')
 })
 
 test('a code that the provider rejects is a 400, and its connection can be resumed', async (t) => {
@@ -119,8 +119,8 @@ test('an access token is renewed once for all requests, and its refresh token is
   assert.equal(renewals.length, 1)
   const after = api.storage.gitConnections.secrets(id)
   assert.ok(after?.kind === 'oauth' && after.refreshToken !== before.refreshToken)
-  const shown = await api.call('GET', `${git}/connections/${id}`)
-  assert.equal(shown.body.updated_at, connectionOf(done).updated_at, 'a renewal is not an update')
+  const connection = await api.call('GET', `${git}/connections/${id}`)
+  assert.equal(connection.body.updated_at, connectionOf(done).updated_at, 'a renewal is not an update')
 })
 
 test('a refresh token that the provider rejects makes the connection invalid', async (t) => {

@@ -59,9 +59,9 @@ test('a command is required and must not be blank; only a cron job has a default
     const response = await call('POST', '/services/web/jobs', body)
     assert.deepEqual([response.status, response.body.code], [400, 'invalid_request'], JSON.stringify(body))
   }
-  const own = await ask('nightly')
+  const response = await ask('nightly')
   const other = await ask('nightly', { command: 'env' })
-  assert.deepEqual([own.command, own.overlap], [null, 'replace'])
+  assert.deepEqual([response.command, response.overlap], [null, 'replace'])
   assert.deepEqual([other.command, other.overlap], ['env', null])
 })
 

@@ -23,10 +23,10 @@ const mebibyte = 1024 * 1024
 async function start(t: TestContext, settings: object = {}) {
   const api = await startApi(t)
   const { body: service } = await api.call('POST', '/api/v1/services', { body: { name: 'web', ...settings } })
-  const asked: DeployRequest[] = []
+  const requests: DeployRequest[] = []
   const { spawn } = api.context.actors
   api.context.actors.spawn = (kind, id, input, options) => {
-    asked.push(input as DeployRequest)
+    requests.push(input as DeployRequest)
     return spawn(kind, id, input, options)
   }
   const directory = join(api.storage.directory, 'archives')
@@ -40,7 +40,7 @@ async function start(t: TestContext, settings: object = {}) {
   return {
     ...api,
     service: service as Service,
-    asked,
+    asked: requests,
     upload,
     kept: () => readdirSync(directory),
     contentOf: (id: string) => readFileSync(join(directory, `${id}.tar.gz`)),
@@ -59,7 +59,7 @@ const requestHead = (...lines: string[]) =>
   head(`POST ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`, ...lines)
 
 test('an upload is accessible only to its owner, and its deploy is queued', async (t) => {
-  const { upload, kept, contentOf, row, asked, storage, service } = await start(t)
+  const { upload, kept, contentOf, row, asked: requests, storage, service } = await start(t)
   const archive = await packArchive({
     Dockerfile: 'FROM scratch',
     big: randomBytes(3 * mebibyte).toString('hex'),
@@ -68,14 +68,14 @@ test('an upload is accessible only to its owner, and its deploy is queued', asyn
   const { status, body } = await upload(archive, gzip, '?clear_cache=true')
 
   const { id, created_at, ...deploy } = body
-  const made = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
+  const origin = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
   const nothing = { started_at: null, finished_at: null, image: null, port: null, error: null, phase: null }
   const unknown = { error_code: null, error_details: null, health_check: null, port_source: null }
   assert.equal(status, 202)
   assert.deepEqual(deploy, {
     ...nothing,
     ...unknown,
-    ...made,
+    ...origin,
     service_id: service.id,
     status: 'queued',
     trigger: 'upload',
@@ -83,7 +83,7 @@ test('an upload is accessible only to its owner, and its deploy is queued', asyn
     commit_sha: null,
     commit_message: null,
   })
-  assert.equal(asked[0]!.clearCache, true)
+  assert.equal(requests[0]!.clearCache, true)
   assert.ok(contentOf(id).equals(archive))
   assert.equal(row().archive_deploy_id, id)
   assert.deepEqual(kept(), [`${id}.tar.gz`])
@@ -150,7 +150,7 @@ test('all other checks happen before a byte is sent', async (t) => {
 })
 
 test('an empty body, or one without the gzip signature, is 400 and leaves nothing', async (t) => {
-  const { upload, raw, kept, asked } = await start(t)
+  const { upload, raw, kept, asked: requests } = await start(t)
   const bodies = ['', '\x1f', 'PK', '\x1fx', 'x'.repeat(5 * mebibyte)]
 
   for (const body of bodies) {
@@ -162,22 +162,22 @@ test('an empty body, or one without the gzip signature, is 400 and leaves nothin
 
   assert.match(chunks.text, /^HTTP\/1\.1 400 .*the body is empty/s)
   assert.match(split.text, /^HTTP\/1\.1 400 .*the body is not a gzip archive/s)
-  assert.deepEqual([kept(), asked], [[], []])
+  assert.deepEqual([kept(), requests], [[], []])
 })
 
 test('a client that disconnects midway leaves nothing', async (t) => {
-  const { begin, kept, asked, row } = await start(t)
+  const { begin, kept, asked: requests, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(2 * mebibyte)]))
   await eventually('the upload to start', () => kept().length === 1)
 
   socket.destroy()
 
   await eventually('the draft is gone', () => kept().length === 0)
-  assert.deepEqual([asked, row().archive_deploy_id], [[], null])
+  assert.deepEqual([requests, row().archive_deploy_id], [[], null])
 })
 
 test('the service is checked again after its archive was sent', async (t) => {
-  const { begin, kept, storage, service, asked, row } = await start(t)
+  const { begin, kept, storage, service, asked: requests, row } = await start(t)
   const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))
   await eventually('the upload to start', () => kept().length === 1)
   const answered = once(socket, 'data')
@@ -186,7 +186,7 @@ test('the service is checked again after its archive was sent', async (t) => {
   socket.write(Buffer.alloc(1000))
 
   assert.match(String(await answered), /^HTTP\/1\.1 409 .*"code":"conflict"/s)
-  assert.deepEqual([kept(), row().archive_deploy_id, asked.length], [[], null, 1])
+  assert.deepEqual([kept(), row().archive_deploy_id, requests.length], [[], null, 1])
   assert.deepEqual(storage.actors.ids('deploy', service.id), [])
 })
 

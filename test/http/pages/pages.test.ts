@@ -156,7 +156,7 @@ test('forms from other sites are rejected and change nothing', async (t) => {
   const { cookie } = await pages.signUp()
   const forms = routes.filter((one) => one.isPage && one.method === 'POST').map(({ path }) => path)
 
-  assert.deepEqual(forms, ['/setup', '/login', '/cli-login', '/account'])
+  assert.deepEqual(forms, ['/setup', '/login', '/cli-login', '/account', '/git/start', '/git/callback'])
   for (const path of forms) {
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },

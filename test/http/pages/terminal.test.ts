@@ -33,7 +33,7 @@ test('the page shows the requester, the time, the rights and the code to compare
   assert.match(text, /^Connect a terminal\? berth on laptop asked just now , from 127\.0\.0\.1 ,/)
   assert.match(text, / , to be connected to 127\.0\.0\.1:\d+/)
   assert.ok(text.includes(`Code ${code} Approve only when the code here is the one in your terminal.`))
-  assert.match(text, /The request ends in 10 minutes\s?\./)
+  assert.match(text, /The request expires in 10 minutes\s?\./)
   assert.doesNotMatch(html, /autofocus/)
 })
 

@@ -54,12 +54,12 @@ test('untrusted forwarding headers change nothing', async (t) => {
 
 test('behind a trusted proxy the address is the one that the proxy names', async (t) => {
   const api = await startWithAccount(t, behindProxy)
-  const own = `svc_session_${api.server.port}`
+  const cookieName = `svc_session_${api.server.port}`
   const host = { 'x-forwarded-host': 'berth.example.com' }
   const claims: [SentHeaders, string, string[]][] = [
-    [{ 'x-forwarded-proto': 'https' }, own, secure],
-    [{ 'x-forwarded-proto': 'HTTPS' }, own, secure],
-    [{ 'x-forwarded-proto': 'http' }, own, plain],
+    [{ 'x-forwarded-proto': 'https' }, cookieName, secure],
+    [{ 'x-forwarded-proto': 'HTTPS' }, cookieName, secure],
+    [{ 'x-forwarded-proto': 'http' }, cookieName, plain],
     [{ 'x-forwarded-proto': 'https', ...host }, 'svc_session_443', secure],
     [
       { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com:8443' },

@@ -36,8 +36,8 @@ test('with the cookie only the server’s own pages can make changes', async (t)
   const { url, browser } = await startWithAccount(t)
 
   for (const [says, isOwn] of places(url)) {
-    const made = await browser.call('POST', '/auth/tokens', { name: 'ci' }, says)
-    assert.equal(outcomeOf(made), isOwn ? '201' : crossSite, JSON.stringify(says))
+    const response = await browser.call('POST', '/auth/tokens', { name: 'ci' }, says)
+    assert.equal(outcomeOf(response), isOwn ? '201' : crossSite, JSON.stringify(says))
     const none = await browser.call('DELETE', '/auth/tokens/none', undefined, says)
     assert.equal(outcomeOf(none), isOwn ? '404 not_found' : crossSite, JSON.stringify(says))
   }
@@ -73,11 +73,11 @@ test('neither reads nor tokens are checked for their origin', async (t) => {
   for (const [says] of places(url)) {
     assert.equal((await browser.call('GET', '/auth/sessions', undefined, says)).status, 200)
     const headers = Object.fromEntries(Object.entries(says).filter(([, value]) => value !== null))
-    const made = await call('POST', '/api/v1/services', {
+    const response = await call('POST', '/api/v1/services', {
       body: {},
       headers: { ...(headers as Record<string, string>), cookie: browser.cookie },
     })
-    assert.equal(made.body.code, 'invalid_request')
+    assert.equal(response.body.code, 'invalid_request')
   }
 })
 

@@ -10,10 +10,10 @@ const ts = '2026-01-01T00:00:00.000Z'
 
 async function startDeploy(t: TestContext) {
   const api = await startApi(t)
-  const made = await api.call('POST', '/api/v1/services', {
+  const response = await api.call('POST', '/api/v1/services', {
     body: { name: 'web', repo_url: 'https://git.test/a/b' },
   })
-  const { id } = made.body.latest_deploy as { id: string }
+  const { id } = response.body.latest_deploy as { id: string }
   const { logs } = api.storage
   const path = `${api.url}/api/v1/deploys/${id}/logs`
   return { ...api, id, logs, path, write: (line: string) => logs.append(id, 'stdout', line, ts) }

@@ -89,7 +89,7 @@ test('a POST without body or type is not a form: the type is required only with 
 async function startHeld(t: TestContext) {
   const storage = await temporaryStorage(t)
   let release: (() => void) | null = null
-  const held: Route = route({
+  const heldRoute: Route = route({
     method: 'POST',
     path: '/held',
     credential: 'public',
@@ -101,7 +101,7 @@ async function startHeld(t: TestContext) {
         release = () => resolve(undefined)
       }),
   })
-  const options = { host: '127.0.0.1', port: 0, logger: silentLogger, table: [held] }
+  const options = { host: '127.0.0.1', port: 0, logger: silentLogger, table: [heldRoute] }
   const server = await openApi(createContext(storage), options)
   t.after(() => server.stop(0))
   const body = '{"name":"web"}'

@@ -90,9 +90,9 @@ test('a manual retry starts immediately, unless the CA requires a pause', async 
 
   retry(run)
   await eventLoopTurns()
-  const held = run.actor.getSnapshot()
+  const heldSnapshot = run.actor.getSnapshot()
   retry(run, at(2 * hourMs - 1))
-  assert.equal(run.actor.getSnapshot(), held)
+  assert.equal(run.actor.getSnapshot(), heldSnapshot)
 
   const again = runMachine(machine, happy, { snapshot: run.snapshots.at(-1)! })
   t.after(() => again.actor.stop())

@@ -69,10 +69,10 @@ for (const [state, slot] of Object.entries({
 }
 
 test('each effect receives only the input it needs', async (t) => {
-  const given: [string, unknown][] = []
+  const inputs: [string, unknown][] = []
   const noting = Object.entries({ ...happy, keepWatch: inTurn(news('unrouted')) }).map(([name, effect]) => {
     const noted: TestEffect = (effectInput, signal) => {
-      given.push([name, effectInput])
+      inputs.push([name, effectInput])
       return effect(effectInput, signal)
     }
     return [name, noted] as const
@@ -82,7 +82,7 @@ test('each effect receives only the input it needs', async (t) => {
   await run.reached('released')
 
   const watch = { ...who, until: renewsAt, validity, isExpired: false, warnedDays: null, mayReplace: true }
-  assert.deepEqual(given, [
+  assert.deepEqual(inputs, [
     ['checkHost', who],
     ['obtainCertificate', { ...who, formerDirectoryUrl: null }],
     ['installCertificate', who],
@@ -128,7 +128,7 @@ for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
 test('from every snapshot of a long life a fresh actor reaches the same end', async () => {
   const effects = (): Record<string, TestEffect> => ({
     ...happy,
-    keepWatch: async (given) => news((given as unknown as WatchInput).mayReplace ? 'unrouted' : 'due'),
+    keepWatch: async (inputs) => news((inputs as unknown as WatchInput).mayReplace ? 'unrouted' : 'due'),
   })
   const whole = runMachine(
     machine,

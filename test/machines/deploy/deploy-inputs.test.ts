@@ -21,19 +21,22 @@ const minuteMs = 60_000
  * and so on.
  */
 function recordingEffects(changes: Record<string, TestEffect> = {}) {
-  const told: Record<string, unknown> = {}
+  const inputs: Record<string, unknown> = {}
   let atMs = Date.parse(deployInput().at)
   const listen =
     (name: string, effect: TestEffect): TestEffect =>
     async (input, signal) => {
-      told[name] = input
+      inputs[name] = input
       const output = (await effect(input, signal)) as object
       atMs += minuteMs
       return { ...output, at: new Date(atMs).toISOString() }
     }
   const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })
   const effects = Object.entries(happyEffects({ awaitTurn, ...changes }))
-  return { told, effects: Object.fromEntries(effects.map(([name, effect]) => [name, listen(name, effect)])) }
+  return {
+    told: inputs,
+    effects: Object.fromEntries(effects.map(([name, effect]) => [name, listen(name, effect)])),
+  }
 }
 
 /** The instant `minutes` after the request. */
@@ -41,11 +44,11 @@ const inMinutes = (count: number) => Date.parse(deployInput().at) + count * minu
 
 test('every effect receives its owner, the earlier results, and its deadline', async () => {
   const input = deployInput({ clearCache: true })
-  const { told, effects } = recordingEffects()
+  const { told: inputs, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('deactivated')
   const image = 'berth/shop:dep-1'
   const expected = { port: 3000, portSource: 'default' }
-  assert.deepEqual(told, {
+  assert.deepEqual(inputs, {
     awaitTurn: { ...owner, source: input.source },
     fetchSource: { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) },
     buildImage: { ...owner, clearCache: true, timeoutMs: 60 * minuteMs },
@@ -60,9 +63,9 @@ test('every effect receives its owner, the earlier results, and its deadline', a
 
 test('a pull receives its image, and has the time limit of a fetch', async () => {
   const input: DeployInput = imageInput()
-  const { told, effects } = recordingEffects()
+  const { told: inputs, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('live')
-  assert.deepEqual(told.pullImage, { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) })
+  assert.deepEqual(inputs.pullImage, { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) })
 })
 
 test('the cleanup receives the previous live deploy, and the reason for the cleanup', async () => {

@@ -45,14 +45,14 @@ test('a run gets its turn, starts, is followed to its end, and succeeds on the l
     'succeeding',
     'succeeded',
   ])
-  const own = { id: 'job-1', serviceId: 'svc-1', isOwn: true }
+  const runInput = { id: 'job-1', serviceId: 'svc-1', isOwn: true }
   const live = { deployId: 'dep-2', image: 'berth/shop:dep-2', command: 'npm run report' }
   const limit = { timeoutSeconds: 60, endsAt: Date.parse(started) + 60_000 }
   assert.deepEqual(heard, [
-    ['awaitTurn', { ...own, command: null, overlap: 'skip' }],
-    ['startRun', { ...own, ...live }],
-    ['followRun', { ...own, command: 'npm run report', ...limit }],
-    ['clearRun', { ...own, outcome: 'succeeded' }],
+    ['awaitTurn', { ...runInput, command: null, overlap: 'skip' }],
+    ['startRun', { ...runInput, ...live }],
+    ['followRun', { ...runInput, command: 'npm run report', ...limit }],
+    ['clearRun', { ...runInput, outcome: 'succeeded' }],
   ])
 })
 
@@ -113,9 +113,9 @@ for (const [state, slot] of [
   ['failing', 'clearRun'],
 ] as const) {
   test(`a ${slot} that fails while ${state} is left to the supervisor`, async () => {
-    const held = await standIn(state)
-    held.actor.stop()
-    const run = runMachine(machine, { ...working, [slot]: fails }, { snapshot: held.snapshots.at(-1)! })
+    const heldRun = await standIn(state)
+    heldRun.actor.stop()
+    const run = runMachine(machine, { ...working, [slot]: fails }, { snapshot: heldRun.snapshots.at(-1)! })
     await tick()
     assert.equal(run.actor.getSnapshot().status, 'error')
   })

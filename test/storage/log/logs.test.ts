@@ -208,8 +208,9 @@ test('an id that would leave the directory is refused', async (t) => {
 })
 
 function openFilesIn(directory: string): number {
-  const own = '/proc/self/fd'
-  return readdirSync(own).filter((name) => pathOf(join(own, name)).startsWith(directory)).length
+  const descriptors = '/proc/self/fd'
+  return readdirSync(descriptors).filter((name) => pathOf(join(descriptors, name)).startsWith(directory))
+    .length
 }
 
 function pathOf(link: string): string {

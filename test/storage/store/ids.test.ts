@@ -6,18 +6,18 @@ test('ids created while the clock steps back still sort in creation order', () =
   const times = [5000, 5000, 9000, 100, 0, -3, 9000, 9001]
   const ids = createIds(() => times.shift() ?? 0)
 
-  const made = Array.from({ length: 8 }, () => ids.newId('dep'))
+  const newIds = Array.from({ length: 8 }, () => ids.newId('dep'))
 
-  deepEqual(made, [...made].sort())
-  equal(new Set(made).size, 8)
+  deepEqual(newIds, [...newIds].sort())
+  equal(new Set(newIds).size, 8)
 })
 
 test('ids created in one millisecond sort in creation order', () => {
   const ids = createIds(() => 5000)
 
-  const made = Array.from({ length: 10_000 }, () => ids.newId('job'))
+  const newIds = Array.from({ length: 10_000 }, () => ids.newId('job'))
 
-  deepEqual(made, [...new Set(made)].sort())
+  deepEqual(newIds, [...new Set(newIds)].sort())
 })
 
 test('ids created after a restart with the clock set back sort after the stored ones', () => {

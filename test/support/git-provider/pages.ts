@@ -5,17 +5,17 @@ import type { FakeUser } from './user.ts'
 /** Null for anything that is not a page. The account is the first part of the user's address, or `ada`. */
 export function pageResponse(state: FakeState, user: FakeUser, request: FakeRequest): FakeResponse | null {
   const { pathname, searchParams } = new URL(request.path, state.url)
-  const given = searchParams.get('state') ?? ''
+  const stateParam = searchParams.get('state') ?? ''
   if (pathname === '/settings/apps/new') {
     const manifest = new URLSearchParams(request.body).get('manifest') ?? ''
     const { redirect_url } = JSON.parse(manifest) as { redirect_url: string }
-    return sendBack(redirect_url, { code: user.registerApp(manifest, 'ada'), state: given })
+    return sendBack(redirect_url, { code: user.registerApp(manifest, 'ada'), state: stateParam })
   }
   const [, slug] = /^\/apps\/([^/]+)\/installations\/new$/.exec(pathname) ?? []
   if (slug) {
     const installation_id = String(user.installApp(slug, 'ada'))
     const { setupUrl } = state.apps.get(slug)!
-    return sendBack(setupUrl, { installation_id, setup_action: 'install', state: given })
+    return sendBack(setupUrl, { installation_id, setup_action: 'install', state: stateParam })
   }
   if (!/^\/(login\/)?oauth\/authorize$/.test(pathname)) return null
   return sendBack(searchParams.get('redirect_uri')!, user.approve(`${state.url}${request.path}`, 'ada'))

@@ -29,8 +29,8 @@ const ground = [
 function machine(of: string): Border {
   const files = ['slot', 'problem', 'error-codes', 'rebuild']
   const shared = [...files.map((file) => `machines/${file}.ts`), 'src/quantities.ts']
-  const own = of === 'machines/' ? [] : [of]
-  return { of, packages: ['xstate'], node: false, values: [...own, ...shared], types: ['machines/'] }
+  const ownFolder = of === 'machines/' ? [] : [of]
+  return { of, packages: ['xstate'], node: false, values: [...ownFolder, ...shared], types: ['machines/'] }
 }
 
 // The first line that fits a file counts.

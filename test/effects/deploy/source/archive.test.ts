@@ -1,5 +1,5 @@
-// Unpacking an archive, and which archives stay: the last valid one of each service, and those that a deploy
-// will unpack.
+// Unpacking an archive, and which archives stay: the last valid one of each service, and those that a
+// deploy will unpack.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -117,10 +117,10 @@ test('a deploy unpacks its own archive, or that of the deploy it refers to', asy
   await keep(storage, 'dep-1', await packArchive({ one: '1' }))
   await keep(storage, 'dep-2', await packArchive({ two: 'x'.repeat(3 * 512 * 1024), three: '' }))
 
-  const own = await fetch(storage, 'dep-2')
+  const fetched = await fetch(storage, 'dep-2')
   const named = await fetch(storage, 'dep-3', source('dep-1'))
 
-  assert.deepEqual(own, { found: ['three', 'two'], said: ['unpacked the archive: 2 entries, 1.5 MiB'] })
+  assert.deepEqual(fetched, { found: ['three', 'two'], said: ['unpacked the archive: 2 entries, 1.5 MiB'] })
   assert.deepEqual(named, { found: ['one'], said: ['unpacked the archive: 1 entry, 1 B'] })
   const { said } = await fetch(storage, 'dep-4', source('dep-0'))
   assert.deepEqual(said, ['unpacked the archive: 1 entry, 1.5 KiB'])
