@@ -6,6 +6,7 @@ import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
+import { chooseRepository } from '../git/choose-repository.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { parseEnvFile } from '../service/env-file.ts'
 import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
@@ -91,5 +92,6 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
     ],
   })
   if (kind === 'upload') return {}
-  return { [kind]: await askSourceAddress(cli, kind === 'image' ? 'image' : 'repo_url', instead) }
+  if (kind === 'image') return { image: await askSourceAddress(cli, 'image', instead) }
+  return chooseRepository(cli, instead)
 }

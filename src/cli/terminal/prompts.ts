@@ -55,6 +55,13 @@ export async function pick(cli: Cli, question: Question & { choices: Choice[] })
   return answered(await clack.select({ ...common, message: question.message, options, maxItems: 10 }))
 }
 
+/** A choice from a long list, which typing narrows down. */
+export async function search(cli: Cli, question: Question & { choices: Choice[] }): Promise<string> {
+  const { clack, common } = await begin(cli, question)
+  const options = question.choices
+  return answered(await clack.autocomplete({ ...common, message: question.message, options, maxItems: 10 }))
+}
+
 async function begin({ out, signal }: Cli, { message, instead }: Question) {
   if (!out.canAsk) throw usageFailure(`not a terminal, cannot ask: ${message}`, instead)
   const clack = await import('@clack/prompts')

@@ -55,8 +55,22 @@ export class GitTokens {
     try {
       return await work(token)
     } catch (error) {
-      throw await this.#rejected(findConnection(this.#parts.storage, id), error)
+      const connection = findConnection(this.#parts.storage, id)
+      if (connection.auth === 'github_app' && isUnauthorized(error)) return this.#retryWithNewToken(id, work)
+      throw await this.#rejected(connection, error)
     }
+  }
+
+  /**
+   * A cached token of an installation may have been revoked. A new one shows whether
+   * the installation exists.
+   */
+  async #retryWithNewToken<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
+    this.forget(id)
+    const token = await this.get(id)
+    return work(token).catch(async (error) => {
+      throw await this.#rejected(findConnection(this.#parts.storage, id), error)
+    })
   }
 
   /** For a removed or replaced authorization: its tokens must not be used any more. */
@@ -118,6 +132,10 @@ export class GitTokens {
     await this.#parts.actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
     return new Failure('git_authorization_rejected', message, hintFor(connection))
   }
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof ProviderRejection && error.status === 401
 }
 
 function isFresh(expiresAt: string | null, leadMs: number): boolean {

@@ -94,7 +94,7 @@ test('a connection that breaks ends with 5 and a message', async (t) => {
     ` ✘ the connection to ${url} was lost: ${why}\n` +
     '   the client in the datastore was stopped, and uncommitted changes were rolled back\n'
   const cut = await endedBy(t, { answer: (socket) => socket.terminate() })
-  assert.deepEqual([cut.code, cut.stderr], [5, lost(cut.url, 'the connection closed unexpectedly')])
+  assert.deepEqual([cut.code, cut.stderr], [5, lost(cut.url, 'it closed unexpectedly')])
 
   const stopped = await endedBy(t, { answer: (socket) => socket.close(1001) })
   const why = 'the server is stopping, or your token has expired'

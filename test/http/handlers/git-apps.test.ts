@@ -158,3 +158,21 @@ test('a request to the owners of an organization is not an installation', async 
     'installing',
   )
 })
+
+test('a cached token that GitHub rejects is replaced, unless the app was uninstalled', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const { id, manifest } = await connectApp(api, fake)
+  const path = `${git}/connections/${id}`
+  const revokeAll = () => {
+    for (const token of fake.state.tokens.keys()) fake.revoke(token)
+  }
+  assert.equal((await api.call('GET', `${path}/repositories`)).status, 200)
+
+  revokeAll()
+  assert.equal((await api.call('GET', `${path}/repositories`)).status, 200)
+
+  revokeAll()
+  fake.app(manifest.name).installations = []
+  assert.equal((await api.call('GET', `${path}/repositories`)).status, 409)
+  assert.equal((await api.call('GET', path)).body.invalid_reason, 'uninstalled')
+})
