@@ -1,4 +1,4 @@
-// The image of the edge: the official one, or, if its registry does not respond, one with Debian's
+// The edge image: the official one, or, if its registry does not respond, one with Debian's
 // HAProxy and the libraries that it loads. --edge-image names another one; its `haproxy` needs TLS and a
 // runtime socket.
 import type { Engine } from '../docker/engine/client.ts'

@@ -61,8 +61,8 @@ export const options = {
     'container',
     oneOf('container', 'host', 'off'),
   ),
-  'http-port': option('port of the edge for http', '80', integer(1, 65_535)),
-  'https-port': option('port of the edge for https', '443', integer(1, 65_535)),
+  'http-port': option('edge port for http', '80', integer(1, 65_535)),
+  'https-port': option('edge port for https', '443', integer(1, 65_535)),
   'edge-image': option(
     'image with HAProxy for --edge container; by default the official one',
     '',
@@ -152,7 +152,7 @@ export const options = {
   'pids-limit': option('processes per instance', '1024', integer(16, 1_000_000)),
   'keep-images': option('images retained per service', '5', integer(1, 1000)),
   'static-image': option(
-    'image that serves /site of a static site on $PORT; by default made from Debian packages',
+    'image that serves /site of a static site on $PORT; by default built from Debian packages',
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),

@@ -70,7 +70,7 @@ test('a dump that fails or is truncated names its line and leaves everything unc
       /^line 3: the psql command \\! is not allowed/,
     ],
     ['create table a (b int);\n\\connect postgres\n', /^line 2: \\connect connects to another database/],
-    ['create database other;\n', /^line 1: it makes or changes a database/],
+    ['create database other;\n', /^line 1: it creates or changes a database/],
     ['create extension no_such_extension;\n', /^line 1: .*no_such_extension/],
     ['create table a (b int);\nvacuum;\n', /^line 2: VACUUM cannot run inside a transaction block/],
     [
@@ -82,8 +82,8 @@ test('a dump that fails or is truncated names its line and leaves everything unc
       plain.slice(0, plain.indexOf('COPY public.things') + 3000),
       /^it is truncated: the COPY data does not end/,
     ],
-    [plain.slice(0, plain.indexOf('-- PostgreSQL database dump complete')), /^it is cut: the line/],
-    [gzipSync(plain).subarray(0, -100), /^it is cut or changed/],
+    [plain.slice(0, plain.indexOf('-- PostgreSQL database dump complete')), /^it is truncated: the line/],
+    [gzipSync(plain).subarray(0, -100), /^it is truncated or changed/],
     [gzipSync('PGDMP and more'), /^a gzip file has to hold plain SQL/],
   ]
   for (const [content, words] of cases) {

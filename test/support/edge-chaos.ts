@@ -71,8 +71,8 @@ export const mishaps = {
     await sleep(freezeMs)
     for (const pid of [master, ...workers]) signal(pid, 'SIGCONT')
   },
-  'the container of the edge is killed': async (site) => tolerant((await container(site)).kill()),
-  'the container of the edge is removed': async (site) =>
+  'the edge container is killed': async (site) => tolerant((await container(site)).kill()),
+  'the edge container is removed': async (site) =>
     tolerant((await container(site)).remove({ force: true })),
   'the daemon is killed and started': async ({ daemon }) => {
     await daemon.kill()

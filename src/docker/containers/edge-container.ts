@@ -1,4 +1,4 @@
-// The container of the edge: HAProxy in the network of the host, with next to no rights.
+// The edge container: HAProxy in the network of the host, with next to no rights.
 // A running one is never replaced in place: it has open connections. An upgrade starts another one.
 import type { ContainerCreateOptions } from 'dockerode'
 import { Failure } from '../../errors.ts'
@@ -76,7 +76,7 @@ export async function removeEdgeContainer(engine: Engine, owner: Owner, generati
 /** The generations that have a container, running or not. */
 export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<number[]> {
   const filters = { label: labelFilter({ ...ownerLabels(owner), [labels.kind]: edgeKind }) }
-  const found = await engine.call('list the containers of the edge', (abortSignal) =>
+  const found = await engine.call('list the edge containers', (abortSignal) =>
     engine.docker.listContainers({ all: true, filters, abortSignal }),
   )
   return found.flatMap(({ Names }) => {
@@ -135,7 +135,7 @@ async function readEnd(engine: Engine, container: InspectedContainer): Promise<E
 
 async function readOutput(engine: Engine, container: InspectedContainer): Promise<string> {
   const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
-  const body = await engine.call('read the log of the edge', (abortSignal) =>
+  const body = await engine.call('read the edge log', (abortSignal) =>
     container.container.logs({ ...query, abortSignal }),
   )
   return readLines(body)

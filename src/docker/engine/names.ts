@@ -28,7 +28,7 @@ export const instanceKind = 'deploy'
 export const preDeployKind = 'pre-deploy'
 /** The index of the pre-deploy container, after those of the instances (at most 50). */
 export const preDeployIndex = 50
-/** The kind of the container of the edge. */
+/** The kind of the edge container. */
 export const edgeKind = 'edge'
 /** The kind of the container of a datastore, and of its volume. */
 export const datastoreKind = 'datastore'

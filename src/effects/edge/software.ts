@@ -72,7 +72,7 @@ export async function wantedImage({ ports, image }: SoftwareParts, signal: Abort
   const { engine, logger } = ports
   if (image === '') {
     if (await hasOfficialImage(engine, officialEdgeImage, signal)) return officialEdgeImage
-    const onMake = () => logger.info('making the image of the edge from Debian packages')
+    const onMake = () => logger.info('building the edge image from Debian packages')
     return ensureEdgeImage(engine, { onMake, signal })
   }
   if ((await readEdgeImage(engine, image)) !== null) return image

@@ -71,7 +71,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>, sizeBytes: number): As
     }
   } catch (error) {
     if (!codeOf(error).startsWith('Z_')) throw error
-    throw unsupported(`it is cut or changed: ${messageOf(error)}`)
+    throw unsupported(`it is truncated or changed: ${messageOf(error)}`)
   }
 }
 

@@ -59,9 +59,9 @@ export class SqlLexer {
     if (this.mode === 'after copy' || (this.mode === 'copy' && !this.copy.isAtEnd))
       throw unsupported(`it is truncated: the COPY data does not end (line ${this.line})`)
     if (this.mode !== 'copy' && !(isQuiet && this.words.isEmpty))
-      throw unsupported(`it is cut: the last statement does not end (line ${this.line})`)
+      throw unsupported(`it is truncated: the last statement does not end (line ${this.line})`)
     if (this.marks.isCut)
-      throw unsupported('it is cut: the line "PostgreSQL database dump complete" of pg_dump is missing')
+      throw unsupported('it is truncated: the line "PostgreSQL database dump complete" of pg_dump is missing')
   }
 
   private naming(work: () => void): void {

@@ -42,7 +42,7 @@ const dropped = [
 const refused: [RegExp, string][] = [
   [
     /^(create|drop|alter) database /,
-    'it makes or changes a database: use a dump of one database, without --create',
+    'it creates or changes a database: use a dump of one database, without --create',
   ],
   [
     /^((create|drop|alter) (role|user|group|tablespace)|reassign owned|drop owned) /,

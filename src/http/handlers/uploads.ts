@@ -48,7 +48,7 @@ function assertAcceptsUpload(row: ServiceRow): void {
   if (!source) return
   throw new Failure(
     'conflict',
-    `${row.name} is made from its ${source}; archives are for services with neither repository nor image`,
+    `${row.name} is deployed from its ${source}; archives are for services with neither repository nor image`,
     `berth deploy ${row.name}, or clear that setting first (berth update with an empty text)`,
   )
 }

@@ -24,7 +24,7 @@ test('SQL is read plain or gzipped, without a byte order mark', async (t) => {
 
 test('a gzip file that is truncated, or contains something else, is refused', async (t) => {
   const packed = gzipSync('select 1;\n'.repeat(1000))
-  await assert.rejects(read(t, packed.subarray(0, -9)), /^Failure: it is cut or changed: /)
+  await assert.rejects(read(t, packed.subarray(0, -9)), /^Failure: it is truncated or changed: /)
   await assert.rejects(read(t, gzipSync('PGDMP and more')), /^Failure: a gzip file has to hold plain SQL/)
   await assert.rejects(
     read(t, gzipSync('-- MySQL dump 10.13')),

@@ -110,8 +110,8 @@ test('psql commands are refused with their line, wherever psql would recognize o
 test('statements that reach beyond the database or its transaction are refused with their line', () => {
   const start = 'select 1;\n'
   const refused = {
-    'create database x;': /^line 2: it makes or changes a database/,
-    'DROP DATABASE IF EXISTS x;': /^line 2: it makes or changes a database/,
+    'create database x;': /^line 2: it creates or changes a database/,
+    'DROP DATABASE IF EXISTS x;': /^line 2: it creates or changes a database/,
     'ALTER ROLE x\nWITH PASSWORD $$y$$;': /^line 2: it changes the roles/,
     'create user x;': /^line 2: it changes the roles/,
     'alter system set a = 1;': /^line 2: it changes the settings of the server/,
@@ -135,7 +135,7 @@ test('a file truncated at any place is refused', () => {
   assert.equal(filtered(whole), whole)
   const end = whole.lastIndexOf(' complete') + ' complete'.length
   for (let length = whole.indexOf('dump\n') + 5; length < end; length++)
-    assert.match(complaint(whole.slice(0, length)), /^it is cut: /, String(length))
-  assert.equal(complaint('select 1;\nselect 2'), 'it is cut: the last statement does not end (line 2)')
+    assert.match(complaint(whole.slice(0, length)), /^it is truncated: /, String(length))
+  assert.equal(complaint('select 1;\nselect 2'), 'it is truncated: the last statement does not end (line 2)')
   assert.equal(complaint('select 1; -- it ends without a line break'), 'taken')
 })

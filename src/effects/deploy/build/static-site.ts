@@ -181,7 +181,7 @@ async function createGeneratedDirectory({ ports, input }: SiteBuild): Promise<st
 }
 
 function ensureServerImage({ ports, log, signal }: SiteBuild): Promise<string> {
-  const onMake = () => log.info('making the static server image from Debian packages, once')
+  const onMake = () => log.info('building the static server image from Debian packages, once')
   return ensureStaticServer(ports.engine, { onMake, signal })
 }
 
