@@ -15,7 +15,7 @@ const revokeFlag = '--revoke-tokens'
 export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
   const revokesTokens = args.includes(revokeFlag)
   const { 'data-dir': directory } = readConfig(
-    args.filter((one) => one !== revokeFlag),
+    args.filter((arg) => arg !== revokeFlag),
     process.env,
   )
   const access = openAccountAccess(directory, {

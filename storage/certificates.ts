@@ -165,7 +165,7 @@ function readAll(directory: string): Map<string, CachedCertificate> {
     return { stored: describe(null, path, pem), pem }
   })
   const valid = found.filter((one): one is CachedCertificate => one.stored !== null)
-  return new Map(valid.map((one) => [one.stored.host, one]))
+  return new Map(valid.map((certificate) => [certificate.stored.host, certificate]))
 }
 
 /**

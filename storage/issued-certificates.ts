@@ -49,7 +49,8 @@ export function openIssuedCertificates(directory: string) {
     /** False before the first record: earlier certificates are then unknown. */
     hasRecords: () => fs.existsSync(path),
 
-    issued: (directoryUrl: string) => all().issued.filter((one) => one.directoryUrl === directoryUrl),
+    issued: (directoryUrl: string) =>
+      all().issued.filter((certificate) => certificate.directoryUrl === directoryUrl),
 
     /** A certificate whose order is already recorded is not counted twice. */
     record(added: IssuedCertificate[], nowMs = Date.now()): void {

@@ -22,9 +22,9 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs
 
   function check(guessed: GuessTarget): void {
-    const open = [...pending].filter((one) => one.guessed === guessed)
+    const open = [...pending].filter((attempt) => attempt.guessed === guessed)
     const marks = new Set(open.map(({ mark }) => mark))
-    const failed = stored.list(guessed).filter((one) => !isOld(one) && !marks.has(one.mark))
+    const failed = stored.list(guessed).filter((attempt) => !isOld(attempt) && !marks.has(attempt.mark))
     if (failed.length >= attemptLimit) throw tooManyFailed(guessed, oldest(failed) + attemptWindowMs - now())
     if (failed.length + open.length >= attemptLimit) throw tooManyAtOnce(guessed)
   }

@@ -41,7 +41,9 @@ function formatHelp(command: Command, help: Help): string {
     '',
     ...section(
       'Arguments:',
-      help.visibleArguments(command).map((one) => item(one.name(), help.argumentDescription(one))),
+      help
+        .visibleArguments(command)
+        .map((argument) => item(argument.name(), help.argumentDescription(argument))),
     ),
     ...groups.flatMap((group) => {
       const grouped = commands.filter((one) => (one.helpGroup() || 'Commands:') === group)
@@ -50,7 +52,9 @@ function formatHelp(command: Command, help: Help): string {
     }),
     ...section(
       'Options:',
-      help.visibleOptions(command).map((one) => item(help.optionTerm(one), help.optionDescription(one))),
+      help
+        .visibleOptions(command)
+        .map((option) => item(help.optionTerm(option), help.optionDescription(option))),
     ),
   ].join('\n')
 }

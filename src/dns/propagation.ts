@@ -71,7 +71,10 @@ async function stateAt(address: string, { name, value }: TxtRecord): Promise<Sta
 
 function resolverFor(nameServers: string[] | undefined): Resolver {
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
-  if (nameServers) resolver.setServers(nameServers.map((one) => (/^[^[].*:.*:/.test(one) ? `[${one}]` : one)))
+  if (nameServers)
+    resolver.setServers(
+      nameServers.map((nameServer) => (/^[^[].*:.*:/.test(nameServer) ? `[${nameServer}]` : nameServer)),
+    )
   return resolver
 }
 

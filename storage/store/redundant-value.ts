@@ -19,7 +19,7 @@ export function openRedundantValue<V>(store: Store, tableName: string, key: stri
     get: () => keys.map((one) => table.getOrNull(one)).find((value) => value !== null) ?? table.get(key),
     put,
     async repair(value) {
-      if (keys.some((one) => table.getOrNull(one) === null)) await store.commit(() => put(value))
+      if (keys.some((key) => table.getOrNull(key) === null)) await store.commit(() => put(value))
     },
   }
 }

@@ -26,7 +26,7 @@ async function start(t: TestContext, hasher = countingHasher()) {
 /** What the requests came to: a code for each, null for a success. */
 async function outcomes(requests: Promise<unknown>[]): Promise<(string | null)[]> {
   const settled = await Promise.allSettled(requests)
-  return settled.map((one) => (one.status === 'fulfilled' ? null : codeOf(one.reason)))
+  return settled.map((outcome) => (outcome.status === 'fulfilled' ? null : codeOf(outcome.reason)))
 }
 
 const countOf = (list: unknown[], wanted: unknown) => list.filter((one) => one === wanted).length

@@ -118,7 +118,7 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
   }
   for (const [id, { history }] of known) {
     const lines = await readLog(storage, id)
-    const follower = seen.find((one) => one.id === id)
+    const follower = seen.find((entry) => entry.id === id)
     const label = follower?.lines ?? []
     const stored = lines.map((line) => JSON.stringify(showActorLine(line)))
     const at = stored.findIndex((line, index) => line !== label[index])

@@ -141,7 +141,7 @@ test('nothing remains when the daemon is killed, and its clients are informed', 
 
   await daemon.kill()
   assert.equal(await terminal.ended(), 5)
-  await terminal.shows(/✘ the connection to http\S+ was lost: the connection closed unexpectedly/)
+  await terminal.shows(/✘ the connection to http\S+ was lost: it closed/)
   await cleared('shop')
 
   await daemon.start()

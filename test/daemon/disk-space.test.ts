@@ -78,7 +78,7 @@ const untilPhase = ({ daemon }: Site, id: string, phase: string) =>
 /** The live version of another service is still the same process. */
 async function readServing({ daemon, worker }: Site) {
   const { state, instances } = await daemon.api.get(`/services/${worker.name}/status`)
-  return { state, running: instances.map((one: { started_at: string }) => one.started_at) }
+  return { state, running: instances.map((instance: { started_at: string }) => instance.started_at) }
 }
 
 async function inside(): Promise<void> {

@@ -61,7 +61,7 @@ for (const kind of ['container', 'host'] as const) {
     const ports = new Set(edgeListens.filter(isPublic).map(({ port }) => port))
     assert.deepEqual([...ports].sort(), wanted.sort())
     assert.deepEqual(
-      edgeListens.filter((one) => !isPublic(one)),
+      edgeListens.filter((listener) => !isPublic(listener)),
       [],
     )
     assert.deepEqual(await publishedPorts(site.daemon.prefix), [])

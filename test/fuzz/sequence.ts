@@ -47,10 +47,10 @@ async function removeMade(
   datastores: readonly string[],
   { daemon }: World,
 ): Promise<void> {
-  for (const id of datastores.filter((one) => one.startsWith('dst-'))) {
+  for (const id of datastores.filter((datastore) => datastore.startsWith('dst-'))) {
     await daemon.api.call('DELETE', `/datastores/${id}?force=true&purge=true`)
   }
-  for (const id of services.filter((one) => one.startsWith('svc-'))) {
+  for (const id of services.filter((service) => service.startsWith('svc-'))) {
     await daemon.api.call('DELETE', `/services/${id}?force=true&delete_disk=true&purge=true`)
   }
 }

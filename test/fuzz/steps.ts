@@ -86,7 +86,7 @@ export function readingOf(path: string): CallStep {
 }
 
 function paramsOf({ path, parameters }: Operation): fc.Arbitrary<Record<string, string>> {
-  const here = parameters.filter((one) => one.in === 'path')
+  const here = parameters.filter((parameter) => parameter.in === 'path')
   return fc.record(
     Object.fromEntries(here.map(({ name }) => [name, rarely(things(nounOf(path, name)), unusualTexts, 8)])),
   )
@@ -96,7 +96,7 @@ function paramsOf({ path, parameters }: Operation): fc.Arbitrary<Record<string, 
 function things(noun: string): fc.Arbitrary<string> {
   const index = fc.nat({ max: 9 })
   return rarely(
-    index.map((one) => nth(noun, one)),
+    index.map((position) => nth(noun, position)),
     fc
       .tuple(fc.constantFrom('services', 'deploys', 'jobs', 'registries', 'datastores'), index)
       .map(([other, one]) => nth(other, one)),
@@ -104,8 +104,10 @@ function things(noun: string): fc.Arbitrary<string> {
 }
 
 function queryOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
-  const here = parameters.filter((one) => one.in === 'query')
-  const valid = here.map((one) => valuesOf(one.schema, taste).map((value): Pair => [one.name, String(value)]))
+  const here = parameters.filter((parameter) => parameter.in === 'query')
+  const valid = here.map((parameter) =>
+    valuesOf(parameter.schema, taste).map((value): Pair => [parameter.name, String(value)]),
+  )
   const names = fc.constantFrom(...here.map(({ name }) => name), 'unknown', '__proto__', 'access_token')
   const unusual: fc.Arbitrary<Pair> = fc.tuple(names, fc.oneof(unusualTexts, fc.constant('')))
   if (valid.length === 0) return rarely(fc.constant([]), fc.array(unusual, { maxLength: 2 }))
@@ -117,7 +119,7 @@ function queryOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
 }
 
 function headersOf(operation: Operation): fc.Arbitrary<Pair[]> {
-  const keys = operation.parameters.filter((one) => one.in === 'header').map(declaredHeader)
+  const keys = operation.parameters.filter((parameter) => parameter.in === 'header').map(declaredHeader)
   const some =
     keys.length === 0
       ? fc.constant([])

@@ -21,8 +21,11 @@ const repositories = [
 const values = fc.oneof(
   { weight: 4, arbitrary: fc.constant(secret('env')) },
   { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
-  { weight: 1, arbitrary: index.map((one) => `\${{service.${nth('services', one)}.hostport}}`) },
-  { weight: 1, arbitrary: index.map((one) => `\${{datastore.${nth('datastores', one)}.connectionString}}`) },
+  { weight: 1, arbitrary: index.map((position) => `\${{service.${nth('services', position)}.hostport}}`) },
+  {
+    weight: 1,
+    arbitrary: index.map((position) => `\${{datastore.${nth('datastores', position)}.connectionString}}`),
+  },
   { weight: 1, arbitrary: fc.constantFrom('${{service.nobody.host}}', '$${{literal}}', '') },
 )
 
@@ -58,7 +61,7 @@ const tastes: Record<string, fc.Arbitrary<Json>> = {
   health_check_timeout_seconds: fc.constantFrom(1, 2, 3),
   port: fc.constantFrom(0, 3000, 8080),
   version: fc.constantFrom('7', '15', '17.2'),
-  deploy_id: index.map((one) => nth('deploys', one)),
+  deploy_id: index.map((position) => nth('deploys', position)),
   commit: fc.constantFrom(named('head'), 'abcd', '0'.repeat(40)),
   key: fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,7}$/),
   value: values,

@@ -81,7 +81,8 @@ function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: str
   const perSecond = wanted.perSecond + (wanted.encrypted?.perSecond ?? 0)
   const minQuick = Math.floor((perSecond * loadMs * minShare) / 1000)
   const opened = (kind: StreamSample['kind']) =>
-    streams.filter((one) => one.service === service && one.kind === kind && one.openedAt !== null).length
+    streams.filter((stream) => stream.service === service && stream.kind === kind && stream.openedAt !== null)
+      .length
   const shortfalls = [
     quick < minQuick ? `${quick} quick requests, expected ${minQuick}` : null,
     opened('websocket') < wanted.webSockets ? `${opened('websocket')} WebSockets` : null,

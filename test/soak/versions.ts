@@ -44,7 +44,8 @@ function wrongOf(reign: Reign | undefined, sample: RequestSample | StreamSample)
 function reignOf({ deploys }: Evidence, times: DeployTimes): Reign {
   const { service, liveAt } = times
   const later = deploys.filter(
-    (one) => one.service === service && liveAt !== null && one.liveAt !== null && one.liveAt > liveAt,
+    (deploy) =>
+      deploy.service === service && liveAt !== null && deploy.liveAt !== null && deploy.liveAt > liveAt,
   )
   const [successor = null] = later.sort((one, other) => one.liveAt! - other.liveAt!)
   return { ...times, successor }

@@ -57,7 +57,9 @@ test('concurrent requests get distinct addresses, and an exhausted range is repo
 
   const outcomes = await Promise.allSettled(wishes)
 
-  const responses = outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.code))
+  const responses = outcomes.map((outcome) =>
+    outcome.status === 'fulfilled' ? outcome.value : outcome.reason.code,
+  )
   const full = Array<string>(2).fill('no_address_left')
   deepEqual(responses, ['10.201.0.2', '10.201.0.3', '10.201.0.4', '10.201.0.5', ...full])
   deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])

@@ -36,7 +36,7 @@ export async function startChecked(t: TestContext) {
   const refused = async (method: string, path: string, body?: unknown) => {
     const answer = await call(method, path, body)
     const errors = (answer.body.errors ?? []) as { path: string; code: string }[]
-    return [answer.status, answer.body.code, ...errors.map((one) => `${one.path} ${one.code}`)]
+    return [answer.status, answer.body.code, ...errors.map((error) => `${error.path} ${error.code}`)]
   }
   return { ...api, call, create, get, refused }
 }

@@ -72,8 +72,7 @@ export const mishaps = {
     for (const pid of [master, ...workers]) signal(pid, 'SIGCONT')
   },
   'the edge container is killed': async (site) => tolerant((await container(site)).kill()),
-  'the edge container is removed': async (site) =>
-    tolerant((await container(site)).remove({ force: true })),
+  'the edge container is removed': async (site) => tolerant((await container(site)).remove({ force: true })),
   'the daemon is killed and started': async ({ daemon }) => {
     await daemon.kill()
     await daemon.start()

@@ -1,4 +1,5 @@
 // A daemon with an edge on its own ports, and requests to its services.
+import type { ContainerInfo } from 'dockerode'
 import Docker from 'dockerode'
 import { launchDaemon, type TestDaemon } from './daemon.ts'
 import type { Scope } from './directory.ts'
@@ -74,7 +75,7 @@ export async function openEdgeSite(
     async containersOf({ id }) {
       const filters = { label: [`berth.service-id=${id}`] }
       const containers = await docker.listContainers({ all: true, filters })
-      return containers.map((one) => ({ id: one.Id, state: one.State, deployId: one.Labels['berth.id']! }))
+      return containers.map(toRunningContainer)
     },
     async untilAnswers(service, text) {
       await until(`${service.name} to answer ${text}`, async () => (await page(service)).body === text)
@@ -89,4 +90,8 @@ export async function openEdgeSite(
 
 export async function openDocker(): Promise<Docker> {
   return new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+}
+
+function toRunningContainer({ Id: id, State: state, Labels }: ContainerInfo) {
+  return { id, state, deployId: Labels['berth.id']! }
 }

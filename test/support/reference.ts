@@ -139,7 +139,7 @@ error codes. This page lists the routes. The last column has the least role of a
 }
 
 function queryOf({ parameters = [] }: Operation): string {
-  const names = parameters.filter((one) => one.in === 'query').map(({ name }) => name)
+  const names = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
   return names.length > 0 ? `?${names.join('&')}` : ''
 }
 

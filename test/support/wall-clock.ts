@@ -89,7 +89,7 @@ function toSchedule(fields: [Field, Field, Field, Field, Field]): KnownSchedule 
     const [day, weekday] = [days.values.has(at.getUTCDate()), weekdays.values.has(at.getUTCDay())]
     return isEither ? day || weekday : day && weekday
   }
-  const text = fields.map((one) => one.text).join(' ')
+  const text = fields.map((field) => field.text).join(' ')
   return { text, isTimeOfDay: !hours.text.startsWith('*'), isDue }
 }
 

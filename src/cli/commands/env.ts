@@ -65,7 +65,7 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
 
 // The printed file must read back the same values: a value that cannot be written so is rejected.
 function showLines(vars: EnvVar[], out: Cli['out']): void {
-  const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
+  const lines = vars.map((variable) => ({ key: variable.key, line: toEnvLine(variable) }))
   // A terminal would interpret control characters in a value. A file gets the value unchanged.
   const escaped = (part: string) => (out.isTerminal ? plain(part) : part)
   for (const { line } of lines)

@@ -108,5 +108,7 @@ function isConfig(value: unknown): value is Partial<Config> {
   const { servers = {}, default: name } = value as Partial<Config>
   const isNamed = name === undefined || typeof name === 'string'
   if (!isNamed || typeof servers !== 'object' || servers === null) return false
-  return Object.values(servers).every((one) => typeof one?.url === 'string' && typeof one.token === 'string')
+  return Object.values(servers).every(
+    (server) => typeof server?.url === 'string' && typeof server.token === 'string',
+  )
 }

@@ -128,7 +128,9 @@ async function fetchPhases(cli: Cli, id: string): Promise<Why['phases']> {
 async function previousLiveDeploy({ client }: Cli, { id, service_id }: Deploy): Promise<Deploy | undefined> {
   const query = { limit: maxDeploysSearched }
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(service_id)}/deploys`, { query })
-  return deploys.find((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
+  return deploys.find(
+    (deploy) => deploy.id < id && (deploy.status === 'live' || deploy.status === 'deactivated'),
+  )
 }
 
 /** The time from its start until it was live or had failed. */

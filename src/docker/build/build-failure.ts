@@ -97,7 +97,7 @@ const wrappers = [
 
 function cleanError(error: string): string {
   const text = oneLine(error)
-  const wrapper = wrappers.find((one) => one.test(text))
+  const wrapper = wrappers.find((pattern) => pattern.test(text))
   if (wrapper !== undefined) return cleanError(text.replace(wrapper, ''))
   return text
     .replace(/ not found: not found$/, ' not found')

@@ -113,7 +113,7 @@ export async function readEdgeImage(
   const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
   if (!info) return null
   const variables = info.Config.Env ?? []
-  const version = variables.find((one) => one.startsWith('HAPROXY_VERSION='))?.split('=')[1]
+  const version = variables.find((variable) => variable.startsWith('HAPROXY_VERSION='))?.split('=')[1]
   return { id: info.Id, version: version ?? info.Config.Labels?.[labels.version] ?? null }
 }
 

@@ -79,8 +79,8 @@ async function resolveBothFamilies(resolver: Resolver, host: string): Promise<st
     }),
   )
   const outcomes = await Promise.allSettled(both)
-  const addresses = outcomes.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-  const failed = outcomes.find((one) => one.status === 'rejected')
+  const addresses = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (addresses.length === 0 && failed) throw failed.reason
   return addresses
 }

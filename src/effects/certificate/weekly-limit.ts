@@ -62,7 +62,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
     },
 
     /** Whether the CA would treat an order for the host as a renewal. */
-    hasIssued: (host: string) => ledger.issued(directoryUrl).some((one) => one.host === host),
+    hasIssued: (host: string) => ledger.issued(directoryUrl).some((certificate) => certificate.host === host),
 
     issued(host: string, order: string): void {
       ledger.record([{ directoryUrl, order, host, domain: registeredDomainOf(host), at: isoNow() }])
@@ -83,7 +83,9 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
     list(): DomainUsage[] {
       const known = [...ledger.issued(directoryUrl), ...ledger.pauses(directoryUrl)]
       const domains = [...new Set(known.map(({ domain }) => domain))].sort()
-      return domains.map((domain) => usageOf(domain)).filter((one) => one.issued > 0 || one.reason !== null)
+      return domains
+        .map((domain) => usageOf(domain))
+        .filter((usage) => usage.issued > 0 || usage.reason !== null)
     },
   }
 }
@@ -110,7 +112,7 @@ interface Ledger {
 /** `ordered` are the orders that are under way. */
 function toUsage({ ledger, directoryUrl, newPerWeek }: Ledger, domain: string, ordered: number): DomainUsage {
   const nowMs = Date.now()
-  const issuedForDomain = ledger.issued(directoryUrl).filter((one) => one.domain === domain)
+  const issuedForDomain = ledger.issued(directoryUrl).filter((certificate) => certificate.domain === domain)
   const issued = issuedForDomain.map(({ at }) => Date.parse(at))
   const open = Array.from({ length: ordered }, () => nowMs)
   const { remaining, nextMs } = allowance([...issued, ...open], newPerWeek, nowMs)

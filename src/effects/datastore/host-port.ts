@@ -15,7 +15,7 @@ export async function choosePort(
   id: string,
   refused: ReadonlySet<number>,
 ): Promise<number> {
-  const others = datastores.list().filter((one) => one.id !== id && one.port !== null)
+  const others = datastores.list().filter((datastore) => datastore.id !== id && datastore.port !== null)
   const taken = new Set([...refused, ...others.map(({ port }) => port!)])
   const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, maxPortAttempts, taken)
   const port = await datastores.movePort(id, candidates)

@@ -184,7 +184,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     const refusals = await driver.apply(routes)
     this.#settle(turn)
     const ready = routes.pools.flatMap((pool) =>
-      pool.upstreams.filter((one) => one?.state === 'ready'),
+      pool.upstreams.filter((upstream) => upstream?.state === 'ready'),
     ).length
     const routed = { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
     const outcome = { routes: routed, refusals }

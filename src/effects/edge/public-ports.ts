@@ -106,7 +106,7 @@ export function toProblem(responses: readonly PortAnswer[]): PortProblem | null 
   const foreign = responses.filter(({ answers }) => answers.includes('another program'))
   if (foreign.length > 0) {
     const places = foreign.map(({ target, answers }) => {
-      const count = answers.filter((one) => one === 'another program').length
+      const count = answers.filter((owner) => owner === 'another program').length
       return `port ${target.port} at ${target.address} (${count} of ${answers.length} connections)`
     })
     return { code: 'port_shared', message: `another program responds on ${places.join(', ')}` }
@@ -130,7 +130,7 @@ export function addressesToCheck(
   hasIpv6: boolean,
 ): string[] {
   const all = Object.entries(interfaces).flatMap(([name, list]) =>
-    (list ?? []).map((one) => ({ name, ...one })),
+    (list ?? []).map((networkInterface) => ({ name, ...networkInterface })),
   )
   const hasLoopback6 = hasIpv6 && all.some(({ address }) => address === '::1')
   const others = all.filter(({ name, internal, address, family }) => {

@@ -57,7 +57,7 @@ const leftoverListers: Record<string, LeftoverLister> = {
   'disk-removal': async (ports, { id }) => existingVolumes(ports, [ports.storage.actors.record(id)?.disk]),
   edge: async (ports) => {
     const generations = await listEdgeContainers(ports.engine, ports.owner)
-    return generations.map((one) => ({ type: 'container', name: edgeName(ports.owner, one) }))
+    return generations.map((generation) => ({ type: 'container', name: edgeName(ports.owner, generation) }))
   },
   'job-run': (ports, { id }) => listContainers(ports, { deployId: id }, [jobKind]),
   restore: async (ports, { id }) => [

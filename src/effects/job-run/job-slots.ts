@@ -74,5 +74,5 @@ export function createJobSlots(count: number): JobSlots {
 function nextOf(waiting: Waiting[], running: SlotRun[]): Waiting | undefined {
   const runsOf = ({ serviceId }: SlotRun) => running.filter((run) => run.serviceId === serviceId).length
   const [first, ...others] = waiting
-  return first && others.reduce((best, one) => (runsOf(one) < runsOf(best) ? one : best), first)
+  return first && others.reduce((best, waiter) => (runsOf(waiter) < runsOf(best) ? waiter : best), first)
 }

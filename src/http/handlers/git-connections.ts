@@ -125,18 +125,18 @@ export async function listGitRepositories({
   const { id } = findGitConnection(context.storage, params.id)
   const { repositories, isTruncated } = await context.git.repositories(id)
   return {
-    repositories: repositories.map((one) => ({
-      id: one.id,
-      name: one.name,
-      full_name: one.fullName,
-      owner: one.owner,
-      description: one.description,
-      private: one.isPrivate,
-      archived: one.isArchived,
-      default_branch: one.defaultBranch,
-      clone_url: one.cloneUrl,
-      web_url: one.webUrl,
-      updated_at: one.updatedAt,
+    repositories: repositories.map((repository) => ({
+      id: repository.id,
+      name: repository.name,
+      full_name: repository.fullName,
+      owner: repository.owner,
+      description: repository.description,
+      private: repository.isPrivate,
+      archived: repository.isArchived,
+      default_branch: repository.defaultBranch,
+      clone_url: repository.cloneUrl,
+      web_url: repository.webUrl,
+      updated_at: repository.updatedAt,
     })),
     truncated: isTruncated,
   }

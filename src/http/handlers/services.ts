@@ -150,7 +150,10 @@ export async function serviceStatus({ context, params }: Call<ServiceParams>): P
     reason: reasonOf(context, row, state),
     desired_instances: row.suspended ? 0 : wantedInstances(row),
     traffic: isPublic(row) ? (context.traffic?.of(id) ?? null) : null,
-    instances: running.map((one) => ({ ...one, role: roleOf(context.storage, row, one.deploy_id) })),
+    instances: running.map((instance) => ({
+      ...instance,
+      role: roleOf(context.storage, row, instance.deploy_id),
+    })),
   }
 }
 

@@ -235,5 +235,5 @@ export function route<
 
 /** Sets the OpenAPI tag of routes. */
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
-  return routes.map((one) => ({ ...one, tag }))
+  return routes.map((route) => ({ ...route, tag }))
 }

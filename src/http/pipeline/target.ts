@@ -20,15 +20,15 @@ export function supportsHead({ method, response }: Route): boolean {
 /** Groups a route table by path. */
 export function groupByPath(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
-  for (const path of new Set(routes.map((one) => one.path))) {
-    const here = routes.filter((one) => one.path === path)
-    const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path)
+    const byMethod = new Map<string, Route>(here.map((route) => [route.method, route]))
     const get = byMethod.get('GET')
     if (get && supportsHead(get)) byMethod.set('HEAD', get)
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-    const isPublic = here.every((one) => one.credential === 'public')
-    const isPage = here.some((one) => one.isPage)
+    const isPublic = here.every((route) => route.credential === 'public')
+    const isPage = here.some((route) => route.isPage)
     targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic, isPage })
   }
   return targets

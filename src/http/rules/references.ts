@@ -12,7 +12,7 @@ import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Whether all references of a value can be resolved. */
 export function isResolvable(value: string, has: HasProperty): boolean {
-  return referencesIn(value).every((one) => one !== null && exists(one, has))
+  return referencesIn(value).every((reference) => reference !== null && exists(reference, has))
 }
 
 /** Whether the object exists and has the property. Not every service has a `url`, for example. */
@@ -32,7 +32,8 @@ export function assertNotReferenced(
   { noun, name }: Pick<Reference, 'noun' | 'name'>,
   hint: string,
 ): void {
-  const refers = (value: string) => referencesIn(value).some((one) => one?.noun === noun && one.name === name)
+  const refers = (value: string) =>
+    referencesIn(value).some((reference) => reference?.noun === noun && reference.name === name)
   const staying = storage.services.list().filter(({ deleting }) => !deleting)
   const referrers = staying.flatMap((service): FailureDetail[] => {
     const vars = noun === 'service' && service.name === name ? [] : (storage.env.getOrNull(service.id) ?? [])

@@ -115,7 +115,7 @@ async function killAll({ victim, book, kills, chance: all, log }: Drill, done: K
 async function checkContainers({ victim, book: { ledger } }: Drill): Promise<void> {
   const { containers } = await findLeftovers(victim.prefix)
   const isInstance = (name: string) => name.startsWith(`${victim.prefix}-tools-`) && name.endsWith('-0')
-  for (const name of containers.filter((one) => !isInstance(one)))
+  for (const name of containers.filter((container) => !isInstance(container)))
     ledger.addViolation('containers of finished runs are removed', name)
 }
 

@@ -73,7 +73,7 @@ function cancelFault({ entry, record, service }: Known, runs: SettledRun[]): str
 }
 
 function checkFollower({ ledger, followers }: Book, { id, sent }: Known): void {
-  const seen = followers.all.find((one) => one.id === id)
+  const seen = followers.all.find((entry) => entry.id === id)
   if (!seen) return
   const at = sent.findIndex((line, index) => line !== seen.lines[index])
   if (seen.isEnded && seen.lines.length === sent.length && at < 0) return

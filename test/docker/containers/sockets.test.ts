@@ -13,7 +13,7 @@ async function listen(t: TestContext, host: string, port = 0): Promise<number> {
 }
 
 async function isLoopback(port: number): Promise<boolean | undefined> {
-  return (await findListeners(process.pid))?.find((one) => one.port === port)?.isLoopback
+  return (await findListeners(process.pid))?.find((listener) => listener.port === port)?.isLoopback
 }
 
 test('a port is loopback-only in every notation of a loopback address', async (t) => {

@@ -105,7 +105,7 @@ test('certificates per service are used until the wildcard is ready, and then dr
   await after.until(wildcard, 'valid', isValid)
   await eventually('the single certificate to go', () => certificates.find(host) === null)
   deepEqual(
-    certificates.list().map((one) => one.host),
+    certificates.list().map((certificate) => certificate.host),
     [wildcard],
   )
   equal(certificates.covers(host), true)

@@ -14,7 +14,7 @@ const watchful = ['queued', 'live', 'draining']
 async function start(t: TestContext, kind: string, state: string) {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow())
-  const { id, transition } = resting.find((one) => one.kind === kind && one.state === state)!
+  const { id, transition } = resting.find((actor) => actor.kind === kind && actor.state === state)!
   await storage.actors.create(transition)
   await storage.actors.park(id, 'a bug', at)
   const assertCanResume: ConstructorParameters<typeof Supervisor>[0]['assertCanResume'] = (row, snapshot) =>

@@ -139,7 +139,7 @@ test('twenty parallel changes of different keys all survive', async (t) => {
     value: 'x',
   }))
 
-  await Promise.all(vars.map((one) => call('PATCH', '', { set: [one] })))
+  await Promise.all(vars.map((variable) => call('PATCH', '', { set: [variable] })))
 
   assert.deepEqual((await call('GET')).body, vars)
 })

@@ -22,7 +22,7 @@ function tokenIn({ html }: ShownPage): string {
 test('a signed-out browser is redirected to sign in, and back', async (t) => {
   const pages = await startPages(t)
   await pages.signUp()
-  const inside = routes.filter((one) => one.isPage && /^\/(account|cli-login)$/.test(one.path))
+  const inside = routes.filter((route) => route.isPage && /^\/(account|cli-login)$/.test(route.path))
 
   assert.equal(inside.length, 4)
   for (const { method, path } of inside) {

@@ -154,7 +154,7 @@ test('forms from other sites are rejected and change nothing', async (t) => {
   const pages = await startPages(t)
   const fields = await codeFields(pages)
   const { cookie } = await pages.signUp()
-  const forms = routes.filter((one) => one.isPage && one.method === 'POST').map(({ path }) => path)
+  const forms = routes.filter((route) => route.isPage && route.method === 'POST').map(({ path }) => path)
 
   assert.deepEqual(forms, ['/setup', '/login', '/cli-login', '/account', '/git/start', '/git/callback'])
   for (const path of forms) {

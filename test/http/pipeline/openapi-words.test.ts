@@ -38,7 +38,7 @@ test('no description refers to a missing field', () => {
 })
 
 test('every JSON body has an example that the server accepts', () => {
-  for (const { method, path, body } of routes.filter((one) => one.body && !one.isPage)) {
+  for (const { method, path, body } of routes.filter((route) => route.body && !route.isPage)) {
     const { requestBody } = document.paths[path]![method.toLowerCase()] as Operation
     const { example } = requestBody!.content['application/json']!
 

@@ -105,8 +105,8 @@ test('of two hundred concurrent guesses ten are checked', async (t) => {
   const came = await Promise.all(Array.from({ length: 200 }, () => guess(signedOut())))
 
   const outcomes = came.map(outcomeOf)
-  assert.equal(outcomes.filter((one) => one === '401 invalid_credentials').length, 10)
-  assert.equal(outcomes.filter((one) => one === '429 too_many_attempts').length, 190)
+  assert.equal(outcomes.filter((outcome) => outcome === '401 invalid_credentials').length, 10)
+  assert.equal(outcomes.filter((outcome) => outcome === '429 too_many_attempts').length, 190)
   assert.equal(storage.attempts.list('sign_in').length, 10)
 })
 

@@ -40,7 +40,7 @@ export function buildInputs(
   log: DeployLog,
 ): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
   const { settings, env } = requireRelease(ports, deployId)
-  const secrets = env.flatMap((one) => resolvableVariables(ports, one))
+  const secrets = env.flatMap((variable) => resolvableVariables(ports, variable))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
     log.info(

@@ -116,14 +116,15 @@ export async function findAdvice(
 ): Promise<PortAdvice | null> {
   const { port } = expected
   const listeners = instance ? await readListeners(instance, port) : null
-  if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return null
+  if (listeners === null || listeners.some((listener) => listener.port === port && !listener.isLoopback))
+    return null
   return createAdvice(listeners, expected)
 }
 
 /** Whether the instance listens there now. */
 export async function listensOn(instance: InstanceState, port: number): Promise<boolean> {
   const listeners = await readListeners(instance, port)
-  return listeners?.some((one) => one.port === port && !one.isLoopback) ?? false
+  return listeners?.some((listener) => listener.port === port && !listener.isLoopback) ?? false
 }
 
 /** Among the reachable ports: one that the image exposes, or else the only one. */
@@ -200,10 +201,11 @@ export function createAdvice(listeners: readonly Listener[], expected: AdviceInp
     return advice('nothing_listens', `the instance does not listen on any port: ${needed}`)
   }
   const prefix = `the instance ${whereListening(listeners, port)}`
-  if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${prefix}: ${needed}`)
+  if (listeners.some((listener) => listener.port === port))
+    return advice('listens_locally', `${prefix}: ${needed}`)
   const reachable = listeners.filter(({ isLoopback }) => !isLoopback)
   const [first, ...others] = reachable.length > 0 ? reachable : listeners
-  const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
+  const served = [first!, ...others].find((listener) => !isSide(listener.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
   if (!served.isLoopback) return advice('wrong_port', `${prefix}: ${command}`, served.port)
   const there = `it must listen on 0.0.0.0:${served.port}`

@@ -61,7 +61,7 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
  */
 export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
   if (!listens({ type })) return vars
-  return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))
+  return vars.map((variable) => (variable.key === 'PORT' ? { ...variable, value: String(port) } : variable))
 }
 
 /** The warning about a PORT that is not used, or null. A value that is not a plain number may be a secret. */
