@@ -145,7 +145,7 @@ test('an existing volume is neither used nor removed', async (t) => {
   const refused = await api.call('POST', '/datastores', { kind: 'redis', name: 'old', version: '7' })
 
   assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'])
-  assert.match(refused.body.detail, /exists already/)
+  assert.match(refused.body.detail, /already exists/)
   assert.equal((await docker.getVolume(name).inspect()).Name, name)
   assert.equal((await api.call('GET', '/datastores/old')).status, 404)
 })

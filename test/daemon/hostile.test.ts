@@ -76,7 +76,9 @@ function findWrong(field: StringField, text: string, response: WireAnswer | null
   if (response === null) return `no answer to ${JSON.stringify(text)}`
   const { status, headers } = response
   const output = `${JSON.stringify(text)} was answered ${status} ${response.text.slice(0, 300)}`
-  if (status >= 500) return output
+  // A repository that cannot be read is not a fault of the server.
+  const isRemote = status === 502 && response.text.includes('"git_remote_unreachable"')
+  if (status >= 500 && !isRemote) return output
   // An empty path segment is another path.
   if (field.place === 'path' && text === '') return status === 404 ? null : output
   const isJson = headers.get('content-type')?.includes('json') ?? false

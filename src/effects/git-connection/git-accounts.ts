@@ -152,18 +152,25 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
     signal: new AbortController().signal,
   }
   const { branches, defaultBranch } = await listBranches(remote).catch((error: unknown) => {
-    if (!(error instanceof Failure)) throw error
-    // A refused address: the request is wrong, not the remote.
-    const code = error.code === 'source_invalid' ? 'invalid_request' : error.code
-    throw new Failure(
-      code,
-      error.message,
-      problem ? `its git connection supplied no token: ${problem}` : error.hint,
-    )
+    throw toBranchesFailure(error, problem)
   })
   return {
     branches: branches.map(({ name }) => name),
     connectionId: problem === null ? (connection?.id ?? null) : null,
     defaultBranch,
   }
+}
+
+/**
+ * Codes of deploys have no status in the API: a refused host is a wrong request, a private
+ * path a refusal.
+ */
+function toBranchesFailure(error: unknown, problem: string | null): unknown {
+  if (!(error instanceof Failure)) return error
+  const codes: Record<string, string> = {
+    source_invalid: 'invalid_request',
+    repository_private: 'git_remote_unreachable',
+  }
+  const hint = problem === null ? error.hint : `its git connection supplied no token: ${problem}`
+  return new Failure(codes[error.code] ?? error.code, error.message, hint)
 }

@@ -1,6 +1,8 @@
 // Git connections with personal access tokens, their repositories, and their end.
 import assert from 'node:assert/strict'
+import { chmodSync } from 'node:fs'
 import { test } from 'node:test'
+import { temporaryDirectory } from '../../support/directory.ts'
 import { all, authorize, connectionOf, connectToken, git } from '../../support/git-connections.ts'
 import { createGitProvider } from '../../support/git-provider.ts'
 import { startApi } from '../../support/http-context.ts'
@@ -200,4 +202,22 @@ test('loopback and metadata addresses of a provider are refused', async (t) => {
     assert.equal(refused.status, 400, base_url)
     assert.equal(refused.body.code, 'invalid_request')
   }
+})
+
+test('a path that git may not read is a refusal, and a refused host a wrong request', async (t) => {
+  const api = await startApi(t)
+  const directory = temporaryDirectory(t)
+  chmodSync(directory, 0o700)
+  for (const [repo_url, status, code] of [
+    [directory, 502, 'git_remote_unreachable'],
+    ['/nowhere/at/all', 502, 'git_remote_unreachable'],
+    ['http://169.254.169.254/app', 400, 'invalid_request'],
+    ['ext::sh', 400, 'invalid_request'],
+    ['ftp://example.com/app', 400, 'invalid_request'],
+    ['relative/path', 400, 'invalid_request'],
+  ] as const) {
+    const refused = await api.call('GET', `${git}/branches?${new URLSearchParams({ repo_url })}`)
+    assert.deepEqual([refused.status, refused.body.code], [status, code], repo_url)
+  }
+  assert.equal((await api.call('GET', `${git}/branches`)).status, 400)
 })
