@@ -10,9 +10,9 @@ export const version = 1
 /** Instants that passed while the actor was parked are not caught up. */
 export function rebuild({ record, asked, at }: RebuildFrom): object | null {
   if (asked) return { ...asked, at }
-  const known = textsOf(record, 'id', 'service_id', 'schedule', 'timezone')
-  if (!known) return null
-  const { id, service_id: serviceId, schedule, timezone } = known
+  const fields = textsOf(record, 'id', 'service_id', 'schedule', 'timezone')
+  if (!fields) return null
+  const { id, service_id: serviceId, schedule, timezone } = fields
   // The actor compares this plan with the service's current one as soon as it starts.
   return { id, serviceId, plan: { schedule, timezone, isSuspended: false }, at }
 }

@@ -12,9 +12,9 @@ export const cleanups = ['removeDisk'] as const
 export const discarded = { status: 'restored' } as const
 
 export function rebuild({ record, at }: RebuildFrom): DiskRemovalInput | null {
-  const known = textsOf(record, 'id', 'disk', 'service_id', 'service_name', 'expires_at')
-  if (!known) return null
-  const { id, disk, service_id: serviceId, service_name: serviceName, expires_at: expiresAt } = known
+  const fields = textsOf(record, 'id', 'disk', 'service_id', 'service_name', 'expires_at')
+  if (!fields) return null
+  const { id, disk, service_id: serviceId, service_name: serviceName, expires_at: expiresAt } = fields
   return { id, disk, serviceId, serviceName, expiresAt, at }
 }
 

@@ -5,8 +5,8 @@ const maxMistakes = 2
 
 /** `did you mean 'shop'?`, as the hint of an error; undefined without a similar name. */
 export function suggestion(wanted: string, names: Iterable<string>): string | undefined {
-  const found = nearest(wanted, names)
-  return found === null ? undefined : `did you mean '${found}'?`
+  const nearestName = nearest(wanted, names)
+  return nearestName === null ? undefined : `did you mean '${nearestName}'?`
 }
 
 /** The name with the fewest mistakes; null if all have too many. */

@@ -1,5 +1,5 @@
-// Whether this Node and this host can run Berth. Checked before anything else is loaded, and reported in one
-// line. This file and both main.ts must run on Node 14, and must not import anything newer.
+// Whether this Node and this host can run Berth. Checked before anything else is loaded, and reported in
+// one line. This file and both main.ts must run on Node 14, and must not import anything newer.
 
 interface Program {
   name: string
@@ -75,11 +75,11 @@ function runsOn({ supportsNewer }: Program, node: string): boolean {
 }
 
 function nodeProblem({ natives }: Program, { node, glibc }: Platform): string {
-  const found = natives.length > 0 ? glibc() : undefined
-  const isOldHost = found !== undefined && minor(found) < minor(newestGlibc)
+  const glibcVersion = natives.length > 0 ? glibc() : undefined
+  const isOldHost = glibcVersion !== undefined && minor(glibcVersion) < minor(newestGlibc)
   const required = `glibc ${newestGlibc}${distributionsByGlibc[newestGlibc]}`
   const supported = isOldHost
-    ? `Node 20 (20.19 or newer); 22 and 24 need ${required}, this host has ${found}`
+    ? `Node 20 (20.19 or newer); 22 and 24 need ${required}, this host has ${glibcVersion}`
     : supportedVersions
   return `Node ${node} is not supported: install ${supported}`
 }

@@ -1,5 +1,6 @@
-// Fixed addresses of instances in the private network, chosen by Berth and stored. Docker's own choice may
-// change at a restart and then belong to another container. Addresses are numbers here, dotted text outside.
+// Fixed addresses of instances in the private network, chosen by Berth and stored. Docker's own
+// choice may change at a restart and then belong to another container. Addresses are numbers here,
+// dotted text outside.
 import { StorageError } from './store/errors.ts'
 import type { Store, Table } from './store/store.ts'
 
@@ -41,10 +42,14 @@ export class Addresses {
   /** The address of an instance. Allocates one if the instance has none in this range. Idempotent. */
   allocate(deployId: string, index: number, range: AddressRange): Promise<string> {
     return this.#store.commit(() => {
-      const known = this.#addressOf(deployId, index)
-      if (known !== null && known >= toNumber(range.first) && known <= toNumber(range.last))
-        return toText(known)
-      if (known !== null) this.#holders.remove(known)
+      const storedAddress = this.#addressOf(deployId, index)
+      if (
+        storedAddress !== null &&
+        storedAddress >= toNumber(range.first) &&
+        storedAddress <= toNumber(range.last)
+      )
+        return toText(storedAddress)
+      if (storedAddress !== null) this.#holders.remove(storedAddress)
       const address = this.#nextFree(range)
       this.#holders.put(address, { deploy_id: deployId, index })
       this.#held.put([deployId, index], address)
@@ -91,10 +96,10 @@ export class Addresses {
   #nextFree(range: AddressRange): number {
     const [first, last] = [toNumber(range.first), toNumber(range.last)]
     const start = Math.max(first, (this.#lastAllocated.getOrNull('last') ?? 0) + 1)
-    const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
-    if (found === null)
+    const freeAddress = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
+    if (freeAddress === null)
       throw new StorageError('no_address_left', 'every address of the private network is in use')
-    return found
+    return freeAddress
   }
 
   #firstGap(from: number, to: number): number | null {

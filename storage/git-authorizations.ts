@@ -55,13 +55,13 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
      */
     useState: (state: string, nowMs: number, toGrant: (state: GitState) => GitGrant | null) =>
       store.commit((): GitState | null => {
-        const found = states.getOrNull(hashOf(state))
-        if (found === null) return null
+        const stored = states.getOrNull(hashOf(state))
+        if (stored === null) return null
         states.remove(hashOf(state))
-        if (Date.parse(found.expiresAt) <= nowMs) return null
-        const grant = toGrant(found)
-        if (grant !== null) grants.put(found.connectionId, { grant, sentAt: null, outcome: null })
-        return found
+        if (Date.parse(stored.expiresAt) <= nowMs) return null
+        const grant = toGrant(stored)
+        if (grant !== null) grants.put(stored.connectionId, { grant, sentAt: null, outcome: null })
+        return stored
       }),
 
     grant: (connectionId: string) => grants.get(connectionId),

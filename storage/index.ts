@@ -98,9 +98,9 @@ function makeWithParents(directory: string): void {
 /** A key is created only for a new data directory: existing secrets cannot be opened with another key. */
 async function openProvenSealer(directory: string, store: Store): Promise<Sealer> {
   const proof = openRedundantValue<string>(store, 'key_check', 'check')
-  const known = proof.get()
-  const sealer = openSealer(directory, { create: known === null })
-  await proof.repair(sealer.check(known))
+  const storedProof = proof.get()
+  const sealer = openSealer(directory, { create: storedProof === null })
+  await proof.repair(sealer.check(storedProof))
   return sealer
 }
 

@@ -4,7 +4,7 @@ import { type RebuildFrom, textsOf } from '../rebuild.ts'
 import type { CertificateInput } from './certificate.ts'
 
 export function rebuild({ record, at }: RebuildFrom): CertificateInput | null {
-  const known = textsOf(record, 'id', 'host')
+  const fields = textsOf(record, 'id', 'host')
   const serviceId = typeof record.service_id === 'string' ? record.service_id : null
-  return known && { id: known.id, serviceId, host: known.host, at }
+  return fields && { id: fields.id, serviceId, host: fields.host, at }
 }

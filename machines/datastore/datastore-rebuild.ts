@@ -7,15 +7,15 @@ import type { DatastoreInput, DatastoreKind } from './datastore-context.ts'
 const defaultBackupsRetained = 7
 
 export function rebuild({ record, at }: RebuildFrom): DatastoreInput | null {
-  const known = textsOf(record, 'id', 'name', 'kind', 'version', 'username', 'created_at')
-  if (!known || record.trash || record.deleting) return null
-  const { id, name, version, username, created_at: createdAt } = known
+  const fields = textsOf(record, 'id', 'name', 'kind', 'version', 'username', 'created_at')
+  if (!fields || record.trash || record.deleting) return null
+  const { id, name, version, username, created_at: createdAt } = fields
   const hostPort = numberOf(record.host_port)
   const schedule = typeof record.backup_schedule === 'string' ? record.backup_schedule : null
   return {
     id,
     name,
-    kind: known.kind as DatastoreKind,
+    kind: fields.kind as DatastoreKind,
     version,
     database: typeof record.database === 'string' ? record.database : null,
     username,

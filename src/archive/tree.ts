@@ -79,11 +79,11 @@ export class Tree {
     if (parts.length === 0 || this.#folders.has(path)) return
     const above = parts.slice(0, -1)
     await this.#enter(above)
-    const found = await readStatus(path)
-    if (!found) await mkdir(path)
-    if (!found) await chmod(path, impliedMode)
-    if (found?.isSymbolicLink()) throw refused(parts.join('/'), 'is a link, and another entry is below it')
-    if (found && !found.isDirectory())
+    const status = await readStatus(path)
+    if (!status) await mkdir(path)
+    if (!status) await chmod(path, impliedMode)
+    if (status?.isSymbolicLink()) throw refused(parts.join('/'), 'is a link, and another entry is below it')
+    if (status && !status.isDirectory())
       throw refused(parts.join('/'), 'is not a folder, but an entry is below it')
     if (this.#folders.size >= knownFolders) this.#folders.clear()
     this.#folders.add(path)
@@ -93,8 +93,8 @@ export class Tree {
     for (let depth = 1; depth < target.length; depth++) {
       if (!(await isFolder(this.#path(target.slice(0, depth))))) throw unlinkable(parts, target)
     }
-    const found = await readStatus(this.#path(target))
-    if (!found?.isFile()) throw unlinkable(parts, target)
+    const status = await readStatus(this.#path(target))
+    if (!status?.isFile()) throw unlinkable(parts, target)
   }
 
   #path(parts: Parts): string {

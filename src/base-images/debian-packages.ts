@@ -1,5 +1,5 @@
-// Debian packages for building images: selected by apt, stored in the user's cache, never installed. The file
-// name (`libc6_2.36-9+deb12u14_amd64.deb`) identifies a package.
+// Debian packages for building images: selected by apt, stored in the user's cache, never installed. The
+// file name (`libc6_2.36-9+deb12u14_amd64.deb`) identifies a package.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -38,14 +38,14 @@ const refreshMs = 45_000
  */
 export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
   await mkdir(packageDirectory, { recursive: true })
-  const known = await recall(wish)
-  if (known?.isCurrent) return known.files
+  const cachedChoice = await recall(wish)
+  if (cachedChoice?.isCurrent) return cachedChoice.files
   // apt rejects one of two concurrent updates of the lists.
   const chooseOnce = async () => {
     const other = await recall(wish)
     return other?.isCurrent ? other.files : await choose(wish, other?.isFetched ? other.files : null, signal)
   }
-  if (!hasApt() && known?.isFetched) return known.files
+  if (!hasApt() && cachedChoice?.isFetched) return cachedChoice.files
   return selectWithApt(chooseOnce, signal)
 }
 

@@ -1,5 +1,5 @@
-// Official images, pinned by digest in each release: the engine verifies the pulled content. If the registry
-// does not respond, images built from Debian packages are used.
+// Official images, pinned by digest in each release: the engine verifies the pulled content. If the
+// registry does not respond, images built from Debian packages are used.
 import { createHash } from 'node:crypto'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,6 +46,6 @@ function hashOf(text: string): string {
 }
 
 async function isRecent(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null)
-  return found !== null && Date.now() - found.mtimeMs < silenceMs
+  const stats = await stat(path).catch(() => null)
+  return stats !== null && Date.now() - stats.mtimeMs < silenceMs
 }

@@ -1,5 +1,5 @@
-// Checks whether a TXT record has reached every authoritative name server of its zone, because a CA may query
-// any of them.
+// Checks whether a TXT record has reached every authoritative name server of its zone, because a CA may
+// query any of them.
 import { Resolver } from 'node:dns/promises'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
@@ -49,11 +49,11 @@ async function findServers(name: string, nameServers: string[] | undefined): Pro
   const labels = name.split('.')
   for (let from = 0; from < labels.length - 1; from++) {
     const hosts = await resolver.resolveNs(labels.slice(from).join('.')).catch(() => [])
-    const found = hosts.map(async (host) => [
+    const lookups = hosts.map(async (host) => [
       ...(await resolver.resolve4(host).catch(() => [])),
       ...(await resolver.resolve6(host).catch(() => [])),
     ])
-    const addresses = [...new Set((await Promise.all(found)).flat())]
+    const addresses = [...new Set((await Promise.all(lookups)).flat())]
     if (addresses.length > 0) return addresses
   }
   return []

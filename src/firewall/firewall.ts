@@ -28,8 +28,8 @@ export function openFirewall(): Firewall {
     async isInForce() {
       if (applied === null) return false
       const { table, bridge, text } = applied
-      const found = await listed(table).catch(() => null)
-      return found === text && (await isFiltered(bridge))
+      const ruleset = await listed(table).catch(() => null)
+      return ruleset === text && (await isFiltered(bridge))
     },
   }
 }

@@ -220,10 +220,10 @@ function rateLimitOf({ status, headers }: ProviderResponse): number | null {
 function reasonIn(body: unknown): string {
   if (typeof body !== 'object' || body === null) return ''
   const fields = body as Record<string, unknown>
-  const found = [fields.error_description, fields.message, fields.error].find(
+  const reason = [fields.error_description, fields.message, fields.error].find(
     (one) => typeof one === 'string',
   )
-  return ((found as string | undefined) ?? '').replace(/\s+/g, ' ').trim().slice(0, maxReasonLength)
+  return ((reason as string | undefined) ?? '').replace(/\s+/g, ' ').trim().slice(0, maxReasonLength)
 }
 
 /** A provider may repeat what it was sent. */

@@ -92,8 +92,8 @@ async function checkParents(url: string, path: string, seen: Set<string>): Promi
 /** Checks everything that git would open, including the targets of links, gitdir and alternates. */
 async function checkRepository(url: string, real: string, seen: Set<string>): Promise<void> {
   const inner = join(real, '.git')
-  const found = await stat(inner).catch(() => null)
-  const gitDirectory = found?.isFile() ? await linkedDirectory(url, inner, found) : found ? inner : real
+  const stats = await stat(inner).catch(() => null)
+  const gitDirectory = stats?.isFile() ? await linkedDirectory(url, inner, stats) : stats ? inner : real
   await checkGitDirectory(url, gitDirectory, seen)
 }
 
@@ -133,10 +133,10 @@ async function checkEntry(url: string, path: string, seen: Set<string>): Promise
   const real = await realpath(path).catch(() => null)
   if (real === null) return
   await checkParents(url, dirname(real), seen)
-  const found = await stat(real).catch(() => null)
-  if (found === null) return
-  checkMode(url, real, found)
-  if (!found.isDirectory() || seen.has(`inside ${real}`)) return
+  const stats = await stat(real).catch(() => null)
+  if (stats === null) return
+  checkMode(url, real, stats)
+  if (!stats.isDirectory() || seen.has(`inside ${real}`)) return
   seen.add(`inside ${real}`)
   for (const entry of await readdir(real, { withFileTypes: true })) {
     const inside = join(real, entry.name)
@@ -145,10 +145,10 @@ async function checkEntry(url: string, path: string, seen: Set<string>): Promise
   }
 }
 
-function checkMode(url: string, path: string, found: Stats): void {
-  const needed = found.isDirectory() ? 0o5 : 0o4
-  if ((found.mode & needed) === needed) return
-  const mode = (found.mode & 0o7777).toString(8).padStart(4, '0')
+function checkMode(url: string, path: string, stats: Stats): void {
+  const needed = stats.isDirectory() ? 0o5 : 0o4
+  if ((stats.mode & needed) === needed) return
+  const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0')
   const advice = `make it readable (chmod o+rX), or start berthd with --local-repositories ${dirname(url)}`
   throw new Failure(
     'repository_private',
@@ -159,8 +159,8 @@ function checkMode(url: string, path: string, found: Stats): void {
 }
 
 /** In a worktree or a submodule, a file contains the path of the directory. */
-async function linkedDirectory(url: string, file: string, found: Stats): Promise<string> {
-  checkMode(url, file, found)
+async function linkedDirectory(url: string, file: string, stats: Stats): Promise<string> {
+  checkMode(url, file, stats)
   const line = (await readLines(file))[0] ?? ''
   return resolve(dirname(file), line.replace(/^gitdir: */, ''))
 }

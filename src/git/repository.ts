@@ -134,8 +134,9 @@ function parseScp(text: string): RepositoryUrl {
 
 /** git passes a path to a shell: its own for a local repository, the remote's over ssh. */
 function refuseShellCharacters(path: string): void {
-  const found = /["'`$&;|<>(){}[\]*?!#]/.exec(path)?.[0]
-  if (found !== undefined) throw invalid(`has a ${found} in its path, which means something to a shell`)
+  const shellCharacter = /["'`$&;|<>(){}[\]*?!#]/.exec(path)?.[0]
+  if (shellCharacter !== undefined)
+    throw invalid(`has a ${shellCharacter} in its path, which means something to a shell`)
 }
 
 function parseUrl(text: string): URL {

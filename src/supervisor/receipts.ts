@@ -20,9 +20,9 @@ export function createReceipts() {
   const waiting = new Map<EventObject, Waiting>()
 
   function take(event: EventObject): Waiting | undefined {
-    const found = waiting.get(event)
+    const waiter = waiting.get(event)
     waiting.delete(event)
-    return found
+    return waiter
   }
 
   return {

@@ -9,14 +9,14 @@ const resetAfterMs = 10 * 60_000
 /** Counts the restarts of each actor. Ten minutes without one reset the count, even a stored one. */
 export function createRestartPolicy(now: () => number) {
   const startedAt = now()
-  const known = new Map<string, { count: number; at: number }>()
+  const restartsById = new Map<string, { count: number; at: number }>()
 
   return {
     /** The count including this restart. It continues the recorded count, or else the last one in memory. */
-    next(key: string, recorded = known.get(key)?.count ?? 0): number {
-      const last = known.get(key)?.at ?? startedAt
+    next(key: string, recorded = restartsById.get(key)?.count ?? 0): number {
+      const last = restartsById.get(key)?.at ?? startedAt
       const count = now() - last > resetAfterMs ? 1 : recorded + 1
-      known.set(key, { count, at: now() })
+      restartsById.set(key, { count, at: now() })
       return count
     },
     delayMs: (count: number): number => Math.min(longestDelayMs, firstDelayMs * 2 ** count),

@@ -21,10 +21,10 @@ export function openSetupCode(directory: string) {
     read,
     /** Reuses an existing code, so that a start needs no free space on the disk. */
     ensure(): string {
-      const known = read()
-      if (known !== null) {
+      const storedCode = read()
+      if (storedCode !== null) {
         chmodSync(path, 0o600)
-        return known
+        return storedCode
       }
       const code = randomBytes(18).toString('base64url')
       createPrivateFile(path, `${code}\n`)

@@ -31,8 +31,10 @@ export class ActorRows {
 
   /** A damaged record is rebuilt from the snapshot. */
   record(id: string): ActorRecord | null {
-    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.#rebuildRecord(id) : null)
-    return found === null || 'revision' in found ? found : this.#withCommonFields(found)
+    const storedRecord = this.records.getOrNull(id) ?? (this.records.has(id) ? this.#rebuildRecord(id) : null)
+    return storedRecord === null || 'revision' in storedRecord
+      ? storedRecord
+      : this.#withCommonFields(storedRecord)
   }
 
   historyOf(id: string): HistoryEntry[] {

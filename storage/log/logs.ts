@@ -176,10 +176,10 @@ class LogDirectory implements Logs {
 
   #open(id: string): Log {
     const usedAt = performance.now()
-    const known = this.#logs.get(id)
-    if (known !== undefined) {
-      known.usedAt = usedAt
-      return known.log
+    const openLog = this.#logs.get(id)
+    if (openLog !== undefined) {
+      openLog.usedAt = usedAt
+      return openLog.log
     }
     if (!idPattern.test(id)) throw new StorageError('invalid_log_id', `'${id}' is not a valid log id`)
     const log = new Log(join(this.#directory, id), this.#context)

@@ -40,11 +40,11 @@ function addTokenRoles(store: Store): void {
 
 /** For callers that must not migrate. Throws `store_other_version`. */
 export function requireCurrentSchema(store: Store): void {
-  const found = openRedundantValue<number>(store, 'meta', 'schema').get()
-  if (found === migrations.length + 1) return
+  const storedSchema = openRedundantValue<number>(store, 'meta', 'schema').get()
+  if (storedSchema === migrations.length + 1) return
   throw new StorageError(
     'store_other_version',
-    `the data directory has schema ${found}, this version of Berth has ${migrations.length + 1}: ` +
+    `the data directory has schema ${storedSchema}, this version of Berth has ${migrations.length + 1}: ` +
       'start its server first',
   )
 }
@@ -53,14 +53,14 @@ export function requireCurrentSchema(store: Store): void {
 export async function migrate(store: Store, steps: Migration[] = migrations): Promise<void> {
   const schema = openRedundantValue<number>(store, 'meta', 'schema')
   const current = steps.length + 1
-  const found = schema.get()
-  if (found !== null && found > current) {
+  const storedSchema = schema.get()
+  if (storedSchema !== null && storedSchema > current) {
     throw new StorageError(
       'store_too_new',
-      `the data directory has schema ${found}, this version of Berth knows up to ${current}`,
+      `the data directory has schema ${storedSchema}, this version of Berth knows up to ${current}`,
     )
   }
-  for (let step = found ?? current; step < current; step++) {
+  for (let step = storedSchema ?? current; step < current; step++) {
     await store.commit(() => {
       steps[step - 1]!(store)
       schema.put(step + 1)

@@ -98,8 +98,8 @@ async function cancelRun(cli: Cli, id: string): Promise<void> {
 async function activeDeploy({ client }: Cli, name: string): Promise<string> {
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(name)}/deploys`)
   const active = deploys.filter(({ status }) => status === 'running' || status === 'queued')
-  const found = active.find(({ status }) => status === 'running') ?? active.at(-1)
-  if (found) return found.id
+  const current = active.find(({ status }) => status === 'running') ?? active.at(-1)
+  if (current) return current.id
   throw new CliFailure(`no deploy of ${name} is queued or running`, {
     hint: `berth deploys ${name}; job runs are canceled by id: berth jobs ${name}`,
   })

@@ -91,8 +91,8 @@ async function statusLines(out: Output, name: string, status: ServiceStatus): Pr
   const { instances, desired_instances: desired, reason } = status
   const style = stateStyle(status.state)
   const state = plain(readable(status.state))
-  const wanted = desired === instances.length ? '' : plain(`, ${count(desired, 'instance')} wanted`)
-  const heading = `${out.paint('bold', plain(name))} is ${style ? out.paint(style, state) : state}${wanted}`
+  const shortage = desired === instances.length ? '' : plain(`, ${count(desired, 'instance')} wanted`)
+  const heading = `${out.paint('bold', plain(name))} is ${style ? out.paint(style, state) : state}${shortage}`
   return [
     heading,
     ...(reason ? [`  ${out.paint('yellow', plain(reason))}`] : []),

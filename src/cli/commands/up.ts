@@ -111,8 +111,8 @@ function printTarget({ out, serverName }: Cli, name: string, path: string | null
 async function parseTarget(first: string | undefined, second: string) {
   const isPath = first !== undefined && second === '.' && isFolderPath(first)
   const folder = resolve(isPath ? first : second)
-  const found = await stat(folder).catch(() => null)
-  if (!found?.isDirectory()) throw usageFailure(`${folder} is not a folder`, 'berth up NAME DIR')
+  const stats = await stat(folder).catch(() => null)
+  if (!stats?.isDirectory()) throw usageFailure(`${folder} is not a folder`, 'berth up NAME DIR')
   return { named: isPath ? undefined : first, folder }
 }
 

@@ -34,6 +34,6 @@ function tryLock(path: string): boolean {
 }
 
 function isStale(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found !== undefined && Date.now() - found.mtimeMs > staleMs
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats !== undefined && Date.now() - stats.mtimeMs > staleMs
 }

@@ -51,7 +51,8 @@ function readToken(path: string): string {
   }
 }
 
-// The token is sent in a header. Characters other than visible ASCII could end that header and start another.
+// The token is sent in a header. Characters other than visible ASCII could end that header
+// and start another.
 function checkedToken(text: string, from: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token
@@ -85,6 +86,6 @@ function lookUpForProject(config: Config, project: Project, nameOrUrl: string): 
 
 function serversHint(config: Config): string {
   const names = Object.keys(config.servers)
-  const known = names.length > 0 ? `your servers: ${names.join(', ')}` : 'you have no servers yet'
-  return `${known}; berth login URL --server NAME adds one`
+  const knownServers = names.length > 0 ? `your servers: ${names.join(', ')}` : 'you have no servers yet'
+  return `${knownServers}; berth login URL --server NAME adds one`
 }

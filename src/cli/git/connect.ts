@@ -47,13 +47,13 @@ function startPage(serverUrl: string, { provider, baseUrl, organization, resume 
 
 /** Any connection that was authorized since then: the account is chosen in the browser. */
 async function waitForConnection({ client, signal }: Cli, before: GitConnection[]): Promise<GitConnection> {
-  const known = new Map(before.map(({ id, status, updated_at }) => [id, `${status} ${updated_at}`]))
+  const earlierStates = new Map(before.map(({ id, status, updated_at }) => [id, `${status} ${updated_at}`]))
   for (const endsAt = Date.now() + waitMs; Date.now() < endsAt; ) {
     const now = await client.call<GitConnection[]>('GET', '/git/connections')
     const isNew = ({ id, status, updated_at }: GitConnection) =>
-      status === 'connected' && known.get(id) !== `${status} ${updated_at}`
-    const found = now.find(isNew)
-    if (found) return found
+      status === 'connected' && earlierStates.get(id) !== `${status} ${updated_at}`
+    const connected = now.find(isNew)
+    if (connected) return connected
     await sleep(pollMs, signal)
   }
   throw new CliFailure('the account was not connected in time', { hint: 'berth git ls shows its state' })

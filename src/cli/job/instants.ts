@@ -1,5 +1,5 @@
-// Formats times in a time zone. The zone's name comes from the server, and this program may not know it: then
-// UTC is used.
+// Formats times in a time zone. The zone's name comes from the server, and this program may not know it:
+// then UTC is used.
 
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 const day = { weekday: 'short', day: 'numeric', month: 'short' } as const
@@ -43,6 +43,6 @@ function isInstant(at: string): boolean {
 }
 
 function formatterOf(options: Intl.DateTimeFormatOptions, timeZone: string): Intl.DateTimeFormat {
-  const known = isKnownTimeZone(timeZone) ? timeZone : 'UTC'
-  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: known })
+  const knownZone = isKnownTimeZone(timeZone) ? timeZone : 'UTC'
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone })
 }

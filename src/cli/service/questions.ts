@@ -1,5 +1,5 @@
-// The questions of `berth create`. An invalid answer is rejected right after its question. The server has the
-// same rules and makes the final decision.
+// The questions of `berth create`. An invalid answer is rejected right after its question. The server has
+// the same rules and makes the final decision.
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
@@ -66,7 +66,7 @@ function nameProblem(name: string): string | undefined {
 
 async function isNameInUse({ client }: Cli, name: string): Promise<boolean> {
   const paths = [servicePath(name), `/datastores/${encodeURIComponent(name)}`]
-  const found = await Promise.all(
+  const areInUse = await Promise.all(
     paths.map((path) =>
       client.call('GET', path).then(
         () => true,
@@ -79,5 +79,5 @@ async function isNameInUse({ client }: Cli, name: string): Promise<boolean> {
       ),
     ),
   )
-  return found.includes(true)
+  return areInUse.includes(true)
 }

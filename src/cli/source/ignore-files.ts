@@ -67,10 +67,12 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
     },
     enter(path) {
       const ownRules = readRuleFiles(top, path)
-      const kept = files.map((file) => (ruleVerdict(file, `${path}/`) ? toInnerRules(file, path) : file))
-      return ownRules.length === 0 && kept.every((file, index) => file === files[index])
+      const innerRules = files.map((file) =>
+        ruleVerdict(file, `${path}/`) ? toInnerRules(file, path) : file,
+      )
+      return ownRules.length === 0 && innerRules.every((file, index) => file === files[index])
         ? this
-        : toFolderRules(top, [...ownRules, ...kept])
+        : toFolderRules(top, [...ownRules, ...innerRules])
     },
     names: ignoreFileNames.filter((name) => files.some((file) => file.name === name)),
   }

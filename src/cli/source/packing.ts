@@ -106,9 +106,11 @@ export function assertNoOutwardLinks({ entries }: Source, settings: Settings): v
   if (tops.size !== 1 || entries.some(({ path, kind }) => path === top && kind !== 'folder')) return
   const paths = [settings.root_dir, settings.dockerfile_path, settings.publish_dir]
   if (paths.some((path) => path?.split('/').find((part) => part !== '' && part !== '.') === top)) return
-  const found = entries.find(({ kind, path, target }) => kind === 'link' && leavesTopFolder(path, target))
-  if (!found) return
-  throw new CliFailure(`${plain(found.path)} is a link that points out of ${plain(top!)}/`, {
+  const leavingLink = entries.find(
+    ({ kind, path, target }) => kind === 'link' && leavesTopFolder(path, target),
+  )
+  if (!leavingLink) return
+  throw new CliFailure(`${plain(leavingLink.path)} is a link that points out of ${plain(top!)}/`, {
     hint: `${top}/ is the only entry, so the server uses it as the source: berth up NAME ${top}`,
   })
 }

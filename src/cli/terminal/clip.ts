@@ -6,12 +6,12 @@ export function clip(text: string, columns: number, keepsEnd = false): string {
   if (stringWidth(text) <= columns) return text
   const letters = [...text]
   if (keepsEnd) letters.reverse()
-  const kept: string[] = []
+  const characters: string[] = []
   let used = 1 // of the dots
   for (const letter of letters) {
     used += stringWidth(letter)
     if (used > columns) break
-    kept.push(letter)
+    characters.push(letter)
   }
-  return keepsEnd ? `…${kept.reverse().join('')}` : `${kept.join('')}…`
+  return keepsEnd ? `…${characters.reverse().join('')}` : `${characters.join('')}…`
 }

@@ -102,8 +102,8 @@ function createServer({ secrets, registries }: SessionContent): Server {
     request: 'CredentialsRequest',
     response: 'CredentialsResponse',
     answer: ({ host }) => {
-      const known = credentialsFor(registries, host)
-      return known === null ? {} : { username: known.username, secret: known.password }
+      const credentials = credentialsFor(registries, host)
+      return credentials === null ? {} : { username: credentials.username, secret: credentials.password }
     },
   })
   serve(server, {

@@ -44,8 +44,8 @@ async function build(engine: Engine, signal: AbortSignal): Promise<void> {
 /** Also those of probes that were cut off. Another prober of the engine may be faster: that does no harm. */
 async function removeImages({ call, docker }: Engine): Promise<void> {
   const filters = { dangling: ['true'], label: [probeLabel] }
-  const found = await call('list images of probes', () => docker.listImages({ filters })).catch(() => [])
-  for (const { Id } of found) {
+  const images = await call('list images of probes', () => docker.listImages({ filters })).catch(() => [])
+  for (const { Id } of images) {
     await call('remove the image of a probe', () => docker.getImage(Id).remove()).catch(() => {})
   }
 }

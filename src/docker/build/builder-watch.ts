@@ -121,11 +121,11 @@ export class BuilderWatch {
   /** False if the engine does not respond at all: an unavailable engine is a separate failure. */
   async #isHanging(): Promise<boolean> {
     const began = performance.now()
-    const found = await this.#probe(this.#times.probeMs)
+    const outcome = await this.#probe(this.#times.probeMs)
     this.#checkedAt = performance.now()
     // On a slow host, builds progress although a probe times out.
     const isAlive = this.#endedAt > began || [...this.#builds].some(({ steppedAt }) => steppedAt > began)
-    if (found !== 'silent' || isAlive) return false
+    if (outcome !== 'silent' || isAlive) return false
     return this.#engine.ping().then(
       () => true,
       () => false,

@@ -19,11 +19,11 @@ const parallel = 32
 /** Throws `docker_unavailable`, at the first call without an answer. */
 export async function sampleInstances(engine: Engine, owner: Owner): Promise<InstanceSample[]> {
   const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
-  const found = await engine.call('list running instances', (abortSignal) =>
+  const containers = await engine.call('list running instances', (abortSignal) =>
     engine.docker.listContainers({ filters: { label, status: ['running'] }, abortSignal }),
   )
   const samples: InstanceSample[] = []
-  const queue = found.values()
+  const queue = containers.values()
   const work = async () => {
     for (const { Id: containerId, Labels } of queue) {
       const usage = await readUsage(engine, engine.docker.getContainer(containerId)).catch(nullIfUnavailable)

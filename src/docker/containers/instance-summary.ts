@@ -1,5 +1,5 @@
-// A summary of all instances from one request, for frequent polling: their identity and whether they run. It
-// does not contain their start times.
+// A summary of all instances from one request, for frequent polling: their identity and whether they run.
+// It does not contain their start times.
 import type { Engine } from '../engine/client.ts'
 import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
 
@@ -20,12 +20,12 @@ export async function summarizeInstances(
   signal: AbortSignal,
 ): Promise<InstanceSummary[]> {
   const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
-  const found = await call(
+  const containers = await call(
     'look at instances',
     (abortSignal) => docker.listContainers({ all: true, filters: { label }, abortSignal }),
     { signal },
   )
-  return found.map(({ Id, Names, Labels, State }) => ({
+  return containers.map(({ Id, Names, Labels, State }) => ({
     containerId: Id,
     name: (Names[0] ?? '').replace(/^\//, ''),
     deployId: Labels[labels.id] ?? '',

@@ -138,7 +138,8 @@ async function existing(scope: EngineScope, name: string): Promise<InspectedCont
 async function stop(scope: EngineScope, name: string, graceSeconds: number): Promise<void> {
   const container = await findOwnOrRefuse(scope, name)
   if (container === null) return
-  // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
+  // The engine may still be carrying out the stop of an earlier try: the policy of what ends
+  // does not matter.
   await applyRestart(scope, container, 'no').catch(ignoreRefusal)
   const timeoutMs = graceSeconds * 1000 + stopMarginMs
   const request = (abortSignal: AbortSignal) => container.container.stop({ t: graceSeconds, abortSignal })
@@ -158,10 +159,10 @@ async function remove(scope: EngineScope, name: string): Promise<void> {
 async function list(scope: EngineScope, filter: ListFilter): Promise<InstanceState[]> {
   const { docker, call } = scope.engine
   const label = [...ownerFilter(scope.owner), ...labelFilter(toLabels(filter))]
-  const found = await call('list instances', (abortSignal) =>
+  const containers = await call('list instances', (abortSignal) =>
     docker.listContainers({ all: true, filters: { label }, abortSignal }),
   )
-  const states = await Promise.all(found.map(async ({ Id }) => stateOf(await findOwn(scope, Id))))
+  const states = await Promise.all(containers.map(async ({ Id }) => stateOf(await findOwn(scope, Id))))
   return states.filter((state) => state !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -25,10 +25,12 @@ export interface Listener {
 export async function findListeners(pid: number): Promise<Listener[] | null> {
   const sockets = await readSockets(pid)
   if (sockets === null) return null
-  const found = sockets.filter(({ state, local }) => state === listening && local !== dockerResolver)
+  const listeningSockets = sockets.filter(
+    ({ state, local }) => state === listening && local !== dockerResolver,
+  )
   const isReached = (port: number) =>
-    found.some(({ localPort, local }) => localPort === port && !isLoopback(local))
-  const ports = [...new Set(found.map(({ localPort }) => localPort))].sort((a, b) => a - b)
+    listeningSockets.some(({ localPort, local }) => localPort === port && !isLoopback(local))
+  const ports = [...new Set(listeningSockets.map(({ localPort }) => localPort))].sort((a, b) => a - b)
   return ports.map((port) => ({ port, isLoopback: !isReached(port) }))
 }
 

@@ -1,6 +1,6 @@
-// The instructions that a builder may read in a Dockerfile, for a check that must miss none. Builders differ
-// in their escape character, in `\\` at the end of a line and in heredocs, so every line may start an
-// instruction, even inside another one. Whitespace and line ends follow BuildKit's parser.
+// The instructions that a builder may read in a Dockerfile, for a check that must miss none. Builders
+// differ in their escape character, in `\\` at the end of a line and in heredocs, so every line may start
+// an instruction, even inside another one. Whitespace and line ends follow BuildKit's parser.
 import { Failure } from '../../errors.ts'
 
 export interface Line {
@@ -68,8 +68,8 @@ function continuation(line: string, { escapeChar, isDoubleContinued }: Reading) 
 function mayBegin(text: string, keywords: readonly string[]): boolean {
   const word = /^[a-z]*/i.exec(text)![0].toUpperCase()
   const isComplete = word.length < text.length
-  const known = ['ONBUILD', ...keywords]
-  return isComplete ? known.includes(word) : known.some((keyword) => keyword.startsWith(word))
+  const keywordList = ['ONBUILD', ...keywords]
+  return isComplete ? keywordList.includes(word) : keywordList.some((keyword) => keyword.startsWith(word))
 }
 
 function parse(joined: string): Line {

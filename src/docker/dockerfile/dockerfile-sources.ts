@@ -56,8 +56,8 @@ function wordsOf(rest: string): string[] {
  * and `anything` where an unknown text may be a host.
  */
 function hostOf(source: string): string | null {
-  const known = source.split(anything, 1)[0]!
-  if (known.length < source.length && mayLeadToHost(known)) return anything
+  const literalPart = source.split(anything, 1)[0]!
+  if (literalPart.length < source.length && mayLeadToHost(literalPart)) return anything
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(source) ?? []
   if (scheme === undefined) return /^[^/\s]+@([^:/\s]+):/.exec(source)?.[1] ?? null
   const authority = /^[^/?#\\]*/.exec(rest!)![0]
@@ -91,12 +91,12 @@ async function whyHostOnly(name: string, resolve: Resolve): Promise<string | nul
   if (host === 'localhost' || host.endsWith('.localhost')) return `${host} is the host itself`
   const literal = plainAddress(host)
   if (literal !== null) return isHostOnly(literal) ? `${literal} is ${kindOfHost}` : null
-  const found = await settleWithin(
+  const addresses = await settleWithin(
     resolve(host).catch(() => []),
     lookupMs,
     [],
   )
-  const bad = found.find(isHostOnly)
+  const bad = addresses.find(isHostOnly)
   return bad ? `${host} resolves to ${bad}, ${kindOfHost}` : null
 }
 

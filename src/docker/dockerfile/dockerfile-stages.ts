@@ -1,4 +1,5 @@
-// Checks that a Dockerfile has the stage requested for a build, and lists the existing stages if it does not.
+// Checks that a Dockerfile has the stage requested for a build, and lists the existing stages if
+// it does not.
 import { Failure } from '../../errors.ts'
 import { stagesOf } from './dockerfile.ts'
 
@@ -6,7 +7,7 @@ import { stagesOf } from './dockerfile.ts'
 export function assertStageExists(text: string, target: string): void {
   const names = stagesOf(text)
   if (names.some((name) => name.toLowerCase() === target.toLowerCase())) return
-  const known =
+  const stageList =
     names.length > 0 ? `its stages are ${names.join(', ')}` : 'its stages have no names (FROM image AS name)'
-  throw new Failure('build_failed', `the Dockerfile has no stage '${target}' (build_target): ${known}`)
+  throw new Failure('build_failed', `the Dockerfile has no stage '${target}' (build_target): ${stageList}`)
 }

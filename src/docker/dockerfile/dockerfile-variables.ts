@@ -1,5 +1,5 @@
-// The texts that a word of a Dockerfile may expand to, by the rules of BuildKit's `shlex`. The base image and
-// the builder set variables that are unknown here, so one word can have several expansions.
+// The texts that a word of a Dockerfile may expand to, by the rules of BuildKit's `shlex`. The base image
+// and the builder set variables that are unknown here, so one word can have several expansions.
 import { type Escape, linesOf } from './dockerfile-lines.ts'
 
 /** All values that a variable may have. */
@@ -129,9 +129,9 @@ class Expansion {
 
   #take(pattern: RegExp): string {
     pattern.lastIndex = this.#index
-    const found = pattern.exec(this.#word)?.[0] ?? ''
-    this.#index += found.length
-    return found
+    const match = pattern.exec(this.#word)?.[0] ?? ''
+    this.#index += match.length
+    return match
   }
 }
 

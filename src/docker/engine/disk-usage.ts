@@ -22,14 +22,14 @@ const timeoutMs = 10 * 60_000
 /** Throws what an engine call throws. */
 export async function dockerUsage({ call, docker }: Engine): Promise<DockerUsage> {
   const ask = (signal: AbortSignal) => withSignal<Found>(docker, docker.df, signal)
-  const found = await call('count what is on the disk', ask, { timeoutMs })
+  const usage = await call('count what is on the disk', ask, { timeoutMs })
   return {
-    imagesBytes: found.LayersSize ?? 0,
-    containersBytes: sum((found.Containers ?? []).map(({ SizeRw }) => SizeRw ?? 0)),
+    imagesBytes: usage.LayersSize ?? 0,
+    containersBytes: sum((usage.Containers ?? []).map(({ SizeRw }) => SizeRw ?? 0)),
     // -1 when the driver does not know.
-    volumesBytes: sum((found.Volumes ?? []).map(({ UsageData }) => Math.max(0, UsageData?.Size ?? 0))),
+    volumesBytes: sum((usage.Volumes ?? []).map(({ UsageData }) => Math.max(0, UsageData?.Size ?? 0))),
     // Shared entries are counted with the images.
-    buildCacheBytes: sum((found.BuildCache ?? []).map(({ Size, Shared }) => (Shared ? 0 : Size))),
+    buildCacheBytes: sum((usage.BuildCache ?? []).map(({ Size, Shared }) => (Shared ? 0 : Size))),
   }
 }
 

@@ -186,14 +186,14 @@ function exitOf({ engine }: EngineScope, exec: Exec): Promise<number> {
 
 /** One request at a time, always with the newest size. A failure is ignored: only the layout suffers. */
 function createResizer({ engine }: EngineScope, exec: Exec) {
-  let wanted: TerminalSize | null = null
+  let pendingSize: TerminalSize | null = null
   let isBusy = false
 
   async function apply(): Promise<void> {
     isBusy = true
-    while (wanted) {
-      const size = { w: wanted.columns, h: wanted.rows }
-      wanted = null
+    while (pendingSize) {
+      const size = { w: pendingSize.columns, h: pendingSize.rows }
+      pendingSize = null
       const change = (abortSignal: AbortSignal) => exec.resize({ ...size, abortSignal })
       await engine.call('resize a terminal', change).catch(() => undefined)
     }
@@ -202,7 +202,7 @@ function createResizer({ engine }: EngineScope, exec: Exec) {
 
   return {
     resize(size: TerminalSize): void {
-      wanted = size
+      pendingSize = size
       if (!isBusy) void apply()
     },
   }

@@ -1,5 +1,6 @@
-// Images from registries. A tag is first resolved to its digest, and the image is then pulled by that digest.
-// Existing image names on this host therefore do not move, and the pulled image is exactly the resolved one.
+// Images from registries. A tag is first resolved to its digest, and the image is then pulled by that
+// digest. Existing image names on this host therefore do not move, and the pulled image is exactly
+// the resolved one.
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, toFailure } from '../engine/client.ts'
 import { streamLines } from '../engine/stream-lines.ts'
@@ -40,8 +41,8 @@ export async function resolveDigest(
   const silence = AbortSignal.timeout(timeoutMs)
   try {
     return await withConnections(engine, AbortSignal.any([signal, silence]), async ({ docker }) => {
-      const found = await docker.getImage(reference).distribution(authOf(image, request))
-      return found.Descriptor.digest
+      const distribution = await docker.getImage(reference).distribution(authOf(image, request))
+      return distribution.Descriptor.digest
     })
   } catch (error) {
     signal.throwIfAborted()

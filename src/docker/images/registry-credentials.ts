@@ -17,8 +17,8 @@ export function credentialsFor(
   registries: readonly RegistryCredentials[],
   host: string,
 ): RegistryCredentials | null {
-  const wanted = host === hubOfBuildKit ? hub : host
-  return registries.find((registry) => registry.host === wanted) ?? null
+  const registryHost = host === hubOfBuildKit ? hub : host
+  return registries.find((registry) => registry.host === registryHost) ?? null
 }
 
 /** A registry as the engine knows it: credentials for any other address are passed over. */

@@ -38,8 +38,8 @@ async function refuseInternal(host: string): Promise<void> {
   const name = host.replace(/:\d+$/, '')
   const literal = plainAddress(name)
   // A name that does not resolve is accepted here, because the engine reports it with its own message.
-  const found = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
-  if (!found.some(isInternal)) return
+  const addresses = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
+  if (!addresses.some(isInternal)) return
   throw new Failure('invalid_request', `${host} resolves to a link-local or metadata address`)
 }
 

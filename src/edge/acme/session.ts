@@ -37,8 +37,8 @@ export async function openSession(
   let kid: string | null = null
 
   async function takeNonce(): Promise<string> {
-    const kept = nonces.pop()
-    if (kept !== undefined) return kept
+    const unusedNonce = nonces.pop()
+    if (unusedNonce !== undefined) return unusedNonce
     const response = await sendRequest(directory.newNonce, { method: 'HEAD' }, signal)
     keepNonce(response)
     const fresh = nonces.pop()

@@ -42,8 +42,8 @@ async function ensureCertificates(ports: ClaimPorts): Promise<void> {
   const services = ports.storage.services.list().filter(ordersCertificates)
   for (const serviceId of [null, ...services.map(({ id }) => id)]) {
     const claimed = claimedHosts(ports, serviceId)
-    const wanted = new Set(ports.routedHosts(serviceId).filter(isPublicHost))
-    for (const name of wanted) if (!claimed.has(name)) await claim(ports, serviceId, name)
+    const publicHosts = new Set(ports.routedHosts(serviceId).filter(isPublicHost))
+    for (const name of publicHosts) if (!claimed.has(name)) await claim(ports, serviceId, name)
   }
 }
 

@@ -76,8 +76,8 @@ function countsAsNew(
 }
 
 async function openAccountKey({ storage }: OrderPorts, account: CertificateAccount): Promise<AccountJwk> {
-  const kept = storage.certificates.accountKey(account)
-  if (kept) return kept as AccountJwk
+  const storedKey = storage.certificates.accountKey(account)
+  if (storedKey) return storedKey as AccountJwk
   const { createAccountKey } = await import('../../edge/acme/account-key.ts')
   const accountKey = await createAccountKey()
   storage.certificates.saveAccountKey(account, accountKey)

@@ -1,5 +1,5 @@
-// The CA's limit of new certificates per registered domain and week. It is counted here, so an order over the
-// limit waits until a known time instead of being refused. Renewals do not count.
+// The CA's limit of new certificates per registered domain and week. It is counted here, so an order over
+// the limit waits until a known time instead of being refused. Renewals do not count.
 import type { CertificateProblem } from '../../../machines/certificate/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
@@ -81,8 +81,8 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
 
     /** The usage of every domain that has a certificate of the last seven days, or is paused. */
     list(): DomainUsage[] {
-      const known = [...ledger.issued(directoryUrl), ...ledger.pauses(directoryUrl)]
-      const domains = [...new Set(known.map(({ domain }) => domain))].sort()
+      const ledgerEntries = [...ledger.issued(directoryUrl), ...ledger.pauses(directoryUrl)]
+      const domains = [...new Set(ledgerEntries.map(({ domain }) => domain))].sort()
       return domains
         .map((domain) => usageOf(domain))
         .filter((usage) => usage.issued > 0 || usage.reason !== null)

@@ -1,6 +1,6 @@
-// Waits for the next scheduled time, or for a change of the service's settings. Clocks are set, and machines
-// sleep, so the clock is polled instead of trusting one timer. A scheduled time that has passed is not
-// repeated when the clock is set back.
+// Waits for the next scheduled time, or for a change of the service's settings. Clocks are set, and
+// machines sleep, so the clock is polled instead of trusting one timer. A scheduled time that has passed is
+// not repeated when the clock is set back.
 import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import { latestTime, nextTime } from '../../domain/schedule.ts'
 import type { Clock } from './clock.ts'
@@ -26,7 +26,8 @@ export function awaitInstant(ports: Parts, clock: Clock) {
     let since = Date.parse(input.since)
     let from = since
     return pollUntil(ports, clock, input, signal, (now) => {
-      // While the clock is set back, the time that it shows now counts; once corrected, the earlier one does.
+      // While the clock is set back, the time that it shows now counts; once corrected, the
+      // earlier one does.
       from = now < since ? Math.min(from, now) : since
       const first = nextUnused(plan, from, used)
       if (first === null) return { waitMs: pollIntervalMs }
@@ -66,9 +67,9 @@ async function pollUntil<Step>(
       const now = clock.now()
       const current = planOf(storage.services.get(serviceId))
       if (!current || !isSamePlan(current, plan)) return { at: isoOf(now), plan: current }
-      const found = look(now)
-      if ('step' in found) return found.step
-      await clock.pause((listener) => (wake = listener), found.waitMs, signal)
+      const outcome = look(now)
+      if ('step' in outcome) return outcome.step
+      await clock.pause((listener) => (wake = listener), outcome.waitMs, signal)
     }
   } finally {
     unsubscribe()

@@ -1,5 +1,5 @@
-// How much of the disk is used, and by what. Counting can take minutes on a large host: a query with outdated
-// figures starts it in the background and does not wait for it.
+// How much of the disk is used, and by what. Counting can take minutes on a large host: a query with
+// outdated figures starts it in the background and does not wait for it.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../../docker/engine/client.ts'
@@ -37,14 +37,14 @@ const freshMs = 5 * 60_000
 
 /** Returns the last figures immediately; null before the first count. */
 export function createDiskUsage(ports: Parts): () => DiskUsage | null {
-  let known: DiskUsage | null = null
+  let lastUsage: DiskUsage | null = null
   let isCounting = false
 
   async function count(): Promise<void> {
     isCounting = true
     try {
       const docker = await dockerUsage(ports.engine).catch(() => null)
-      known = { at: new Date().toISOString(), data: await dataUsage(ports.settings), docker }
+      lastUsage = { at: new Date().toISOString(), data: await dataUsage(ports.settings), docker }
     } catch (error) {
       ports.logger.warn({ reason: messageOf(error) }, 'the disk usage cannot be counted')
     } finally {
@@ -53,9 +53,9 @@ export function createDiskUsage(ports: Parts): () => DiskUsage | null {
   }
 
   return () => {
-    const isOld = known === null || Date.now() - Date.parse(known.at) > freshMs
+    const isOld = lastUsage === null || Date.now() - Date.parse(lastUsage.at) > freshMs
     if (isOld && !isCounting) void count()
-    return known
+    return lastUsage
   }
 }
 
@@ -76,10 +76,10 @@ async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<Dat
 
 /** Counts blocks instead of lengths, as `du` does. Files that disappear during the scan are not counted. */
 async function directoryBytes(path: string): Promise<number> {
-  const found = await stat(path).catch(() => null)
-  if (found === null) return 0
-  let bytes = found.blocks * 512
-  if (!found.isDirectory()) return bytes
+  const stats = await stat(path).catch(() => null)
+  if (stats === null) return 0
+  let bytes = stats.blocks * 512
+  if (!stats.isDirectory()) return bytes
   for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
     if (entry.isDirectory() || entry.isFile()) bytes += await directoryBytes(join(path, entry.name))
   }

@@ -26,11 +26,11 @@ export async function measureVolume(
   name: string,
   signal: AbortSignal,
 ) {
-  let found: { directory: string } | null = null
+  let volume: { directory: string } | null = null
   await retryUntilCleanedUp(ports, actorId, signal, async () => {
-    found = await findVolume(ports.engine, ports.owner, name)
+    volume = await findVolume(ports.engine, ports.owner, name)
   })
-  const directory = (found as { directory: string } | null)?.directory
+  const directory = (volume as { directory: string } | null)?.directory
   if (directory === undefined) return { isThere: false, sizeBytes: null }
   const bound = AbortSignal.any([signal, AbortSignal.timeout(measureMs)])
   return { isThere: true, sizeBytes: await volumeBytes(directory, bound) }

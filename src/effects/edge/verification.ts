@@ -1,5 +1,5 @@
-// A request through the edge that must reach one specific instance, before any client's request does. It uses
-// a separate socket on which the slot can be chosen; host, pool and upstream are the usual ones.
+// A request through the edge that must reach one specific instance, before any client's request does. It
+// uses a separate socket on which the slot can be chosen; host, pool and upstream are the usual ones.
 import { request } from 'node:http'
 import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'
@@ -30,11 +30,12 @@ export async function verifyUpstream(
   let response = 'no response'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
-    const found = await sendRequest(files, wanted, signal)
-    if (found === null) return
-    response = found
+    const upstreamName = await sendRequest(files, wanted, signal)
+    if (upstreamName === null) return
+    response = upstreamName
     // Without a health path the page may take long to load: an open request at the instance is enough.
-    if (found === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted))) return
+    if (upstreamName === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted)))
+      return
     await sleep(pauseMs, signal)
   }
   const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`

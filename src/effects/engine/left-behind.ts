@@ -92,11 +92,11 @@ async function listContainers(
 }
 
 async function existingVolumes({ engine }: Parts, names: unknown[]): Promise<LeftBehind[]> {
-  const found: LeftBehind[] = []
+  const objects: LeftBehind[] = []
   for (const name of names) {
-    if (typeof name === 'string' && (await hasVolume(engine, name))) found.push({ type: 'volume', name })
+    if (typeof name === 'string' && (await hasVolume(engine, name))) objects.push({ type: 'volume', name })
   }
-  return found
+  return objects
 }
 
 function existingFiles(paths: string[]): LeftBehind[] {

@@ -1,6 +1,6 @@
-// Keeps the packet filter of the private network equal to what is stored: an application reaches itself, what
-// its env refers to, shared services, and the internet.
-// The rules are computed from committed records only, so a restart computes the same ones.
+// Keeps the packet filter of the private network equal to what is stored: an application reaches itself,
+// what its env refers to, shared services, and the internet. The rules are computed from committed records
+// only, so a restart computes the same ones.
 import type { Storage } from '../../../storage/index.ts'
 import { SharedRounds } from '../../async/shared-rounds.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -114,11 +114,11 @@ export class Isolation {
   /** Names of shared services, for an operator who wants to restrict what an older version left open. */
   #sharedNames(): string[] {
     const { services, datastores } = this.#options.storage
-    const found = [
+    const sharedTargets = [
       ...services.list().filter(isSharedService),
       ...datastores.list().filter(({ id }) => datastores.isShared(id)),
     ]
-    return found.map(({ name }) => name)
+    return sharedTargets.map(({ name }) => name)
   }
 
   async #watch(): Promise<void> {

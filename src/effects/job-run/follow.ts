@@ -44,8 +44,8 @@ async function remainingMs(
   name: string,
   signal: AbortSignal,
 ) {
-  const found = await retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspect(name))
-  if (found === null || isEnded(found)) return null
+  const instance = await retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspect(name))
+  if (instance === null || isEnded(instance)) return null
   // Setting the clock back does not extend the limit.
   return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
 }

@@ -40,6 +40,6 @@ export async function copyOutput(
 }
 
 async function isStillRunning({ instances }: JobRunPorts, name: string): Promise<boolean> {
-  const found = await instances.inspect(name)
-  return found !== null && !isEnded(found)
+  const instance = await instances.inspect(name)
+  return instance !== null && !isEnded(instance)
 }

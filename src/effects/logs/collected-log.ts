@@ -63,8 +63,8 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
       if (logs.waitingBytes(serviceId) > maxPendingBytes) await waitForRoom(logs, serviceId, signal)
     },
     retain(writers) {
-      const kept = new Set(writers.map(keyOf))
-      for (const key of cursors.keys()) if (!kept.has(key)) cursors.delete(key)
+      const writerKeys = new Set(writers.map(keyOf))
+      for (const key of cursors.keys()) if (!writerKeys.has(key)) cursors.delete(key)
     },
     save,
   }

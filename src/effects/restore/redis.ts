@@ -71,7 +71,7 @@ export const redisRestorer: Restorer = {
 async function isCaughtUp(ports: RestorePorts, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
   const replication = await info(ports, datastore, null, 'replication', signal)
   const persistence = await info(ports, datastore, null, 'persistence', signal)
-  const wanted = {
+  const requiredLines = {
     [replication]: ['master_link_status:up', 'master_sync_in_progress:0'],
     [persistence]: [
       'loading:0',
@@ -81,7 +81,7 @@ async function isCaughtUp(ports: RestorePorts, datastore: Datastore, signal: Abo
       'aof_last_bgrewrite_status:ok',
     ],
   }
-  return Object.entries(wanted).every(([text, lines]) => lines.every((line) => text.includes(line)))
+  return Object.entries(requiredLines).every(([text, lines]) => lines.every((line) => text.includes(line)))
 }
 
 async function hasSwitched(

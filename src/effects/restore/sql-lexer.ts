@@ -83,10 +83,10 @@ export class SqlLexer {
   private skipQuoted(at: number): number {
     const isClosing = this.mode === 'dollar string' && this.dollarQuote.isClosing
     if (isClosing || this.words.first === 'set') return this.step(at)
-    const found = this.piece.indexOf(this.mode === 'string' ? quote : dollar, at)
-    const end = found < 0 ? this.piece.length : found
+    const quoteIndex = this.piece.indexOf(this.mode === 'string' ? quote : dollar, at)
+    const end = quoteIndex < 0 ? this.piece.length : quoteIndex
     this.line += countLines(this.piece.subarray(at, end))
-    return found < 0 ? end : this.step(end)
+    return quoteIndex < 0 ? end : this.step(end)
   }
 
   private begin(mode: Mode): void {

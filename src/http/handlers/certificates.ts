@@ -15,8 +15,8 @@ export function listCertificates({ context: { storage }, caller }: Call): Certif
   const owners = ['', ...storage.services.list().map(({ id }) => id)].filter((id) =>
     reachesService(caller, id),
   )
-  const known = owners.flatMap((owner) => certificatesOf(storage, owner))
-  return known.sort((a, b) => (a.host < b.host ? -1 : 1))
+  const certificates = owners.flatMap((owner) => certificatesOf(storage, owner))
+  return certificates.sort((a, b) => (a.host < b.host ? -1 : 1))
 }
 
 /** Contains domains of all services, so tokens that are limited to services may not read it. */

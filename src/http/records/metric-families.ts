@@ -59,12 +59,12 @@ export function edgeFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[
 export function serviceFamilies({ observe }: HttpContext, rows: readonly ServiceRow[]): Family[] {
   const served = rows.filter(({ type, deleting }) => type !== 'cron_job' && !deleting)
   const counters = served.map(({ id, name }) => ({ name, ...observe.counters(id) }))
-  const wanted = served.map((row) => [row.name, desiredInstances(row)] as const)
+  const desired = served.map((row) => [row.name, desiredInstances(row)] as const)
   const degraded = served.map((row) => [row.name, Number(row.degraded && desiredInstances(row) > 0)] as const)
   const restarts = counters.map(({ name, restarts: count }) => [name, count] as const)
   const cpu = counters.map(({ name, cpuSeconds }) => [name, cpuSeconds] as const)
   return [
-    serviceFamily('instances_wanted', 'Desired instances.', wanted),
+    serviceFamily('instances_wanted', 'Desired instances.', desired),
     serviceFamily('degraded', 'Whether instances of the live version are missing or failing.', degraded),
     serviceFamily('restarts_total', 'Unexpected ends of instances of the live version.', restarts, 'counter'),
     serviceFamily('cpu_seconds_total', 'CPU time of instances since the first sample.', cpu, 'counter'),

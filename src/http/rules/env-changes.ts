@@ -24,12 +24,12 @@ export function compareVars(
   has: HasProperty,
 ): EnvChanges {
   const old = new Map(before.map(({ key, value }) => [key, value]))
-  const kept = new Set(after.map(({ key }) => key))
+  const keysAfter = new Set(after.map(({ key }) => key))
   const keysOf = (vars: readonly EnvVar[]) => vars.map(({ key }) => key).sort()
   return {
     added: keysOf(after.filter(({ key }) => !old.has(key))),
     changed: keysOf(after.filter(({ key, value }) => old.has(key) && old.get(key) !== value)),
-    removed: keysOf(before.filter(({ key }) => !kept.has(key))),
+    removed: keysOf(before.filter(({ key }) => !keysAfter.has(key))),
     unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, has))),
   }
 }

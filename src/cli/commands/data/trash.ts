@@ -72,17 +72,17 @@ async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
   const entries = await client.call<TrashEntry[]>('GET', '/trash')
   const byId = entries.find(({ id }) => id === wanted)
   if (byId) return byId
-  const found = entries.filter(({ name, service_name }) => name === wanted || service_name === wanted)
-  if (found.length === 1) return found[0]!
-  if (found.length === 0) {
+  const matches = entries.filter(({ name, service_name }) => name === wanted || service_name === wanted)
+  if (matches.length === 1) return matches[0]!
+  if (matches.length === 0) {
     throw new CliFailure(`${wanted} is not in the trash`, {
       hint: 'berth trash',
       exitCode: exitCodes.notFound,
     })
   }
   throw usageFailure(
-    `the trash has ${found.length} entries with that name`,
-    found.map(({ id }) => id).join(', '),
+    `the trash has ${matches.length} entries with that name`,
+    matches.map(({ id }) => id).join(', '),
   )
 }
 

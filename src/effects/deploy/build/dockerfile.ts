@@ -20,9 +20,9 @@ export async function findDockerfile(ports: DeployPorts, deployId: string, log: 
   const { settings } = requireRelease(ports, deployId)
   const checkout = checkoutDirectory(ports, deployId)
   const contextDir = await resolveRoot(ports, deployId, settings)
-  const wanted = settings.dockerfile_path ?? 'Dockerfile'
-  const displayPath = normalize(join(settings.root_dir ?? '.', wanted))
-  if (!(await pathExists(join(contextDir, wanted)))) {
+  const dockerfilePath = settings.dockerfile_path ?? 'Dockerfile'
+  const displayPath = normalize(join(settings.root_dir ?? '.', dockerfilePath))
+  if (!(await pathExists(join(contextDir, dockerfilePath)))) {
     for (const line of await suggestionLines(contextDir, displayPath)) log.info(line)
     throw new Failure('dockerfile_not_found', `there is no ${displayPath} in the source`)
   }

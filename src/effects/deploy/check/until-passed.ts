@@ -1,4 +1,5 @@
-// Probes one new instance until it passes its check, ends, reaches the deadline, or listens on a wrong port.
+// Probes one new instance until it passes its check, ends, reaches the deadline, or listens on
+// a wrong port.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
@@ -80,11 +81,11 @@ export async function waitUntilPassed(
 /** The check continues at the detected port. Throws `health_check_failed` if waiting is pointless. */
 async function searchPort(search: PortSearch, instance: InstanceState, check: Check, signal: AbortSignal) {
   if (!check.hasPort) return
-  const found = await search.check(instance, signal)
-  if (found === null) return
-  if ('port' in found) Object.assign(check, { port: found.port, portSource: 'detected' })
+  const finding = await search.check(instance, signal)
+  if (finding === null) return
+  if ('port' in finding) Object.assign(check, { port: finding.port, portSource: 'detected' })
   else {
-    const { message, facts } = found.advice
+    const { message, facts } = finding.advice
     throw new Failure('health_check_failed', `${check.probe().text} → ${refused}; ${message}`).with(facts)
   }
 }

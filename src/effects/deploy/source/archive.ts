@@ -120,6 +120,6 @@ function isNeededByDeploy({ actors }: Storage, serviceId: string, archiveId: str
 /** Includes a deploy that is unpacking: if the daemon dies before the commit, unpacking is repeated. */
 function needsArchive({ id, status, source }: ActorRecord, archiveId: string): boolean {
   if (status !== 'queued' && status !== 'running') return false
-  const wanted = source as DeploySource
-  return wanted.kind === 'archive' && archiveOf({ id, source: wanted }) === archiveId
+  const requested = source as DeploySource
+  return requested.kind === 'archive' && archiveOf({ id, source: requested }) === archiveId
 }

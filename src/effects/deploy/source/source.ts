@@ -26,9 +26,11 @@ export function fetchSource(ports: DeployPorts) {
     if (isRetry(ports, input.id)) log.info('fetching starts again: the daemon was restarted')
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
     const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
-    const found = await guardDirectory(ports, guarded, signal, (bound) => fetchInto(ports, input, log, bound))
+    const fetched = await guardDirectory(ports, guarded, signal, (bound) =>
+      fetchInto(ports, input, log, bound),
+    )
     await logLfsPointers(checkoutDirectory(ports, input.id), log)
-    return { ...found, at: isoNow() }
+    return { ...fetched, at: isoNow() }
   }
 }
 

@@ -1,5 +1,5 @@
-// A disk belongs to one version at a time, because two writers would corrupt its data. Listing its containers
-// and creating one happen under the same lock, so no other deploy can interfere.
+// A disk belongs to one version at a time, because two writers would corrupt its data. Listing its
+// containers and creating one happen under the same lock, so no other deploy can interfere.
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { codeOf, Failure } from '../../../errors.ts'
@@ -33,8 +33,8 @@ async function requireFreeDisk(
   signal: AbortSignal,
 ): Promise<void> {
   const service = ports.storage.services.get(serviceId)
-  const wanted = service?.desired_deploy_id ?? deployId
-  if (wanted !== deployId && usesDisk(ports, wanted)) throw diskInUseFailure(wanted)
+  const claimantId = service?.desired_deploy_id ?? deployId
+  if (claimantId !== deployId && usesDisk(ports, claimantId)) throw diskInUseFailure(claimantId)
   for (const holder of await findHolders(ports, serviceId, deployId)) {
     if (!hasEnded(ports, serviceId, holder)) throw diskInUseFailure(holder)
     // The holder was discarded, so nothing else stops its instances.

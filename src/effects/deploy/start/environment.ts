@@ -17,8 +17,8 @@ export function resolveReferences(vars: EnvVar[], lookup: Lookup): EnvVar[] {
 
 function resolveValue(key: string, value: string, lookup: Lookup): string {
   return replaceReferences(value, (reference, text) => {
-    const found = reference && lookup(reference.noun, reference.name, reference.property)
-    if (found !== null) return found
+    const resolved = reference && lookup(reference.noun, reference.name, reference.property)
+    if (resolved !== null) return resolved
     const problem = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
     throw new Failure('unresolved_reference', `the variable ${key} ${problem}`).with({ variable: key })
   })

@@ -41,8 +41,8 @@ async function begin(
   name: string,
   signal: AbortSignal,
 ) {
-  const found = await ports.instances.inspect(name)
-  if (found && found.state !== 'created') return
+  const instance = await ports.instances.inspect(name)
+  if (instance && instance.state !== 'created') return
   await resolveEnvironment(ports, input, service)
   const network = await ports.engineReady(signal)
   const address = await allocateAddress(ports, input.id, preDeployIndex, network)

@@ -69,9 +69,9 @@ export async function downloadBackup({ context, params }: Call<BackupParams>): P
   const record = findBackup(context.storage, params.id)
   if (record.status !== 'good') throw new Failure('conflict', `the backup is ${record.status}, not good`)
   const path = fileOf(context.config.backupDir, record)
-  const found = await stat(path).catch(() => null)
-  if (found?.size === record.size_bytes) return new Download(path, found.size, basename(path))
-  throw new Failure('conflict', `${path} ${found ? 'has changed since it was verified' : 'no longer exists'}`)
+  const stats = await stat(path).catch(() => null)
+  if (stats?.size === record.size_bytes) return new Download(path, stats.size, basename(path))
+  throw new Failure('conflict', `${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
 }
 
 export async function deleteBackup(call: Call<BackupParams>): Promise<undefined> {

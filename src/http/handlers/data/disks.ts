@@ -32,9 +32,9 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
-  const known = removalOf(storage, serviceId)
-  if (known !== null) {
-    if (query.purge) await actors.send(known, command(call, 'purge'))
+  const removalId = removalOf(storage, serviceId)
+  if (removalId !== null) {
+    if (query.purge) await actors.send(removalId, command(call, 'purge'))
     return
   }
   const id = storage.ids.newId('dsk')
