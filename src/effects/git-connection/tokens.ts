@@ -80,7 +80,9 @@ export class GitTokens {
 
   async #installationToken(connection: Stored): Promise<InstallationToken> {
     const { id } = connection
-    const cached = await this.#installation.get(id)?.catch(() => null)
+    const earlier = this.#installation.get(id)
+    // Without an await before it, the first of several requests creates the token for all of them.
+    const cached = earlier && (await earlier.catch(() => null))
     if (cached && isFresh(cached.expiresAt, installationLeadMs)) return cached
     const pending = this.#createInstallationToken(connection)
     this.#installation.set(id, pending)

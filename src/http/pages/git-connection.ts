@@ -133,7 +133,8 @@ function choices(typed: Form, redirectUri: string, formError: FormError | null) 
     { name: 'client_id', label: 'Application ID', hint: `GitLab and Gitea: ${application}.`, ...optional },
     { name: 'client_secret', label: 'Application secret', type: 'password', ...optional },
   ]
-  const typedFields = fields.map((field) => ({ ...field, value: typed[field.name] }))
+  // A secret is not sent back to the browser.
+  const typedFields = fields.map((field) => (field.type ? field : { ...field, value: typed[field.name] }))
   return html`${providerChoice(typed.provider)}${fieldsOf(typedFields, formError, false)}`
 }
 
