@@ -44,5 +44,5 @@ function defaultBaseUrlOf(provider: ProviderName): string {
 
 function invalid(problem: string): Failure {
   const details = [{ path: 'base_url', code: 'invalid', message: problem }]
-  return new Failure('invalid_request', `base_url ${problem}`, undefined, details)
+  return new Failure('invalid_request', `base_url: ${problem}`, undefined, details)
 }

@@ -25,6 +25,9 @@ export function toTokenFailure(provider: ProviderName, error: unknown): unknown 
       `base_url is the address of your ${title}`,
     )
   }
+  if (error instanceof ProviderRejection && error.status === 401) {
+    return new RejectedNow(error.message, 'the token may be wrong, expired or revoked')
+  }
   return toFailureNow(provider, error)
 }
 

@@ -58,7 +58,7 @@ export function findAddressProblem(
   address: string,
   { denyPrivateHosts, localHosts }: Pick<HostRules, 'denyPrivateHosts' | 'localHosts'>,
 ): string | null {
-  const subject = plainAddress(name) ? 'it names' : `${name} resolves to ${address},`
+  const subject = plainAddress(name) ? `${name} is` : `${name} resolves to ${address},`
   if (isInternal(address)) {
     return `${subject} a link-local or metadata address, which is never read; use the address of a git server`
   }

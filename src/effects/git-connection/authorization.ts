@@ -191,7 +191,7 @@ function applicationRequired(provider: Exclude<ProviderName, 'github'>): Failure
 
 function applicationOf({ clientId, clientSecret }: AuthorizationRequest) {
   if (clientId === null && clientSecret === null) return null
-  if (!clientId || !clientSecret) throw invalid('client_id', 'and client_secret belong together')
+  if (!clientId || !clientSecret) throw invalid('client_id', 'is required together with client_secret')
   return { clientId, clientSecret }
 }
 
@@ -260,7 +260,7 @@ async function rereadInstallation(
   ports: GitConnectionPorts,
   { installationId }: CallbackRequest,
 ): Promise<AuthorizationStep> {
-  if (installationId === null) throw invalid('state', 'or installation_id is required')
+  if (installationId === null) throw invalid('state', 'is required, unless installation_id is given')
   const known = listConnections(ports.storage).find((one) => one.installation_id === installationId)
   if (!known) throw invalid('installation_id', 'belongs to no app of this server')
   await putGrant(ports, known.id, { code: null, installationId, redirectUri: '' })
@@ -283,7 +283,7 @@ async function newState(
 }
 
 function invalid(path: string, problem: string): Failure {
-  return new Failure('invalid_request', `${path} ${problem}`, undefined, [
+  return new Failure('invalid_request', `${path}: ${problem}`, undefined, [
     { path, code: 'invalid', message: problem },
   ])
 }
