@@ -2,9 +2,10 @@
 // and the grants that it brings back. A grant contains a code, so it is sealed; of a state only a
 // hash is stored.
 import { createHash } from 'node:crypto'
+import type { GitApplication } from './git-connections.ts'
 import { openSealedTable } from './sealed-table.ts'
 import type { Sealer } from './secrets.ts'
-import type { Store } from './store/store.ts'
+import type { Store, Table } from './store/store.ts'
 
 /** What the provider sent the browser back with. */
 export interface GitGrant {
@@ -15,7 +16,10 @@ export interface GitGrant {
 
 /** A grant on its way to the provider. */
 export interface StoredGrant {
-  grant: GitGrant
+  /** Null until the browser is back. */
+  grant: GitGrant | null
+  /** The OAuth application, if it was given for this authorization. It is kept for others once it works. */
+  application: GitApplication | null
   /** When it was sent. A code works only once, so a sent one is never sent again. */
   sentAt: string | null
   /** The result, until the actor has stored it too. */
@@ -44,8 +48,7 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
     /** The oldest states give way to new ones. */
     putState: (state: string, value: GitState) =>
       store.commit(() => {
-        const oldest = [...states.validRows()].sort(byExpiry)
-        for (const { key } of oldest.slice(0, Math.max(0, oldest.length - maxStates + 1))) states.remove(key)
+        for (const { key } of surplusStates(states)) states.remove(key)
         states.put(hashOf(state), value)
       }),
 
@@ -59,8 +62,9 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
         if (stored === null) return null
         states.remove(hashOf(state))
         if (Date.parse(stored.expiresAt) <= nowMs) return null
-        const grant = toGrant(stored)
-        if (grant !== null) grants.put(stored.connectionId, { grant, sentAt: null, outcome: null })
+        const [grant, id] = [toGrant(stored), stored.connectionId]
+        const application = grants.get(id)?.application ?? null
+        if (grant !== null) grants.put(id, { grant, application, sentAt: null, outcome: null })
         return stored
       }),
 
@@ -77,10 +81,16 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
     /** Deletes the states that expired before `nowMs`. */
     async forgetExpired(nowMs: number): Promise<void> {
       const isExpired = ({ expiresAt }: GitState) => Date.parse(expiresAt) <= nowMs
-      const hasExpired = [...states.validRows()].some(({ value }) => isExpired(value))
-      if (hasExpired) await store.commit(() => removeStates(isExpired))
+      const rows = [...states.validRows()]
+      if (rows.some(({ value }) => isExpired(value))) await store.commit(() => removeStates(isExpired))
     },
   }
+}
+
+/** The states that give way to a new one. */
+function surplusStates(states: Table<GitState>) {
+  const oldestFirst = [...states.validRows()].sort(byExpiry)
+  return oldestFirst.slice(0, Math.max(0, oldestFirst.length - maxStates + 1))
 }
 
 function byExpiry({ value: one }: { value: GitState }, { value: other }: { value: GitState }): number {

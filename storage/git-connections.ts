@@ -14,6 +14,8 @@ export type GitSecrets =
       refreshToken: string | null
       /** RFC 3339; null if the access token does not expire. */
       expiresAt: string | null
+      /** Only the application that obtained a refresh token can renew it. */
+      application: GitApplication
     }
   | {
       kind: 'app'
@@ -44,8 +46,9 @@ export function openGitConnections(store: Store, sealer: Sealer) {
     /** Only inside a commit. */
     removeWithin: secrets.remove,
     application: (provider: string, baseUrl: string) => applications.get(keyOf(provider, baseUrl)),
-    putApplication: (provider: string, baseUrl: string, value: GitApplication) =>
-      store.commit(() => applications.put(keyOf(provider, baseUrl), value)),
+    /** Only inside a commit. */
+    putApplicationWithin: (provider: string, baseUrl: string, value: GitApplication) =>
+      applications.put(keyOf(provider, baseUrl), value),
   }
 }
 

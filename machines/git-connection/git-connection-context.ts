@@ -98,7 +98,7 @@ export function connectedContext(account: GitAccount, at: string) {
     invalidReason: null,
     problem: null,
     failedRenewals: 0,
-    renewAt: renewalOf(account.accessExpiresAt ?? account.tokenExpiresAt, account.tokenExpiresAt === null),
+    renewAt: account.tokenExpiresAt ?? renewalOf(account.accessExpiresAt, at),
     updatedAt: at,
   }
 }
@@ -112,10 +112,11 @@ export function contextAfter(
   return { app: output.app, organization: context.organization ?? output.owner, updatedAt: output.at }
 }
 
-/** A pasted token cannot be renewed: it is watched until its very end. */
-export function renewalOf(expiresAt: string | null, isRenewable = true): string | null {
+/** Null for a token that does not expire. A provider with very short tokens must not cause a tight loop. */
+export function renewalOf(expiresAt: string | null, at: string): string | null {
   if (expiresAt === null) return null
-  return new Date(Date.parse(expiresAt) - (isRenewable ? renewalLeadMs : 0)).toISOString()
+  const earliest = Date.parse(at) + firstPauseMs
+  return new Date(Math.max(earliest, Date.parse(expiresAt) - renewalLeadMs)).toISOString()
 }
 
 export function retryOf(at: string, failures: number): string {

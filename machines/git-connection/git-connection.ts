@@ -64,9 +64,9 @@ const connection = setup({
         app: event.app ?? (event.auth === 'github_app' ? context.app : null),
       }),
     ),
-    recordRenewal: assign(({ context }, { accessExpiresAt }: RenewalOutput) => ({
+    recordRenewal: assign(({ context }, { accessExpiresAt, at }: RenewalOutput) => ({
       account: { ...context.account!, accessExpiresAt },
-      renewAt: renewalOf(accessExpiresAt),
+      renewAt: renewalOf(accessExpiresAt, at),
       failedRenewals: 0,
       problem: null,
     })),

@@ -33,8 +33,21 @@ export function parseBaseUrl(provider: ProviderName, text: string | null | undef
     throw invalid('must start with https:// or http://')
   if (url.username !== '' || url.password !== '') throw invalid('must not contain credentials')
   if (url.search !== '' || url.hash !== '') throw invalid('must not contain a query or a fragment')
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  if (!hostPattern.test(url.hostname)) throw invalid('has an invalid host name')
+  const official = officialHosts[url.hostname]
+  return official ?? `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
+
+/** Other host names and plain http lead to the same instance, but a token must not go there in clear text. */
+const officialHosts: Record<string, string> = {
+  'github.com': 'https://github.com',
+  'www.github.com': 'https://github.com',
+  'api.github.com': 'https://github.com',
+  'gitlab.com': 'https://gitlab.com',
+  'www.gitlab.com': 'https://gitlab.com',
+}
+/** URLs allow more, such as a semicolon, which would end a directive of a Content-Security-Policy. */
+const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/
 
 function defaultBaseUrlOf(provider: ProviderName): string {
   const url = defaultBaseUrls[provider]

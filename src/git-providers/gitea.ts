@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { readPages } from './pages.ts'
 import { ask, maxRepositories, newestFirst, type Provider, type ProviderRepository } from './provider.ts'
-import { parseResponse, toTimestamp } from './response.ts'
+import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
 /** The default maximum of an instance. */
 const pageSize = 50
@@ -21,8 +21,8 @@ const Repository = z
     archived: z.boolean().nullish(),
     empty: z.boolean().nullish(),
     default_branch: z.string().nullish(),
-    clone_url: z.string(),
-    html_url: z.string(),
+    clone_url: optionalWebUrl,
+    html_url: optionalWebUrl,
     updated_at: z.string().nullish(),
   })
   .transform(
@@ -58,9 +58,9 @@ export const gitea: Provider = {
     const { entries, isTruncated } = await readPages({
       read: (page) => ask(instance, { url: `${url}&page=${page}`, token }),
       parse: (body) => parseResponse(Repositories, instance, { body }),
-      countPages: ({ headers }) => {
+      countPages: ({ headers }, pageLength) => {
         const total = headers['x-total-count']
-        return total === undefined ? null : Math.ceil(Number(total) / pageSize)
+        return total === undefined ? null : Math.ceil(Number(total) / pageLength)
       },
       pageSize,
       maxEntries: maxRepositories,

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { github } from './github.ts'
 import { ask, type Instance } from './provider.ts'
 import { ProviderRejection, type ProviderRequest, type ProviderResponse } from './request.ts'
-import { parseResponse, toTimestamp } from './response.ts'
+import { parseResponse, toTimestamp, webUrl } from './response.ts'
 
 /** The credentials of a registered app. */
 export interface GithubApp {
@@ -42,7 +42,7 @@ export interface InstallationToken {
 const Conversion = z.object({
   id: z.int(),
   slug: z.string(),
-  html_url: z.string(),
+  html_url: webUrl,
   client_id: z.string(),
   client_secret: z.string(),
   pem: z.string(),
@@ -54,7 +54,7 @@ const InstallationResponse = z
   .object({
     id: z.int(),
     account: z.object({ login: z.string() }),
-    html_url: z.string(),
+    html_url: webUrl,
     repository_selection: z.string().nullish(),
     suspended_at: z.string().nullish(),
   })

@@ -11,7 +11,7 @@ import {
   type ProviderRepository,
 } from './provider.ts'
 import type { ProviderResponse } from './request.ts'
-import { parseResponse, toTimestamp } from './response.ts'
+import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
 const pageSize = 100
 
@@ -29,8 +29,8 @@ const Repository = z
     archived: z.boolean().nullish(),
     default_branch: z.string().nullish(),
     size: z.number().nullish(),
-    clone_url: z.string(),
-    html_url: z.string(),
+    clone_url: optionalWebUrl,
+    html_url: optionalWebUrl,
     pushed_at: z.string().nullish(),
     updated_at: z.string().nullish(),
   })
@@ -101,8 +101,7 @@ export async function installationRepositories(
 }
 
 function apiUrl(baseUrl: string): string {
-  const isPublic = baseUrl === 'https://github.com' || baseUrl === 'https://api.github.com'
-  return isPublic ? 'https://api.github.com' : `${baseUrl}/api/v3`
+  return baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`
 }
 
 /** From the `Link` header; a single page has none. */

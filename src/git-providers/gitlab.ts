@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readPages } from './pages.ts'
 import { ask, type Instance, maxRepositories, type Provider, type ProviderRepository } from './provider.ts'
 import { ProviderRejection } from './request.ts'
-import { parseResponse, toTimestamp } from './response.ts'
+import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
 const pageSize = 100
 
@@ -26,8 +26,8 @@ const Project = z
     archived: z.boolean().nullish(),
     empty_repo: z.boolean().nullish(),
     default_branch: z.string().nullish(),
-    http_url_to_repo: z.string(),
-    web_url: z.string(),
+    http_url_to_repo: optionalWebUrl,
+    web_url: optionalWebUrl,
     last_activity_at: z.string().nullish(),
   })
   .transform(

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { ProviderName } from './base-url.ts'
 import { ask, type Instance } from './provider.ts'
+import type { ProviderRejection } from './request.ts'
 import { parseResponse } from './response.ts'
 
 /** An application that the administrator registered at the provider for this server. */
@@ -34,6 +35,9 @@ const endpoints: Record<Exclude<ProviderName, 'github'>, Endpoints> = {
     scope: 'read:repository read:user',
   },
 }
+
+/** Ten years. A larger number is not a time that JavaScript can express. */
+const maxSeconds = 10 * 365 * 24 * 60 * 60
 
 const TokenResponse = z.object({
   access_token: z.string().min(1),
@@ -86,6 +90,16 @@ export async function renewTokens(
   return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
 }
 
+/**
+ * Whether the token endpoint refused the grant for good. A proxy in between may answer with
+ * any other status.
+ */
+export function isRefusedGrant({ status, body }: ProviderRejection): boolean {
+  const error = (body as { error?: unknown } | null)?.error
+  const refusals: unknown[] = ['invalid_grant', 'invalid_client', 'unauthorized_client']
+  return (status === 400 || status === 401) && refusals.includes(error)
+}
+
 async function requestTokens(
   instance: Instance,
   { clientId, clientSecret }: OauthApplication,
@@ -99,6 +113,8 @@ async function requestTokens(
   return {
     accessToken: access_token,
     refreshToken: refresh_token ?? null,
-    expiresAt: expires_in ? new Date(requestedAt + expires_in * 1000).toISOString() : null,
+    expiresAt: expires_in
+      ? new Date(requestedAt + Math.min(expires_in, maxSeconds) * 1000).toISOString()
+      : null,
   }
 }

@@ -47,6 +47,7 @@ const timeoutMs = 20_000
 const maxBodyBytes = 8 * 1024 * 1024
 const maxRedirects = 3
 const maxReasonLength = 300
+const maxLimitSeconds = 24 * 60 * 60
 
 /**
  * Resolves with a 2xx response. Throws `ProviderRejection`, `git_provider_unavailable` for every other
@@ -200,7 +201,8 @@ function toFailure(
     const text = `${title} at ${host} limits requests until ${until}`
     return new RetryLater('git_provider_unavailable', text, limit)
   }
-  const said = maskSecrets(reasonIn(response.body), request)
+  // Masked before it is cut: a part of a secret is a leak too.
+  const said = maskSecrets(reasonIn(response.body), request).slice(0, maxReasonLength)
   const text = `${title} at ${host} responded with ${status}${said === '' ? '' : `: ${said}`}`
   return status >= 400 && status < 500 ? new ProviderRejection(text, response) : unavailable(text)
 }
@@ -210,10 +212,10 @@ function rateLimitOf({ status, headers }: ProviderResponse): number | null {
   const retryAfter = Number(headers['retry-after'])
   const isSpent = headers['x-ratelimit-remaining'] === '0' || headers['ratelimit-remaining'] === '0'
   if (status !== 429 && !(status === 403 && (isSpent || retryAfter > 0))) return null
-  if (retryAfter > 0) return Math.ceil(retryAfter)
+  if (retryAfter > 0) return Math.min(maxLimitSeconds, Math.ceil(retryAfter))
   const resetAt = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
   const seconds = Math.ceil(resetAt - Date.now() / 1000)
-  return seconds > 0 ? seconds : 60
+  return seconds > 0 ? Math.min(maxLimitSeconds, seconds) : 60
 }
 
 /** GitHub, GitLab and OAuth name their reasons differently. */
@@ -223,7 +225,7 @@ function reasonIn(body: unknown): string {
   const reason = [fields.error_description, fields.message, fields.error].find(
     (one) => typeof one === 'string',
   )
-  return ((reason as string | undefined) ?? '').replace(/\s+/g, ' ').trim().slice(0, maxReasonLength)
+  return ((reason as string | undefined) ?? '').replace(/\s+/g, ' ').trim()
 }
 
 /** A provider may repeat what it was sent. */

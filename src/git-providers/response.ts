@@ -1,5 +1,5 @@
 // Checks the body of a response against what the provider documents.
-import type { z } from 'zod'
+import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import { providerTitles } from './base-url.ts'
 import type { Instance } from './provider.ts'
@@ -16,6 +16,16 @@ export function parseResponse<Schema extends z.ZodType>(
   const sender = `${providerTitles[provider]} at ${new URL(baseUrl).host}`
   const text = `${sender} sent an unexpected response (${field})`
   throw new Failure('git_provider_unavailable', text)
+}
+
+/** An address that a browser may open. Providers are untrusted: `javascript:` is an address too. */
+export const webUrl = z.string().refine(isWebUrl)
+
+/** The address, or an empty text for one that no browser may open. */
+export const optionalWebUrl = z.string().transform((url) => (isWebUrl(url) ? url : ''))
+
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//i.test(url) && URL.canParse(url)
 }
 
 /** RFC 3339 in UTC with milliseconds; null for anything that is not a time. */

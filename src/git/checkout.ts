@@ -17,6 +17,8 @@ import { listSubmodules, submoduleDirectory } from './submodules.ts'
 export interface CheckoutRequest {
   repository: RepositoryUrl
   credentials: Credentials | null
+  /** Whether all submodules of the same host get the credentials, or only those of the same owner. */
+  sharesCredentials: boolean
   /** Null for the default branch of the remote. */
   branch: string | null
   /** Null for the branch's head. */

@@ -1,11 +1,16 @@
-// The submodules of a commit. `.gitmodules` is untrusted: an address must pass the rules for a service's own
-// repository, and the parent's credentials are sent to the parent's origin only.
+// The submodules of a commit. `.gitmodules` is untrusted: an address must pass the rules for a service's
+// own repository, and the parent's credentials are sent to the parent's origin only.
 import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { Failure, messageOf } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import type { History } from './history.ts'
-import { type RepositoryKind, type RepositoryUrl, resolveRepositoryUrl } from './repository.ts'
+import {
+  parseRepositoryUrl,
+  type RepositoryKind,
+  type RepositoryUrl,
+  resolveRepositoryUrl,
+} from './repository.ts'
 
 export interface Submodule {
   /** Relative to the parent's folder. */
@@ -15,7 +20,12 @@ export interface Submodule {
   commit: string
 }
 
-interface Parent {
+interface Parent extends Located {
+  /** False if the repository may belong to a stranger, who could name any repository as a submodule. */
+  sharesCredentials: boolean
+}
+
+interface Located {
   repository: RepositoryUrl
   credentials: Credentials | null
 }
@@ -73,7 +83,7 @@ function groupByName(settings: [key: string, value: string][]): Entry[] {
   return [...entries.values()]
 }
 
-function locate(path: string, url: string, parent: Parent): Parent {
+function locate(path: string, url: string, parent: Parent): Located {
   const repository = resolve(path, url, parent)
   if (!kinds[parent.repository.kind].includes(repository.kind)) {
     throw refusal(path, `it is fetched over https only, but its URL is ${nouns[repository.kind]}`)
@@ -81,7 +91,9 @@ function locate(path: string, url: string, parent: Parent): Parent {
   if (repository.kind === 'ssh' && repository.host !== parent.repository.host) {
     throw refusal(path, "it is fetched over ssh from its parent's host only")
   }
-  const inherited = isSameOrigin(repository, parent.repository) ? parent.credentials : null
+  const isTrusted = parent.sharesCredentials || isSameNamespace(repository, parent.repository)
+  const isInherited = isTrusted && isSameOrigin(repository, parent.repository)
+  const inherited = isInherited ? parent.credentials : null
   return { repository, credentials: repository.credentials ?? inherited }
 }
 
@@ -94,14 +106,26 @@ const nouns: Record<RepositoryKind, string> = {
 
 function resolve(path: string, url: string, { repository }: Parent): RepositoryUrl {
   try {
-    return resolveRepositoryUrl(repository, url)
+    return overHttp(resolveRepositoryUrl(repository, url), repository)
   } catch (error) {
     throw refusal(path, messageOf(error))
   }
 }
 
+/** A submodule that names its parent's host over ssh is read like its parent. */
+function overHttp(submodule: RepositoryUrl, parent: RepositoryUrl): RepositoryUrl {
+  const path = /^git@[^:/]+:\/?(.+)$/.exec(submodule.url)?.[1]
+  const isReadable = parent.kind === 'https' && submodule.host === parent.host && path !== undefined
+  return isReadable ? parseRepositoryUrl(`https://${parent.host}/${path}`) : submodule
+}
+
 function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean {
   return one.kind === other.kind && one.host === other.host
+}
+
+/** Whether both repositories are in one folder of the host, as those of one owner are. */
+function isSameNamespace(one: RepositoryUrl, other: RepositoryUrl): boolean {
+  return posix.dirname(one.url) === posix.dirname(other.url)
 }
 
 function refusal(path: string, why: string): Failure {

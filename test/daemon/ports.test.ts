@@ -67,7 +67,7 @@ test('an app that listens on IPv6 only fails with that reason', async (t) => {
   const { first } = await createService(t, suite.api, files)
 
   assert.equal(first.status, 'failed')
-  assert.match(first.error, /listens on 3000 on IPv6 only: it must listen on 3000 at 0\.0\.0\.0$/)
+  assert.match(first.error, /listens on 3000 on IPv6 only: it must listen on 0\.0\.0\.0:3000$/)
 })
 
 test('of several exposed ports the open one is used, also after a pre-deploy command', async (t) => {

@@ -34,20 +34,32 @@ test('a connection serves http addresses of its own scheme, host, port and path'
   }
 })
 
-test('an ssh address of the user git is cloned over https', () => {
+test("an ssh address of the owner's repositories is cloned over https", () => {
   const connections = [connectionOf({})]
+  for (const url of ['git@github.com:ada/shop.git', 'ssh://git@github.com/Ada/shop.git']) {
+    assert.match(servedBy(connections, url)![1]!, /^https:\/\/github\.com\/ada\/shop\.git$/i, url)
+  }
   for (const url of [
-    'git@github.com:ada/shop.git',
-    'ssh://git@github.com/ada/shop.git',
-    'git@GITHUB.com:ada/shop.git',
-  ])
-    assert.deepEqual(servedBy(connections, url), ['git-1', 'https://github.com/ada/shop.git'], url)
-  for (const url of [
+    'git@github.com:acme/shop.git',
     'ada@github.com:ada/shop.git',
     'ssh://git@github.com:2222/ada/shop.git',
-    'git@gitlab.com:a/b',
-  ])
+    'git@gitlab.com:ada/shop.git',
+  ]) {
     assert.equal(servedBy(connections, url), null, url)
+  }
+  const otherPort = [connectionOf({ base_url: 'http://git.lan:3000' })]
+  assert.equal(servedBy(otherPort, 'git@git.lan:ada/shop.git'), null)
+})
+
+test('the longest path prefix wins, and no encoded path leads out of it', () => {
+  const root = connectionOf({
+    id: 'git-1',
+    base_url: 'https://git.lan',
+    updated_at: '2027-01-01T00:00:00.000Z',
+  })
+  const below = connectionOf({ id: 'git-2', base_url: 'https://git.lan/gitea' })
+  assert.equal(servedBy([root, below], 'https://git.lan/gitea/ada/shop.git')?.[0], 'git-2')
+  assert.equal(servedBy([below], 'https://git.lan/gitea/..%2fother/shop.git'), null)
 })
 
 test("the owner's connection comes first, then the newest, and usable ones before invalid ones", () => {

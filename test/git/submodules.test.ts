@@ -1,6 +1,9 @@
 // Submodules: fetched like a source of their own, or refused with a reason a person can act on.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { History } from '../../src/git/history.ts'
+import { parseRepositoryUrl } from '../../src/git/repository.ts'
+import { listSubmodules } from '../../src/git/submodules.ts'
 import { readTree, startCheckout } from '../support/checkout.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
@@ -153,3 +156,40 @@ test('a broken .gitmodules is reported', async (t) => {
     message: '.gitmodules cannot be read: it must be written like a git configuration',
   })
 })
+
+test('a submodule that names its https parent over ssh is read over https', async () => {
+  const parent = { repository: parseRepositoryUrl('https://git.example.com/ada/shop'), credentials: null }
+  const located = await listSubmodules(historyWith('git@git.example.com:ada/lib.git'), 'sha', {
+    ...parent,
+    sharesCredentials: true,
+  })
+  assert.equal(located[0]?.repository.url, 'https://git.example.com/ada/lib.git')
+  const elsewhere = listSubmodules(historyWith('git@other.example.com:ada/lib.git'), 'sha', {
+    ...parent,
+    sharesCredentials: true,
+  })
+  await assert.rejects(elsewhere, { code: 'source_invalid' })
+})
+
+test('submodules of other owners get the credentials only if the parent is trusted', async () => {
+  const credentials = { username: 'oauth2', password: 'secret' }
+  const repository = parseRepositoryUrl('https://git.example.com/acme/shop')
+  for (const [url, sharesCredentials, isGiven] of [
+    ['https://git.example.com/acme/lib', false, true],
+    ['https://git.example.com/ada/private', false, false],
+    ['https://git.example.com/ada/private', true, true],
+  ] as const) {
+    const parent = { repository, credentials, sharesCredentials }
+    const [submodule] = await listSubmodules(historyWith(url), 'sha', parent)
+    assert.deepEqual(submodule?.credentials, isGiven ? credentials : null, url)
+  }
+})
+
+/** The history of a commit with one submodule. */
+function historyWith(url: string): History {
+  const settings: [string, string][] = [
+    ['submodule.lib.path', 'lib'],
+    ['submodule.lib.url', url],
+  ]
+  return { settingsOf: async () => settings, linkedCommit: async () => 'a'.repeat(40) } as unknown as History
+}

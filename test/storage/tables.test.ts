@@ -65,12 +65,13 @@ const expectedKeys = {
   upstreams: [['svc-1', 1]],
 }
 
-async function fillGit({ gitAuthorizations, gitConnections }: Storage): Promise<void> {
+async function fillGit({ gitAuthorizations, gitConnections, commit }: Storage): Promise<void> {
   const redirectUri = 'https://berth.example.com/git/callback'
   const grant = { code: 'code', installationId: null, redirectUri }
-  await gitConnections.putApplication('gitlab', 'https://gitlab.com', { clientId: 'a', clientSecret: 'b' })
+  const application = { clientId: 'a', clientSecret: 'b' }
+  await commit(() => gitConnections.putApplicationWithin('gitlab', 'https://gitlab.com', application))
   await gitConnections.putSecrets('git-1', { kind: 'token', token: 'secret' })
-  await gitAuthorizations.putGrant('git-1', { grant, sentAt: null, outcome: null })
+  await gitAuthorizations.putGrant('git-1', { grant, application: null, sentAt: null, outcome: null })
   await gitAuthorizations.putState('state', { connectionId: 'git-1', redirectUri, expiresAt: instant })
 }
 

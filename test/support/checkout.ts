@@ -19,6 +19,7 @@ export interface CheckoutOptions {
   directory?: string
   localRepositories?: string[]
   hostRules?: Partial<HostRules>
+  sharesCredentials?: boolean
 }
 
 export interface CheckoutRun {
@@ -38,6 +39,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     commit: options.commit ?? null,
     directory,
     localRepositories: options.localRepositories ?? [],
+    sharesCredentials: options.sharesCredentials ?? true,
     hostRules: { ...testHostRules, ...options.hostRules },
     marker: options.marker ?? 'dep-test',
     onLine: (line) => lines.push(line),

@@ -1,30 +1,27 @@
-// Takes the browser through the authorization of an account: to the provider, back with a grant, and for an
-// app from its registration to its installation. The steps between are states of the connection's actor.
-import type { GitConnectionInput } from '../../../machines/git-connection/git-connection-context.ts'
-import type { By, RecordOf } from '../../../storage/actors/actors.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { GitGrant } from '../../../storage/git-authorizations.ts'
 import { newSecret } from '../../account/secrets.ts'
 import { Failure, RejectedNow } from '../../errors.ts'
-import { type ProviderName, parseBaseUrl, providerTitles } from '../../git-providers/base-url.ts'
-import { findInstallation, installationUrl, registrationForm } from '../../git-providers/github-app.ts'
-import { authorizationUrl, oauthEndpoints } from '../../git-providers/oauth.ts'
+import type { ProviderName } from '../../git-providers/base-url.ts'
+import {
+  findInstallation,
+  installationUrl,
+  readInstallation,
+  registrationForm,
+} from '../../git-providers/github-app.ts'
+import { authorizationUrl } from '../../git-providers/oauth.ts'
 import { ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
+import {
+  type AuthorizationRequest,
+  applicationOf,
+  applicationRequired,
+  begin,
+  invalid,
+} from './authorization-request.ts'
 import { findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { waitForEndOf } from './settled.ts'
-
-export interface AuthorizationRequest {
-  /** Null to resume a connection. */
-  provider: ProviderName | null
-  baseUrl: string | null
-  organization: string | null
-  clientId: string | null
-  clientSecret: string | null
-  connectionId: string | null
-  redirectUri: string
-  by: By
-}
 
 /** The parameters with which the provider sent the browser back. */
 export interface CallbackRequest {
@@ -49,7 +46,6 @@ export interface AuthorizationStep {
 type Connection = RecordOf<'git-connection'>
 
 const stateLifetimeMs = 60 * 60 * 1000
-const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
 
 /**
  * Starts or resumes an authorization. Throws `git_application_required`, and what the
@@ -62,6 +58,7 @@ export async function authorize(
   const connection = request.connectionId
     ? findConnection(ports.storage, request.connectionId)
     : await begin(ports, request)
+  if (connection.phase === 'exchanging') throw isExchanging()
   if (connection.auth === 'token') {
     throw new Failure(
       'invalid_request',
@@ -69,8 +66,7 @@ export async function authorize(
     )
   }
   if (connection.auth === 'oauth') {
-    await saveApplication(ports, connection, request)
-    return redirectToOauth(ports, connection, request.redirectUri)
+    return redirectToOauth(ports, connection, request)
   }
   return continueApp(ports, connection, request.redirectUri)
 }
@@ -121,8 +117,7 @@ async function exchange(
 ): Promise<AuthorizationStep> {
   const { storage, actors } = ports
   const { applied } = await actors.send(id, { type: 'callback', at: isoNow(), by: 'the browser' })
-  if (!applied)
-    throw new Failure('conflict', 'the connection is being deleted, or is exchanging another authorization')
+  if (!applied) throw isExchanging()
   const late = new Failure('git_provider_unavailable', 'the provider did not respond in time')
   const settled = await waitForEndOf('exchanging', id, storage, late)
   if (settled.merged_into !== null) return { connectionId: settled.merged_into, redirect: null }
@@ -131,86 +126,28 @@ async function exchange(
   return continueApp(ports, settled, redirectUri)
 }
 
+function isExchanging(): Failure {
+  const text = 'the connection is being deleted, or is exchanging another authorization'
+  return new Failure('conflict', text, 'try again in a moment')
+}
+
 function failureOf({ error, error_code }: Connection): Failure {
   if (error_code === 'git_authorization_rejected') return new RejectedNow(error!)
   return new Failure(error_code ?? 'git_provider_unavailable', error!)
 }
 
-/** A pending connection of the same kind is continued, so that canceled attempts do not pile up. */
-async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
-  const input = inputOf(ports, request)
-  const { storage } = ports
-  const isSame = (one: Connection) =>
-    one.status === 'pending' &&
-    one.phase !== 'installing' &&
-    one.provider === input.provider &&
-    one.base_url === input.baseUrl &&
-    one.auth === input.auth &&
-    one.organization === input.organization
-  const same = listConnections(storage).find(isSame)
-  if (same) return same
-  await ports.actors.spawn('git-connection', input.id, input, { by: request.by })
-  return findConnection(storage, input.id)
-}
-
-function inputOf({ storage }: GitConnectionPorts, request: AuthorizationRequest): GitConnectionInput {
-  const { provider, organization } = request
-  if (provider === null) throw invalid('provider', 'is required without connection_id')
-  if (organization !== null && !organizationPattern.test(organization)) {
-    throw invalid('organization', 'must be 1 to 39 letters, digits and inner dashes')
-  }
-  const baseUrl = parseBaseUrl(provider, request.baseUrl)
-  if (
-    provider !== 'github' &&
-    !applicationOf(request) &&
-    !storage.gitConnections.application(provider, baseUrl)
-  ) {
-    throw applicationRequired(provider)
-  }
-  return {
-    id: storage.ids.newId('git'),
-    provider,
-    baseUrl,
-    auth: provider === 'github' ? 'github_app' : 'oauth',
-    organization: provider === 'github' ? organization : null,
-    clientId: request.clientId,
-    account: null,
-    at: isoNow(),
-  }
-}
-
-function applicationRequired(provider: Exclude<ProviderName, 'github'>): Failure {
-  const title = providerTitles[provider]
-  const how = `register one there with the scopes ${oauthEndpoints(provider).scope} and this redirect URI`
-  return new Failure(
-    'git_application_required',
-    `this server has no OAuth application at ${title}`,
-    `${how}, then send its client_id and client_secret`,
-  )
-}
-
-function applicationOf({ clientId, clientSecret }: AuthorizationRequest) {
-  if (clientId === null && clientSecret === null) return null
-  if (!clientId || !clientSecret) throw invalid('client_id', 'is required together with client_secret')
-  return { clientId, clientSecret }
-}
-
-async function saveApplication(
-  { storage }: GitConnectionPorts,
-  { provider, base_url }: Connection,
-  request: AuthorizationRequest,
-): Promise<void> {
-  const application = applicationOf(request)
-  if (application) await storage.gitConnections.putApplication(provider, base_url, application)
-}
-
+/** A new application replaces the stored one of the instance only when an account has authorized it. */
 async function redirectToOauth(
   ports: GitConnectionPorts,
   { id, provider, base_url: baseUrl }: Connection,
-  redirectUri: string,
+  request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
-  const application = ports.storage.gitConnections.application(provider, baseUrl)
+  const { gitAuthorizations, gitConnections } = ports.storage
+  const pending = applicationOf(request) ?? gitAuthorizations.grant(id)?.application ?? null
+  const application = pending ?? gitConnections.application(provider, baseUrl)
   if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>)
+  await gitAuthorizations.putGrant(id, { grant: null, application: pending, sentAt: null, outcome: null })
+  const { redirectUri } = request
   const state = await newState(ports, id, redirectUri)
   const { clientId } = application
   const url = authorizationUrl({ provider, baseUrl }, { clientId, redirectUri, state })
@@ -261,14 +198,34 @@ async function rereadInstallation(
   { installationId }: CallbackRequest,
 ): Promise<AuthorizationStep> {
   if (installationId === null) throw invalid('state', 'is required, unless installation_id is given')
-  const known = listConnections(ports.storage).find((one) => one.installation_id === installationId)
-  if (!known) throw invalid('installation_id', 'belongs to no app of this server')
+  const known = await findInstalled(ports, installationId)
+  if (known === null) throw invalid('installation_id', 'belongs to no app of this server')
   await putGrant(ports, known.id, { code: null, installationId, redirectUri: '' })
   return exchange(ports, known.id, '')
 }
 
+/** An installation that an owner approved later is not known yet, so the waiting apps are asked for it. */
+async function findInstalled(ports: GitConnectionPorts, installationId: number): Promise<Connection | null> {
+  const connections = listConnections(ports.storage)
+  const known = connections.find((connection) => connection.installation_id === installationId)
+  if (known) return known
+  for (const connection of connections.filter(
+    ({ app_url, status }) => app_url !== null && status !== 'connected',
+  )) {
+    const secrets = ports.storage.gitConnections.secrets(connection.id)
+    if (secrets?.kind !== 'app') continue
+    const instance = instanceOf(connection, ports.settings.gitHosts)
+    const found = await readInstallation(instance, secrets, installationId).catch((error: unknown) => {
+      if (error instanceof ProviderRejection) return null
+      throw error
+    })
+    if (found) return connection
+  }
+  return null
+}
+
 function putGrant({ storage }: GitConnectionPorts, id: string, grant: GitGrant): Promise<void> {
-  return storage.gitAuthorizations.putGrant(id, { grant, sentAt: null, outcome: null })
+  return storage.gitAuthorizations.putGrant(id, { grant, application: null, sentAt: null, outcome: null })
 }
 
 async function newState(
@@ -280,10 +237,4 @@ async function newState(
   const expiresAt = new Date(Date.now() + stateLifetimeMs).toISOString()
   await storage.gitAuthorizations.putState(state, { connectionId, redirectUri, expiresAt })
   return state
-}
-
-function invalid(path: string, problem: string): Failure {
-  return new Failure('invalid_request', `${path}: ${problem}`, undefined, [
-    { path, code: 'invalid', message: problem },
-  ])
 }

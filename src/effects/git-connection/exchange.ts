@@ -7,8 +7,8 @@ import type {
 } from '../../../machines/git-connection/git-connection-context.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { GitGrant } from '../../../storage/git-authorizations.ts'
-import type { GitSecrets } from '../../../storage/git-connections.ts'
-import { RejectedNow } from '../../errors.ts'
+import type { GitApplication, GitSecrets } from '../../../storage/git-connections.ts'
+import { Failure, RejectedNow } from '../../errors.ts'
 import {
   convertManifest,
   findInstallation,
@@ -23,6 +23,7 @@ import { toFailureNow } from '../../git-providers/rejection.ts'
 import { isoNow } from '../iso-now.ts'
 import { findByAccount, findConnection, instanceOf } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
+import { retryCommit } from './retry-commit.ts'
 
 type Connection = RecordOf<'git-connection'>
 
@@ -45,34 +46,44 @@ export async function exchangeGrant(ports: GitConnectionPorts, id: string): Prom
   const { gitAuthorizations } = ports.storage
   const stored = gitAuthorizations.grant(id)
   if (stored?.outcome) return deliver(ports, id, stored.outcome as Outcome)
-  if (stored === null || stored.sentAt !== null) {
+  if (!stored?.grant || stored.sentAt !== null) {
     throw new RejectedNow('the authorization was interrupted', 'authorize the account again')
   }
   await gitAuthorizations.putGrant(id, { ...stored, sentAt: isoNow() })
   const connection = findConnection(ports.storage, id)
   try {
-    const { secrets, ...outcome } = await exchange(ports, connection, stored.grant)
-    await keep(ports, id, outcome, secrets)
+    const { secrets, ...outcome } = await exchange(ports, connection, stored.grant, stored.application)
+    await retryCommit(() => keep(ports, connection, outcome, secrets))
     return await deliver(ports, id, outcome)
   } catch (error) {
     throw toFailureNow(connection.provider, error)
   }
 }
 
-/** The outcome is kept with the secrets, so that a crash before the actor's commit does not lose it. */
+/**
+ * The outcome is kept with the secrets, so that a crash before the actor's commit does not lose it. An
+ * application that has worked once serves later accounts of its instance.
+ */
 async function keep(
   { storage }: GitConnectionPorts,
-  id: string,
+  { id, provider, base_url: baseUrl }: Connection,
   outcome: Outcome,
   secrets: GitSecrets,
 ): Promise<void> {
-  const { grant } = storage.gitAuthorizations.grant(id)!
-  const stored = { grant: { ...grant, code: null }, sentAt: outcome.output.at, outcome }
+  const { gitAuthorizations, gitConnections } = storage
+  const { at } = outcome.output
   const owner = outcome.output.result === 'merged' ? outcome.output.into : id
   await storage.commit(() => {
-    storage.gitAuthorizations.putGrantWithin(id, stored)
-    storage.gitConnections.putSecretsWithin(owner, secrets)
+    // Secrets of a deleted connection would never be removed.
+    if (storage.actors.record(id)?.status === 'deleted') throw deleted()
+    gitAuthorizations.putGrantWithin(id, { grant: null, application: null, sentAt: at, outcome })
+    gitConnections.putSecretsWithin(owner, secrets)
+    if (secrets.kind === 'oauth') gitConnections.putApplicationWithin(provider, baseUrl, secrets.application)
   })
+}
+
+function deleted(): Failure {
+  return new Failure('conflict', 'the connection was deleted in the meantime')
 }
 
 /** Passes the authorization of another account to its own connection. Repeated after a crash. */
@@ -83,7 +94,9 @@ async function deliver(
 ): Promise<ExchangeOutput> {
   ports.gitTokens.forget(output.result === 'merged' ? output.into : id)
   if (output.result !== 'merged' || account === null) return output
-  const { auth, provider, base_url: baseUrl, client_id: clientId } = findConnection(ports.storage, id)
+  // The connection may be deleted by now; its record stays.
+  const connection = ports.storage.actors.record<'git-connection'>(id)!
+  const { auth, provider, base_url: baseUrl, client_id: clientId } = connection
   const { at, into, app } = output
   if (ports.storage.actors.record(into) === null) {
     const input = { id: into, provider, baseUrl, auth, organization: null, clientId, account, at }
@@ -97,13 +110,17 @@ async function exchange(
   ports: GitConnectionPorts,
   connection: Connection,
   grant: GitGrant,
+  pending: GitApplication | null,
 ): Promise<Exchanged> {
   const instance = instanceOf(connection, ports.settings.gitHosts)
   if (connection.auth !== 'github_app') {
-    return settle(ports, connection, await authorizeAccount(ports, connection, instance, grant))
+    const { provider, base_url } = connection
+    const application = pending ?? ports.storage.gitConnections.application(provider, base_url)
+    return settle(ports, connection, await authorizeAccount(application, instance, grant))
   }
+  if (connection.app_url === null) return registerApp(instance, grant)
   const secrets = ports.storage.gitConnections.secrets(connection.id)
-  if (secrets?.kind !== 'app') return registerApp(instance, grant)
+  if (secrets?.kind !== 'app') throw new RejectedNow('the credentials of the app are missing')
   const installation = await readGranted(instance, secrets, grant)
   return settle(ports, connection, { account: accountOf(installation), secrets })
 }
@@ -146,17 +163,15 @@ function accountOf({ id, account, manageUrl, selection }: Installation): GitAcco
 }
 
 async function authorizeAccount(
-  ports: GitConnectionPorts,
-  { provider, base_url }: Connection,
+  application: GitApplication | null,
   instance: Instance,
   { code, redirectUri }: GitGrant,
 ): Promise<Authorized> {
-  const application = ports.storage.gitConnections.application(provider, base_url)
   if (code === null || application === null) throw new RejectedNow('the provider did not send a code')
   const tokens = await exchangeCode(instance, application, { code, redirectUri })
-  const { login, name, scopes } = await providers[provider].account(instance, tokens.accessToken)
+  const { login, name, scopes } = await providers[instance.provider].account(instance, tokens.accessToken)
   const account = { ...emptyAccount, login, name, scopes, accessExpiresAt: tokens.expiresAt }
-  return { account, secrets: { kind: 'oauth', ...tokens } }
+  return { account, secrets: { kind: 'oauth', ...tokens, application } }
 }
 
 const emptyAccount = {

@@ -1,6 +1,8 @@
 // Connected accounts, for the API: connecting one with a token, and reading repositories and branches.
 import type { GitAccount, GitProvider } from '../../../machines/git-connection/git-connection-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { Failure } from '../../errors.ts'
 import { listBranches } from '../../git/remote.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
@@ -11,12 +13,12 @@ import { providers } from '../../git-providers/providers.ts'
 import { toTokenFailure } from '../../git-providers/rejection.ts'
 import { isoNow } from '../iso-now.ts'
 import {
-  type AuthorizationRequest,
   type AuthorizationStep,
   authorize,
   type CallbackRequest,
   completeAuthorization,
 } from './authorization.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, findServed } from './repository-access.ts'
@@ -47,8 +49,8 @@ export interface GitAccounts {
   connectToken(request: TokenRequest): Promise<{ id: string; isNew: boolean }>
   repositories(id: string): Promise<RepositoryList>
   branches(repoUrl: string): Promise<RemoteBranches>
-  /** The connection that clones the repository; null without one. */
-  servingId(repoUrl: string): string | null
+  /** The connection that clones the repository of the service; null without one. */
+  servingId(service: { id: string; repo_url: string | null }): string | null
 }
 
 export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
@@ -58,49 +60,51 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     connectToken: (request) => connectToken(ports, request),
     repositories: (id) => listRepositories(ports, id),
     branches: (repoUrl) => readBranches(ports, repoUrl),
-    servingId: (repoUrl) =>
-      findServed(listConnections(ports.storage), parseRepositoryUrl(repoUrl))?.connection.id ?? null,
+    servingId: (service) => servingIdOf(ports.storage, service),
   }
 }
 
-/** An account that is connected already keeps its connection and gets the new token. */
-async function connectToken(
-  ports: GitAccountsPorts,
-  { provider, token, by, eventId, ...request }: TokenRequest,
-) {
+/** Credentials of the service's own URL come first, so such a service uses no connection. */
+function servingIdOf(storage: Storage, { id, repo_url: url }: { id: string; repo_url: string | null }) {
+  if (url === null || storage.credentials.get(id)) return null
+  return findServed(listConnections(storage), parseRepositoryUrl(url))?.connection.id ?? null
+}
+
+/** Parallel requests for one account must not create two connections. */
+const accountTurns = new KeyedMutex()
+
+async function connectToken(ports: GitAccountsPorts, request: TokenRequest) {
+  const { provider, token } = request
   const baseUrl = parseBaseUrl(provider, request.baseUrl)
   const account = await readAccount(ports, { provider, baseUrl }, token)
-  const { storage, actors, gitTokens } = ports
+  const key = [provider, baseUrl, account.login.toLowerCase()].join(' ')
+  return accountTurns.run(key, new AbortController().signal, () =>
+    storeToken(ports, request, { baseUrl, account }),
+  )
+}
+
+/** An account that is connected already keeps its connection and gets the new token. */
+async function storeToken(
+  { storage, actors, gitTokens }: GitAccountsPorts,
+  { provider, token, by, eventId }: TokenRequest,
+  { baseUrl, account }: { baseUrl: string; account: GitAccount },
+) {
   const at = isoNow()
   const known = findByAccount(storage, { provider, base_url: baseUrl }, account.login)
   const options = { by, ...(eventId === undefined ? {} : { eventId }) }
+  const secrets = { kind: 'token' as const, token }
   if (known) {
-    await storage.gitConnections.putSecrets(known.id, { kind: 'token', token })
+    await storage.gitConnections.putSecrets(known.id, secrets)
     gitTokens.forget(known.id)
-    const event = {
-      type: 'replace',
-      at,
-      by: 'the administrator',
-      asker: by,
-      auth: 'token',
-      account,
-      app: null,
-    }
+    const replacement = { auth: 'token', account, app: null }
+    const event = { type: 'replace', at, by: 'the administrator', asker: by, ...replacement }
     const { applied } = await actors.send(known.id, event, options)
     if (applied) return { id: known.id, isNew: false }
   }
   const id = storage.ids.newId('git')
-  const input = {
-    id,
-    provider,
-    baseUrl,
-    auth: 'token' as const,
-    organization: null,
-    clientId: null,
-    account,
-    at,
-  }
-  const also = () => storage.gitConnections.putSecretsWithin(id, { kind: 'token', token })
+  const auth = 'token' as const
+  const input = { id, provider, baseUrl, auth, organization: null, clientId: null, account, at }
+  const also = () => storage.gitConnections.putSecretsWithin(id, secrets)
   await actors.spawn('git-connection', id, input, { ...options, also })
   return { id, isNew: true }
 }

@@ -52,10 +52,12 @@ export class GitTokens {
    */
   async use<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
     const token = await this.get(id)
+    const used = this.#secretsOf(id)
     try {
       return await work(token)
     } catch (error) {
       const connection = findConnection(this.#parts.storage, id)
+      if (this.#secretsOf(id) !== used) throw replacedMeanwhile()
       if (connection.auth === 'github_app' && isUnauthorized(error)) return this.#retryWithNewToken(id, work)
       throw await this.#rejected(connection, error)
     }
@@ -71,6 +73,11 @@ export class GitTokens {
     return work(token).catch(async (error) => {
       throw await this.#rejected(findConnection(this.#parts.storage, id), error)
     })
+  }
+
+  /** For comparison: the rejection of an earlier authorization says nothing about the current one. */
+  #secretsOf(id: string): string {
+    return JSON.stringify(this.#parts.storage.gitConnections.secrets(id))
   }
 
   /** For a removed or replaced authorization: its tokens must not be used any more. */
@@ -129,11 +136,23 @@ export class GitTokens {
   async #rejected(connection: Stored, error: unknown, known: InvalidReason | null = null): Promise<unknown> {
     if (!(error instanceof ProviderRejection)) return error
     const reason = known ?? invalidReasonOf(error, connection.token_expires_at)
-    if (reason === null) return new Failure('git_authorization_rejected', error.message)
+    if (reason === null) {
+      const isRefusal = error.status === 401 || error.status === 403
+      const code = isRefusal ? 'git_authorization_rejected' : 'git_provider_unavailable'
+      return new Failure(code, error.message)
+    }
     const { message } = error
     await this.#parts.actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
     return new Failure('git_authorization_rejected', message, hintFor(connection))
   }
+}
+
+function replacedMeanwhile(): Failure {
+  return new Failure(
+    'git_provider_unavailable',
+    'the authorization was replaced in the meantime',
+    'try again',
+  )
 }
 
 function isUnauthorized(error: unknown): boolean {

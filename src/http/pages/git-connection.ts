@@ -9,7 +9,7 @@ import { pagePolicyFor } from '../server/headers.ts'
 import { providerChoice } from './choices.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { alertOf, type FormError, toFormError } from './form-error.ts'
-import { html } from './html.ts'
+import { attributesOf, html } from './html.ts'
 import type { Form } from './input.ts'
 import { pageOf } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
@@ -49,7 +49,7 @@ function withInstructions(formError: FormError): FormError {
 export function showGitCallback({ query }: SignedInCall<Form>): Page {
   const names = Object.keys(CompleteGit.shape).filter((name) => query[name] !== undefined)
   const body = html`<h1>Connecting</h1>
-<form method="post" action="${gitCallbackPath}" data-submit>
+<form method="post" action="${gitCallbackPath}" ${attributesOf({ 'data-submit': Boolean(query.state) })}>
 ${names.map((name) => html`<input type="hidden" name="${name}" value="${query[name]!}">`)}
 <p class="lead">The account is being connected.</p>
 <button>Continue</button>

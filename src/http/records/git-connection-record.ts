@@ -53,8 +53,6 @@ export function toGitConnection(context: HttpContext, record: Stored): GitConnec
 
 /** Names of the services whose repository is cloned with the connection, by name. */
 export function servicesOf({ storage, git }: HttpContext, id: string): string[] {
-  const rows = storage.services
-    .list()
-    .filter(({ repo_url: url }) => url !== null && git.servingId(url) === id)
+  const rows = storage.services.list().filter((service) => git.servingId(service) === id)
   return rows.map(({ name }) => name)
 }

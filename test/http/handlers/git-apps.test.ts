@@ -176,3 +176,18 @@ test('a cached token that GitHub rejects is replaced, unless the app was uninsta
   assert.equal((await api.call('GET', `${path}/repositories`)).status, 409)
   assert.equal((await api.call('GET', path)).body.invalid_reason, 'uninstalled')
 })
+
+test('an installation that an owner approves later completes the pending connection', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const started = await authorize(api, { provider: 'github', base_url: fake.url })
+  const { code, state, manifest } = registerApp(fake, started)
+  const registered = await callback(api, { code, state })
+  const next = new URL(registered.body.url as string).searchParams.get('state')
+  assert.equal((await callback(api, { state: next, setup_action: 'request' })).status, 400)
+
+  const installation_id = fake.installApp(manifest.name, 'ada')
+  const approved = await callback(api, { installation_id, setup_action: 'install' })
+
+  assert.equal(approved.body.status, 'connected')
+  assert.equal(connectionOf(approved).id, connectionOf(started).id)
+})

@@ -221,3 +221,22 @@ test('a path that git may not read is a refusal, and a refused host a wrong requ
   }
   assert.equal((await api.call('GET', `${git}/branches`)).status, 400)
 })
+
+test('parallel requests for one account create one connection', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const tokens = Array.from({ length: 5 }, () => fake.createToken('ada'))
+  const connected = await Promise.all(tokens.map((token) => connectToken(api, 'gitea', fake, token)))
+  assert.equal(new Set(connected.map(({ body }) => body.id)).size, 1)
+  assert.deepEqual(connected.map(({ status }) => status).sort(), [200, 200, 200, 200, 201])
+})
+
+test('a service with credentials of its own uses no connection', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const { body } = await connectToken(api, 'gitea', fake, fake.createToken('ada'))
+  const repo_url = `${fake.url.replace('://', '://user:secret@')}/ada/repo-0.git`
+  const create = { name: 'shop', type: 'web_service', repo_url, deploy: false }
+  await api.call('POST', '/api/v1/services', { body: create })
+  const path = `${git}/connections/${body.id}`
+  assert.deepEqual((await api.call('GET', path)).body.services, [])
+  assert.equal((await api.call('DELETE', path)).status, 204)
+})

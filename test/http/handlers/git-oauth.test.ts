@@ -136,3 +136,47 @@ test('a refresh token that the provider rejects makes the connection invalid', a
   assert.equal(listed.status, 409)
   assert.equal((await api.call('GET', `${git}/connections/${id}`)).body.invalid_reason, 'revoked')
 })
+
+test('a wrong application neither replaces the stored one nor breaks other connections', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const request = { provider: 'gitlab', base_url: fake.url }
+  const started = await authorize(api, { ...request, ...application })
+  const done = await callback(api, fake.approve(started.body.url as string, 'ada'))
+  const id = connectionOf(done).id as string
+
+  const wrong = await authorize(api, { ...request, client_id: 'client', client_secret: 'mistyped' })
+  const refused = await callback(api, fake.approve(wrong.body.url as string, 'grace'))
+
+  assert.equal(refused.status, 400)
+  const secrets = api.storage.gitConnections.secrets(id)
+  assert.ok(secrets?.kind === 'oauth')
+  await api.storage.gitConnections.putSecrets(id, { ...secrets, expiresAt: new Date().toISOString() })
+  assert.equal((await api.call('GET', `${git}/connections/${id}/repositories`)).status, 200)
+  await api.call('DELETE', `${git}/connections/${connectionOf(wrong).id}`)
+  const again = await authorize(api, request)
+  assert.match(again.body.url as string, /client_id=client&/)
+  const grace = await callback(api, fake.approve(again.body.url as string, 'grace'))
+  assert.equal(grace.body.status, 'connected')
+})
+
+test('a renewal that a proxy refuses is repeated later, and the connection stays connected', async (t) => {
+  let isDown = false
+  const fake = await createGitProvider(t, {
+    override: ({ path }) => (isDown && path.startsWith('/oauth/') ? { status: 404, text: 'proxy' } : null),
+  })
+  const api = await startApi(t)
+  const started = await authorize(api, { provider: 'gitlab', base_url: fake.url, ...application })
+  const done = await callback(api, fake.approve(started.body.url as string, 'ada'))
+  const id = connectionOf(done).id as string
+  const secrets = api.storage.gitConnections.secrets(id)
+  assert.ok(secrets?.kind === 'oauth')
+  await api.storage.gitConnections.putSecrets(id, { ...secrets, expiresAt: new Date().toISOString() })
+  isDown = true
+
+  const listed = await api.call('GET', `${git}/connections/${id}/repositories`)
+
+  assert.deepEqual([listed.status, listed.body.code], [502, 'git_provider_unavailable'])
+  assert.equal((await api.call('GET', `${git}/connections/${id}`)).body.status, 'connected')
+  isDown = false
+  assert.equal((await api.call('GET', `${git}/connections/${id}/repositories`)).status, 200)
+})

@@ -46,6 +46,7 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
   const checkout = await checkoutSource({
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
+    sharesCredentials: access.sharesCredentials,
     branch: source.branch,
     commit: source.commit,
     directory,
@@ -78,9 +79,9 @@ async function accessFor(
   serviceId: string,
   repository: RepositoryUrl,
   log: DeployLog,
-): Promise<Pick<RepositoryAccess, 'repository' | 'credentials'>> {
+): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'sharesCredentials'>> {
   const credentials = credentialsFor(ports, serviceId, repository)
-  if (credentials) return { repository, credentials }
+  if (credentials) return { repository, credentials, sharesCredentials: true }
   const access = await accessRepository(ports, repository)
   if (access.connection === null) return access
   const { provider, account } = access.connection
