@@ -1,5 +1,4 @@
 // Rules about where files are, and which files must exist together.
-import { posix } from 'node:path'
 import type { Expression, ObjectPropertyKind } from 'oxc-parser'
 import { importsOf, nameOf, visit } from './syntax.ts'
 import { type Finding, linesOf, product, type Rule, sources, type Tree } from './tree.ts'
@@ -23,7 +22,6 @@ const topLevel = new Set([
   'biome.json',
 ])
 const drawers = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'services', 'managers', 'types'])
-const folderFiles = 20
 
 export const topLevelIsFixed: Rule = (tree) => {
   const names = new Set([...tree.keys()].map((path) => path.split('/')[0] ?? ''))
@@ -45,20 +43,6 @@ export const indexFilesAreInside: Rule = (tree) => {
     const isBeside = paths.some((other) => other.startsWith(folder))
     return isBeside ? [{ path, line: 1, text: `belongs into ${folder}` }] : []
   })
-}
-
-export const foldersAreSmall: Rule = (tree) => {
-  const counts = new Map<string, number>()
-  for (const [path] of sources(tree, product)) {
-    const folder = posix.dirname(path)
-    counts.set(folder, (counts.get(folder) ?? 0) + 1)
-  }
-  const large = [...counts].filter(([, count]) => count > folderFiles)
-  return large.map(([path, count]) => ({
-    path,
-    line: 1,
-    text: `holds ${count} files, the limit is ${folderFiles}`,
-  }))
 }
 
 export const actorKindsAreWhole: Rule = (tree) => {

@@ -9,10 +9,6 @@ export interface Sample {
   broken: { files: Files; says: string[] }[]
 }
 
-const lines = (count: number) => 'let x = 1\n'.repeat(count)
-const functionOf = (count: number) => `function f() {\n${lines(count - 2)}}\n`
-const filesIn = (folder: string, count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/${index}.ts`, '']))
 const broken = (files: Files, ...says: string[]) => ({ files, says })
 
 const wholeKind = {
@@ -128,20 +124,6 @@ export const samples: Record<RuleName, Sample> = {
       ),
     ],
   },
-  'a file has at most 300 lines': {
-    clean: { 'src/a.ts': lines(300), 'test/fixtures/a.ts': lines(400) },
-    broken: [broken({ 'src/a.ts': lines(301) }, 'src/a.ts:301 is 301 lines long, the limit is 300')],
-  },
-  'a function has at most 50 lines': {
-    clean: { 'src/a.ts': functionOf(50), 'test/a.test.ts': `describe('x', () => {\n${lines(80)}})` },
-    broken: [
-      broken({ 'src/a.ts': `\n${functionOf(51)}` }, 'src/a.ts:2 a function of 51 lines, the limit is 50'),
-      broken(
-        { 'src/a.ts': `const f = () => {\n${lines(60)}}` },
-        'src/a.ts:1 a function of 62 lines, the limit is 50',
-      ),
-    ],
-  },
   'a line has at most 110 columns': {
     clean: { 'src/a.ts': `// ${'ä'.repeat(107)}\n` },
     broken: [
@@ -229,10 +211,6 @@ export const samples: Record<RuleName, Sample> = {
   'an index file is inside its folder': {
     clean: { 'src/edge/edge.ts': '', 'src/edge/a/b.ts': '', 'test/run.ts': '', 'test/run/a.ts': '' },
     broken: [broken({ 'src/edge.ts': '', 'src/edge/a/b.ts': '' }, 'src/edge.ts:1 belongs into src/edge/')],
-  },
-  'a folder of the product has at most 20 files': {
-    clean: { ...filesIn('src/edge', 20), ...filesIn('src/edge/acme', 20), ...filesIn('test', 21) },
-    broken: [broken(filesIn('src/edge', 21), 'src/edge:1 holds 21 files, the limit is 20')],
   },
   'every actor kind has its chart, effects, test and word': {
     clean: wholeKind,
