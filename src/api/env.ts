@@ -1,6 +1,7 @@
 // Env variables in requests and responses. Values are byte-exact and secret: no message of this file may
 // contain one.
 import { z } from 'zod'
+import { envKeyPattern, envKeyRule } from '../domain/env-file.ts'
 import { flag, optional } from './parts/fields.ts'
 
 const valueLimitBytes = 64 * 1024
@@ -16,10 +17,7 @@ export function isWithinTotal(vars: readonly { key: string; value: string }[]): 
 }
 
 /** The permitted names of variables. */
-export const EnvKey = z
-  .string()
-  .max(256)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and _, and not start with a digit' })
+export const EnvKey = z.string().max(256).regex(envKeyPattern, { error: envKeyRule })
 const value = z
   .string()
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL' })

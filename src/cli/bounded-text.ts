@@ -1,5 +1,5 @@
-// Reads the text of a response up to a limit: a malicious server may send gigabytes in a few
-// compressed bytes.
+// Reads a text up to a limit: a malicious server may send gigabytes in a few compressed bytes, and a file may
+// have no end.
 import type { ReadableStream } from 'node:stream/web'
 import { CliFailure } from './failure.ts'
 
@@ -7,14 +7,22 @@ const bytesPerMib = 1024 * 1024
 
 /** Throws CliFailure above the limit, and the connection's errors. */
 export async function readText(response: Response, limitMib: number): Promise<string> {
+  const body = (response.body ?? []) as ReadableStream<Uint8Array>
+  return (await readBytes(body, limitMib, 'the response of the server')).toString('utf8')
+}
+
+/** Throws CliFailure above the limit, and the errors of the source. `what` is read. */
+export async function readBytes(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  limitMib: number,
+  what: string,
+): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let sizeBytes = 0
-  for await (const part of (response.body ?? []) as ReadableStream<Uint8Array>) {
+  for await (const part of source) {
     sizeBytes += part.length
-    if (sizeBytes > limitMib * bytesPerMib) {
-      throw new CliFailure(`the response of the server is larger than ${limitMib} MiB`)
-    }
+    if (sizeBytes > limitMib * bytesPerMib) throw new CliFailure(`${what} is larger than ${limitMib} MiB`)
     parts.push(part)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return Buffer.concat(parts)
 }

@@ -1,10 +1,8 @@
 // The small parts that every screen is made of.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseEnv } from 'node:util'
 import fc from 'fast-check'
 import { isNewer } from '../../src/cli/config/update-notice.ts'
-import { parseEnvFile, toEnvLine } from '../../src/cli/service/env-file.ts'
 import { age, span, timeLeft } from '../../src/cli/terminal/ages.ts'
 import { coloured, type Output, openOutput, plain } from '../../src/cli/terminal/output.ts'
 import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
@@ -50,23 +48,6 @@ test('a remaining time is rounded: just under 7 days is shown as 7 days', () => 
     [7 * day - 1, 6.4 * day, 3 * day - 1, 2 * day - 7200, day - 1, 7199, 90, 0.4, -5].map(left),
     ['7d', '6d', '3d', '1d 22h', '1d', '2h', '1m 30s', '0s', '0s'],
   )
-})
-
-test('a value that is written as a line reads back the same, or is rejected', () => {
-  const letter = fc.constantFrom('a', ' ', "'", '"', '`', '\n', '\r', '\\', '#', '=', '$', 'ü', '\t')
-  fc.assert(
-    fc.property(fc.string({ unit: letter }), fc.string({ unit: letter }), (one, two) => {
-      const lines = [toEnvLine({ key: 'ONE', value: one }), toEnvLine({ key: 'TWO', value: two })]
-      const read = parseEnv(lines.filter((line) => line !== null).join('\n'))
-      const wanted = {
-        ...(lines[0] === null ? {} : { ONE: one }),
-        ...(lines[1] === null ? {} : { TWO: two }),
-      }
-      assert.deepEqual({ ...read }, wanted)
-    }),
-    { numRuns: 2000 },
-  )
-  assert.equal(toEnvLine({ key: 'A', value: 'plain' }), 'A=plain')
 })
 
 test('a table cuts its flexible column on a narrow terminal, and nothing without a terminal', async () => {
@@ -125,26 +106,4 @@ test('versions are compared by their numbers', () => {
   }
   assert.equal(isNewer('0.1.0', '0.1.0'), false)
   assert.equal(isNewer('unknown', '0.1.0'), false)
-})
-
-test('a file of variables is read completely, or rejected with the number of the invalid line', () => {
-  const text = "# one\n\nA=1\r\nexport B = two words # said\nC=\"over\ntwo lines\"\nD=\n  E='x'\nF=it's\n"
-  assert.deepEqual(
-    parseEnvFile(text).map(({ key, value }) => [key, value]),
-    [
-      ['A', '1'],
-      ['B', 'two words'],
-      ['C', 'over\ntwo lines'],
-      ['D', ''],
-      ['E', 'x'],
-      ['F', "it's"],
-    ],
-  )
-  for (const [broken, line] of [
-    ['A=1\nBAD LINE\n', 2],
-    ['A="x\ny"\n=nothing', 3],
-    ['just words', 1],
-  ] as const) {
-    assert.throws(() => parseEnvFile(broken), { message: `line ${line} is not a variable` })
-  }
 })

@@ -8,11 +8,10 @@ import { examples } from '../examples.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { chooseRepository } from '../git/choose-repository.ts'
 import { parseAssignments } from '../service/assignments.ts'
-import { parseEnvFile } from '../service/env-file.ts'
+import { readEnvFile } from '../service/env-file.ts'
 import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
 import { pick } from '../terminal/prompts.ts'
-import { readFileOrInput } from '../terminal/standard-input.ts'
 
 interface CreateOptions {
   type?: string
@@ -74,7 +73,7 @@ function deployCommand({ name, repo_url, image }: Service): string {
 }
 
 async function readEnv({ env = [], envFile }: CreateOptions): Promise<EnvVar[]> {
-  const fromFile = envFile === undefined ? [] : parseEnvFile(await readFileOrInput(envFile))
+  const fromFile = envFile === undefined ? [] : await readEnvFile(envFile)
   const named = await parseAssignments(env)
   const isNamed = new Set(named.map(({ key }) => key))
   return [...fromFile.filter(({ key }) => !isNamed.has(key)), ...named]

@@ -1,18 +1,18 @@
 // Variables from a file, or in an editor: changes are shown and confirmed before they are saved.
 import type { Command } from 'commander'
 import type { EnvChanges } from '../../api/env.ts'
+import { toEnvLine } from '../../domain/env-file.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { compareEnv, type EnvDifference, isEmpty, showDifference } from '../service/env-changes.ts'
-import { parseEnvFile, toEnvLine } from '../service/env-file.ts'
+import { parseEnvText, readEnvFile } from '../service/env-file.ts'
 import { addSavingOptions, readEnv, type SavingOptions, saveEnv } from '../service/env-saving.ts'
 import { editText } from '../terminal/editor.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
-import { readFileOrInput } from '../terminal/standard-input.ts'
 
 interface ImportOptions extends SavingOptions {
   replace?: boolean
@@ -43,7 +43,7 @@ export function addEnvFileCommands(program: Command, run: Runner): void {
 }
 
 async function importEnv(cli: Cli, name: string, file: string, options: ImportOptions): Promise<number> {
-  const wanted = parseEnvFile(await readFileOrInput(file))
+  const wanted = await readEnvFile(file)
   if (wanted.length === 0)
     throw new CliFailure(`${file} contains no variables`, { hint: 'a line is KEY=value' })
   const previous = await readEnv(cli, name)
@@ -53,17 +53,12 @@ async function importEnv(cli: Cli, name: string, file: string, options: ImportOp
 
 async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<number> {
   const previous = await readEnv(cli, name)
-  const lines = previous.map((one) => ({ one, line: toEnvLine(one) }))
-  const kept = lines.filter(({ line }) => line === null).map(({ one }) => one)
   const text = [
     `# The variables of ${plain(name)}, one KEY=value per line. Save and close to continue.`,
-    ...kept.map(({ key }) => `# ${key} cannot be written as a line; it is left unchanged.`),
-    ...lines.flatMap(({ line }) => line ?? []),
+    ...previous.map(toEnvLine),
     '',
   ].join('\n')
-  const edited = parseEnvFile(await editText(cli, text, `${name}.env`))
-  const isWritten = new Set(edited.map(({ key }) => key))
-  const wanted = [...edited, ...kept.filter(({ key }) => !isWritten.has(key))]
+  const wanted = parseEnvText(await editText(cli, text, `${name}.env`), 'the edited text')
   return agreeAndSave(cli, name, compareEnv(previous, wanted), options)
 }
 

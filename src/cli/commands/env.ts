@@ -1,13 +1,13 @@
 // The variables of a service: show, set, unset. They are secrets, so values are printed only on request.
 import type { Command } from 'commander'
 import type { EnvVar } from '../../api/env.ts'
+import { toEnvLine } from '../../domain/env-file.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { masked } from '../service/env-changes.ts'
-import { toEnvLine } from '../service/env-file.ts'
 import {
   addSavingOptions,
   readEnv,
@@ -63,19 +63,10 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
   ])
 }
 
-// The printed file must read back the same values: a value that cannot be written so is rejected.
-function showLines(vars: EnvVar[], out: Cli['out']): void {
-  const lines = vars.map((variable) => ({ key: variable.key, line: toEnvLine(variable) }))
-  // A terminal would interpret control characters in a value. A file gets the value unchanged.
-  const escaped = (part: string) => (out.isTerminal ? plain(part) : part)
-  for (const { line } of lines)
-    if (line !== null) for (const part of line.split('\n')) out.print(escaped(part))
-  const lost = lines.filter(({ line }) => line === null).map(({ key }) => key)
-  if (lost.length === 0) return
-  throw new CliFailure(`${lost.join(', ')} cannot be written as a line of an .env file`, {
-    exitCode: exitCodes.failed,
-    hint: 'berth env NAME --json shows every value exactly',
-  })
+/** `berth env import` reads back the same values. */
+function showLines(vars: EnvVar[], { isTerminal, print }: Cli['out']): void {
+  const lines = vars.flatMap((variable) => toEnvLine(variable).split('\n'))
+  for (const line of lines) print(isTerminal ? plain(line) : line)
 }
 
 async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {

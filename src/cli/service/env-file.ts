@@ -1,44 +1,21 @@
-// Variables as a file of KEY=value lines, in the format that node reads. It has no escapes, so a value with
-// every kind of quotes cannot be written.
-import { parseEnv } from 'node:util'
+// The env files that commands read. Their text stays text: a value is never parsed again.
+
 import type { EnvVar } from '../../api/env.ts'
+import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../../domain/env-file.ts'
 import { usageFailure } from '../failure.ts'
+import { readFileOrInput } from '../terminal/standard-input.ts'
 
-/** The variables of an env file, each key once. Throws (usage) for a line that is not an assignment. */
-export function parseEnvFile(text: string): EnvVar[] {
-  assertSyntax(text)
-  const parsed = Object.entries(parseEnv(text))
-  return parsed.map(([key, value]) => ({ key, value: value ?? '' }))
+/** The variables of a file, or of stdin for `-`. Throws a usage failure. */
+export async function readEnvFile(path: string): Promise<EnvVar[]> {
+  return parseEnvText(await readFileOrInput(path, envFileLimitMib), path)
 }
 
-/** A variable, whose quoted value may span several lines; a comment; or an empty line. */
-const validLine =
-  /[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`|)[^\n]*|#[^\n]*|\r?)(?:\n|$)/y
-
-// Rejects lines that Node's parser would silently skip.
-function assertSyntax(text: string): void {
-  for (let at = 0; at < text.length; at = validLine.lastIndex) {
-    validLine.lastIndex = at
-    if (validLine.test(text)) continue
-    const line = text.slice(0, at).split('\n').length
-    throw usageFailure(`line ${line} is not a variable`, 'a line is KEY=value, or starts with #')
+/** `name` is that of the text in error messages. */
+export function parseEnvText(text: string, name: string): EnvVar[] {
+  try {
+    return parseEnvFile(text)
+  } catch (error) {
+    if (!(error instanceof InvalidEnvFile)) throw error
+    throw usageFailure(`${name}: ${error.message}`, "a line is KEY=value, KEY='value' or # a comment")
   }
-}
-
-/** A line that is parsed back to exactly this value; null if no line can represent it. */
-export function toEnvLine({ key, value }: EnvVar): string | null {
-  const quotes = isBare(value) ? '' : ["'", '"', '`'].find((quote) => !value.includes(quote))
-  if (quotes === undefined) return null
-  const line = `${key}=${quotes}${value}${quotes}`
-  return parsesBackTo(line, value) ? line : null
-}
-
-/** Whether the value needs no quotes. */
-function isBare(value: string): boolean {
-  return /^[\w./:@%+,=-]*$/.test(value)
-}
-
-// Node reads `\n` in double quotes as a newline, and cannot represent a carriage return.
-function parsesBackTo(line: string, value: string): boolean {
-  return Object.values(parseEnv(line))[0] === value
 }

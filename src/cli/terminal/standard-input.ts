@@ -1,24 +1,35 @@
 // Input piped into a command, mostly secrets: arguments would be visible to every user of the host.
-import { createReadStream, fstatSync, openSync, readFileSync } from 'node:fs'
+import { createReadStream, fstatSync, openSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { usageFailure } from '../failure.ts'
+import { readBytes } from '../bounded-text.ts'
+import { CliFailure, usageFailure } from '../failure.ts'
+
+/** A password, a token or the value of a variable: the server accepts far less. */
+const secretLimitMib = 1
 
 /** All of stdin, without the newline that `echo` appends. */
 export async function readStandardInput(what: string): Promise<string> {
   if (process.stdin.isTTY) {
     throw usageFailure(`${what} is read from standard input, which is a terminal`, `use a pipe: … | berth …`)
   }
-  return (await text(process.stdin)).replace(/\r?\n$/, '')
+  return decode(await readBytes(process.stdin, secretLimitMib, what), what).replace(/\r?\n$/, '')
 }
 
 /** Reads a text file, or stdin for `-`, unchanged. */
-export async function readFileOrInput(path: string): Promise<string> {
-  if (path === '-') return text(process.stdin)
+export async function readFileOrInput(path: string, limitMib: number): Promise<string> {
+  const source = path === '-' ? process.stdin : createReadStream(path)
+  const bytes = await readBytes(source, limitMib, path).catch((error: Error) => {
+    throw error instanceof CliFailure ? error : usageFailure(`cannot read ${path}: ${error.message}`)
+  })
+  return decode(bytes, path)
+}
+
+/** An invalid byte is refused: a replacement would alter a secret unnoticed. */
+function decode(bytes: Buffer, what: string): string {
   try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw usageFailure(`cannot read ${path}: ${(error as Error).message}`)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw usageFailure(`${what} is not valid UTF-8`)
   }
 }
 

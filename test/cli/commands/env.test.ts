@@ -9,8 +9,8 @@ import { openTerminal } from '../../support/pty.ts'
 import { daemonSuite } from '../../support/suite.ts'
 
 const suite = daemonSuite()
-/** It needs quotes because of the newline, and holds every kind of them. */
-const unwritable = `'\n"\n\``
+/** Everything that a line of a file could alter. */
+const difficult = `\uFEFF '\r\n"\n\`\\n \\ #$A $${'${{x}}'} 漢\t\x1b[0m `
 
 let count = 0
 
@@ -37,7 +37,8 @@ describe('berth env', { concurrency: 4 }, () => {
     runBerth(t, args, { daemon: suite.daemon, input })
 
   test('masks values, and prints them as a file that reads back the same', async (t) => {
-    const env = { PLAIN: 'a b', QUOTED: 'it\'s "so"', LINES: 'one\ntwo', HASH: 'a # b', EMPTY: '' }
+    const simple = { PLAIN: 'a b', QUOTED: 'it\'s "so"', LINES: 'one\ntwo', HASH: 'a # b', EMPTY: '' }
+    const env = { FIRST: difficult, ...simple, LAST: difficult }
     const name = await serviceWith(env)
     const masked = await berth(t, ['env', name])
     const view = await berth(t, ['env', name, '--show'])
@@ -48,13 +49,6 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.doesNotMatch(masked.stdout, /a b|one/)
     assert.equal(imported.code, 0, imported.stderr)
     assert.deepEqual(await readEnv(other), env)
-  })
-
-  test('does not alter a value that does not fit on a line of a file', async (t) => {
-    const name = await serviceWith({ ALL: unwritable })
-    const output = await berth(t, ['env', name, '--show'])
-    assert.equal(output.code, 1)
-    assert.match(output.stderr, /ALL cannot be written.*\n.*--json/)
   })
 
   test('set reads a secret from a pipe, whatever it contains', async (t) => {
@@ -130,8 +124,33 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.doesNotMatch(refused.stderr, /xxx/)
   })
 
+  test('import names the file and the line that it cannot read, and no part of a value', async (t) => {
+    const name = await serviceWith({})
+    const refusals = [
+      ['A=1\nMY-KEY=hunter2\n', /: line 2: MY-KEY must be letters/],
+      ['A="hunter2"2\n', /: line 1: there is text after the closing " of A\n/],
+      ['hunter2\n', /: line 1: there is no =\n/],
+      ['A=hunter2\xff', / is not valid UTF-8\n/],
+      [`#${'x'.repeat(2 * 1024 * 1024)}`, / is larger than 2 MiB\n/],
+    ] as const
+    for (const [text, message] of refusals) {
+      const file = join(temporaryDirectory(t), 'bad.env')
+      writeFileSync(file, Buffer.from(text, 'latin1'))
+      const imported = await berth(t, ['env', 'import', name, file, '--yes'])
+      const created = await berth(t, ['create', `${name}-x`, '--type', 'web_service', '--env-file', file])
+      for (const { stderr } of [imported, created]) {
+        assert.match(stderr, message)
+        assert.ok(stderr.includes(file), stderr)
+        assert.ok(!stderr.includes('hunter2'), stderr)
+      }
+    }
+    const endless = await berth(t, ['env', 'import', name, '/dev/zero', '--yes'])
+    assert.match(endless.stderr, /\/dev\/zero is larger than 2 MiB/)
+    assert.deepEqual(await readEnv(name), {})
+  })
+
   test('edit saves the changes made in the editor, and leaves no file behind', async (t) => {
-    const name = await serviceWith({ A: 'one', B: 'two', ODD: unwritable })
+    const name = await serviceWith({ A: 'one', B: 'two', ODD: difficult })
     const folder = temporaryDirectory(t)
     const env = { EDITOR: 'sed -i s/^A=one/A=three/;s/^B=/C=/', XDG_RUNTIME_DIR: folder }
     const terminal = openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env })
@@ -141,7 +160,7 @@ describe('berth env', { concurrency: 4 }, () => {
     terminal.type('y\r')
 
     assert.equal(await terminal.ended(), 0)
-    assert.deepEqual(await readEnv(name), { A: 'three', C: 'two', ODD: unwritable })
+    assert.deepEqual(await readEnv(name), { A: 'three', C: 'two', ODD: difficult })
     assert.deepEqual(readdirSync(folder), [])
   })
 

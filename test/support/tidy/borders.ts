@@ -171,6 +171,7 @@ export const borders: Border[] = [
       'src/async/',
       'src/version.ts',
       'src/domain/domains.ts',
+      'src/domain/env-file.ts',
       'src/domain/service-settings.ts',
       'src/error-line.ts',
       'src/nearest-name.ts',

@@ -11,6 +11,8 @@ import { openFile, readFileOrInput } from '../../terminal/standard-input.ts'
 
 /** The limit for buffering an incomplete line of a stream. */
 const maxLineChars = 1024 * 1024
+/** The limit for a JSON body; the server accepts far less. */
+const maxBodyMib = 64
 
 interface ApiOptions {
   field?: string[]
@@ -96,7 +98,7 @@ function toQuery(fields: Record<string, unknown>): Query {
  */
 async function readInput(path: string) {
   if (!/\.(tgz|gz)$/.test(path)) {
-    return { body: await readFileOrInput(path), headers: { 'content-type': 'application/json' } }
+    return { body: await readFileOrInput(path, maxBodyMib), headers: { 'content-type': 'application/json' } }
   }
   const { stream, sizeBytes } = openFile(path)
   return {
