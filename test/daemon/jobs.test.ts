@@ -84,8 +84,18 @@ test('a line is in the log as soon as it is printed, while the command continues
 
 const failures: [what: string, command: string, code: number, error: string | RegExp][] = [
   ['that exits with 3', 'echo no table; exit 3', 3, 'exited with code 3'],
-  ['that is not found', 'nonesuch --now', 127, /^could not run 'nonesuch --now': command not found/],
-  ['that does not exist', '/etc/passwd', 126, /^could not run '\/etc\/passwd': it is not executable/],
+  [
+    'that is not found',
+    'nonesuch --now',
+    127,
+    /^could not run 'nonesuch --now': there is no 'nonesuch' in the image's PATH/,
+  ],
+  [
+    'that does not exist',
+    '/etc/passwd',
+    126,
+    /^could not run '\/etc\/passwd': \/etc\/passwd has no execute permission/,
+  ],
   ['whose process is killed', 'kill -9 $$', 137, 'was ended by SIGKILL (exit code 137)'],
   ['that eats all memory', 'tail /dev/zero', 137, /^was killed for using more .* limit of 24 MiB$/],
 ]
@@ -111,7 +121,7 @@ test('an image without a shell is named as the reason', async (t) => {
 
   assert.deepEqual(
     [run.status, run.error],
-    ['failed', "the image has no shell ('sh') to run the command with"],
+    ['failed', "could not run 'echo hello': the image has no shell (exit code 127)"],
   )
   await clearedJob(api, run.id)
   assert.deepEqual(await jobContainers(docker, daemon, run.id), [])

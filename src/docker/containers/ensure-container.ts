@@ -3,10 +3,11 @@
 // not repeated.
 import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
-import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import { acceptStatus, hasStatus } from '../engine/client.ts'
 import { labels } from '../engine/names.ts'
 import { endStaleTask, hasTask, isTaskLeft } from '../engine/stale-task.ts'
+import { findExecProblem } from './exec-problem.ts'
 import {
   type EngineScope,
   findOwnOrRefuse,
@@ -14,7 +15,6 @@ import {
   removeContainer,
 } from './find-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
-import { noShell } from './missing-shell.ts'
 import type { RestartPolicy, WantedContainer } from './spec.ts'
 
 const startTimeoutMs = 60_000
@@ -126,17 +126,11 @@ async function startOrDiscard(
   } catch (error) {
     // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
     // inspects it and adopts it.
-    if (codeOf(error) === 'docker_error') await removeContainer(scope, container)
-    throw toMissingCommandFailure(error) ?? error
+    if (codeOf(error) !== 'docker_error') throw error
+    const problem = await findExecProblem(scope.engine, container).catch(() => null)
+    await removeContainer(scope, container)
+    throw problem === null ? error : new Failure('instance_failed', `the command cannot be run: ${problem}`)
   }
-}
-
-/** Replaces runc's cryptic message for a command that the image does not have. */
-function toMissingCommandFailure(error: unknown): Failure | null {
-  const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
-  if (command === undefined) return null
-  const message = command === 'sh' ? noShell : `the image has no command '${command}' to start`
-  return new Failure('instance_failed', message)
 }
 
 export interface StartOptions {

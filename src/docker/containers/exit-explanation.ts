@@ -14,6 +14,8 @@ export interface ExitedProgram {
   command: string | null
   /** The port it was expected to listen on, if any. */
   port?: number | null
+  /** Why it could not be run; null if its files show no reason; undefined if unknown. */
+  problem?: string | null | undefined
 }
 
 /** 128 and SIGKILL. */
@@ -22,6 +24,11 @@ export const killedExitCode = 137
 /** Whether the main process itself was killed at its memory limit. */
 export function isOutOfMemory(exit: Pick<ExitFacts, 'exitCode' | 'oomKilled'>): boolean {
   return exit.oomKilled && exit.exitCode === killedExitCode
+}
+
+/** Whether a command could not be run. */
+export function isExecFailure({ exitCode }: Pick<ExitFacts, 'exitCode'>): boolean {
+  return exitCode === 126 || exitCode === 127
 }
 
 /** One line that reads after the name of an instance: "exited with code 1". */
@@ -42,12 +49,18 @@ function explainCode(code: number, program: ExitedProgram): string {
     case 125:
       return 'could not be run by Docker (exit code 125)'
     case 126:
-      return `could not run ${nameOf(program)}: it is not executable (exit code 126)`
+      return explainExec(program, code, 'it is not executable')
     case 127:
-      return `could not run ${nameOf(program)}: command not found (exit code 127)`
+      return explainExec(program, code, 'command not found')
     default:
       return explainSignal(code) ?? `exited with code ${code}`
   }
+}
+
+/** Exit codes 126 and 127 are those of a shell, too, whose script ran a command that it could not run. */
+function explainExec(program: ExitedProgram, code: number, usualProblem: string): string {
+  if (program.problem === null) return `exited with code ${code}: ${usualProblem}`
+  return `could not run ${nameOf(program)}: ${program.problem ?? usualProblem} (exit code ${code})`
 }
 
 function explainEarlyEnd(program: ExitedProgram): string {

@@ -17,6 +17,7 @@ import { createLogCursor, type LogCursor } from '../logs/log-cursor.ts'
 import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
+import { findExecProblem } from './exec-problem.ts'
 import {
   type EngineScope,
   findOwn,
@@ -53,6 +54,8 @@ export interface Instances {
    * Like `inspect`, but after exit code 137 it waits up to 2.5 s to find out whether memory was the cause.
    */
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
+  /** Why its command could not be run; null if its files show no reason. */
+  findExecProblem(name: string): Promise<string | null>
   /** Instances, unless another kind is named. */
   list(filter: ListFilter): Promise<InstanceState[]>
   /** The last lines, with `since` only those from that time on; none when it is gone. */
@@ -106,6 +109,10 @@ export function openInstances(engine: Engine, owner: Owner): Instances {
     inspect,
     isAskedToEnd: requestedNames.has,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
+    async findExecProblem(name) {
+      const container = await findOwn(scope, name)
+      return container && findExecProblem(engine, container)
+    },
     list: (filter) => list(scope, filter),
     tail: (name, lines, since) => tail(scope, name, lines, since ?? null),
     logs: (name, { signal }) => logs(scope, name, signal),

@@ -29,6 +29,8 @@ export interface CallOptions {
 export interface EngineInfo {
   version: string
   cpus: number
+  /** As `uname -m` says it. */
+  architecture: string
   memoryBytes: number
   loggingDriver: string
   /** Its data directory; null for an engine that is reached over the network. */
@@ -191,6 +193,7 @@ function toEngineInfo(info: Record<string, unknown>, isLocal: boolean): EngineIn
   return {
     version: String(info.ServerVersion),
     cpus: Number(info.NCPU),
+    architecture: String(info.Architecture),
     memoryBytes: Number(info.MemTotal),
     loggingDriver: String(info.LoggingDriver),
     rootDir: isLocal && typeof info.DockerRootDir === 'string' ? info.DockerRootDir : null,

@@ -11,6 +11,7 @@ export interface Image {
   exposedPorts: number[]
   /** The working directory of its commands. */
   workingDir: string
+  env: string[]
   sizeBytes: number
 }
 
@@ -25,7 +26,8 @@ export async function inspectImage({ call, docker }: Engine, name: string): Prom
   const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
   if (!info) return null
   const workingDir = info.Config.WorkingDir || '/'
-  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, sizeBytes: info.Size }
+  const env = info.Config.Env ?? []
+  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, env, sizeBytes: info.Size }
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */

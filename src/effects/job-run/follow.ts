@@ -2,14 +2,14 @@
 // the daemon was down keeps its result, even beyond its limit.
 import type { FollowedRun, RunFollow } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import { explainExit, isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
+import { isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
-import { isShellMissing, noShell } from '../../docker/containers/missing-shell.ts'
 import { wasEngineRestarted } from '../../docker/engine/engine-restart.ts'
 import { jobName } from '../../docker/engine/names.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
+import { describeExit } from '../instances/exit.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineUnavailable } from '../waiting.ts'
 import { cancelWithService } from './cancel-with-service.ts'
@@ -78,21 +78,12 @@ async function describeFailure(
   signal: AbortSignal,
 ) {
   if (exit.exitCode === 0) return null
-  const { engine } = ports
-  if (await retryWhileEngineUnavailable(ports, signal, () => hadNoShell(ports, exit))) return noShell
-  const text = explainExit(exit, { command })
+  const { engine, instances } = ports
+  const text = await retryWhileEngineUnavailable(ports, signal, () =>
+    describeExit(instances, exit, { command }),
+  )
   const isRestarted = await retryWhileEngineUnavailable(ports, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
     ? `${text}: the Docker engine was restarted`
     : text
-}
-
-/** False if the engine cannot return logs. */
-async function hadNoShell({ instances }: JobRunPorts, exit: InstanceState): Promise<boolean> {
-  try {
-    return isShellMissing(exit, await instances.tail(exit.name, 1))
-  } catch (error) {
-    if (codeOf(error) !== 'docker_error') throw error
-    return false
-  }
 }

@@ -3,10 +3,11 @@
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
-import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
+import { isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
+import { describeExit } from '../../instances/exit.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -55,7 +56,7 @@ export async function waitUntilPassed(
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
         const isAgain = isStartedAgain || !(await restartInstance(ports, instance, check.log, signal))
-        if (isAgain) throw instanceEndedFailure(instance, check)
+        if (isAgain) throw await instanceEndedFailure(ports, instance, check)
         isStartedAgain = true
         continue
       }
@@ -102,9 +103,13 @@ function createWaitingLine(log: DeployLog) {
   }
 }
 
-function instanceEndedFailure(instance: InstanceState | null, { settings, port, hasPort }: Check) {
+async function instanceEndedFailure(
+  ports: DeployPorts,
+  instance: InstanceState | null,
+  { settings, port, hasPort }: Check,
+) {
   if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
-  const text = explainExit(instance, {
+  const text = await describeExit(ports.instances, instance, {
     command: settings.start_command,
     port: hasPort ? port : null,
   })

@@ -2,9 +2,9 @@
 // env of the deploy. A command that has ended is not run again, even if the daemon was down when it ended.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
-import { explainExit } from '../../../docker/containers/exit-explanation.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../../docker/engine/names.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { describeExit } from '../../instances/exit.ts'
 import { isoNow } from '../../iso-now.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
@@ -88,6 +88,6 @@ async function requireSuccess(ports: DeployPorts, { id }: StartInput, name: stri
   )
   if (exit?.exitCode === 0) return
   const command = requireRelease(ports, id).settings.pre_deploy_command
-  const text = exit ? explainExit(exit, { command }) : 'disappeared while it ran'
+  const text = exit ? await describeExit(ports.instances, exit, { command }) : 'disappeared while it ran'
   throw new Failure('pre_deploy_failed', `the pre-deploy command ${text}`)
 }

@@ -1,0 +1,237 @@
+// Finds out why a container could not run its command, by looking at the files that it names. The engine and
+// its init process say "no such file" for a missing interpreter too.
+import { posix } from 'node:path'
+import type { Container } from 'dockerode'
+import { extract } from 'tar-stream'
+import { type Engine, orNull } from '../engine/client.ts'
+import { inspectImage } from '../images/images.ts'
+import type { InspectedContainer } from './find-container.ts'
+
+interface FileFacts {
+  path: string
+  mode: number
+  isDirectory: boolean
+  /** Its first bytes. */
+  start: Buffer
+}
+
+/** Reads files of one container. */
+interface Files {
+  /** Follows links; null if there is no such file. */
+  read(path: string): Promise<FileFacts | null>
+  exists(path: string): Promise<boolean>
+}
+
+interface Scope {
+  files: Files
+  /** Of the host, as `uname -m` says it. */
+  architecture: string
+  /** The value of PATH in the container, and in its image. */
+  path: string
+  ownPath: string
+  workingDir: string
+}
+
+/** What Docker says of a path in its header `X-Docker-Container-Path-Stat`. */
+interface PathStat {
+  mode: number
+  linkTarget: string
+}
+
+const startBytes = 4096
+const maxLinks = 10
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** Go's `os.ModeDir` and `os.ModeSymlink`. */
+const directoryBit = 0x80000000
+const linkBit = 0x08000000
+
+/** Null if the command itself can be run: then it was something that the command ran. */
+export async function findExecProblem(
+  engine: Engine,
+  { container, info }: InspectedContainer,
+): Promise<string | null> {
+  const { architecture } = await engine.info()
+  const ownPath = readPath((await inspectImage(engine, info.Image))?.env)
+  const path = readPath(info.Config.Env)
+  const scope = {
+    files: openFiles(engine, container),
+    architecture,
+    path,
+    ownPath,
+    workingDir: info.Config.WorkingDir || '/',
+  }
+  const program = await findProgramProblem(scope, info.Path)
+  const [flag, script = ''] = info.Args
+  if (!isShell(info.Path) || flag !== '-c') return program
+  if (program !== null) return info.Path === 'sh' ? 'the image has no shell' : program
+  const word = firstCommand(script)
+  return word === null ? null : findProgramProblem(scope, word)
+}
+
+async function findProgramProblem(scope: Scope, program: string): Promise<string | null> {
+  const { files, path, ownPath, workingDir } = scope
+  const paths = program.includes('/')
+    ? [posix.resolve(workingDir, program)]
+    : path.split(':').map((folder) => posix.resolve(workingDir, folder, program))
+  for (const candidate of paths) {
+    const file = await files.read(candidate)
+    if (file !== null) return findFileProblem(scope, file)
+  }
+  if (program.includes('/')) return `there is no ${paths[0]} in the image`
+  return path === ownPath
+    ? `there is no '${program}' in the image's PATH (${path})`
+    : `there is no '${program}' in PATH, which a variable of the service replaces; the image has ${ownPath}`
+}
+
+async function findFileProblem(
+  scope: Scope,
+  { path, mode, isDirectory, start }: FileFacts,
+): Promise<string | null> {
+  if (isDirectory) return `${path} is a directory`
+  if ((mode & 0o111) === 0) return `${path} has no execute permission: RUN chmod +x ${path}`
+  if (start.subarray(0, 4).toString('latin1') === '\x7fELF') return findBinaryProblem(scope, path, start)
+  const [line = ''] = start.toString('utf8').split('\n', 1)
+  if (!line.startsWith('#!')) return start.length === 0 ? `${path} is empty` : null
+  if (line.endsWith('\r')) {
+    const interpreter = `'${line.slice(2, -1).trim()}\\r'`
+    return `${path} has Windows line endings, so its interpreter ${interpreter} does not exist`
+  }
+  const interpreter = await findMissingInterpreter(
+    scope,
+    line
+      .slice(2)
+      .trim()
+      .split(/[ \t]+/),
+  )
+  return interpreter === null ? null : `${interpreter}, the interpreter of ${path}, is not in the image`
+}
+
+/** `#!/bin/bash`, or `#!/usr/bin/env -S node`. */
+async function findMissingInterpreter(
+  { files, path }: Scope,
+  [interpreter = '', ...args]: string[],
+): Promise<string | null> {
+  if (!(await files.exists(interpreter))) return interpreter
+  const name = args.find((argument) => !argument.startsWith('-') && !argument.includes('='))
+  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/')) return null
+  for (const folder of path.split(':')) if (await files.exists(posix.join(folder, name))) return null
+  return name
+}
+
+/** The machines of ELF's header, by the names that people and `uname` use. */
+const machines = new Map([
+  [3, { name: 'i386', runsOn: ['i386', 'i686', 'x86_64'] }],
+  [40, { name: 'arm', runsOn: ['armv7l', 'armv6l', 'aarch64'] }],
+  [62, { name: 'amd64', runsOn: ['x86_64'] }],
+  [183, { name: 'arm64', runsOn: ['aarch64'] }],
+  [243, { name: 'riscv64', runsOn: ['riscv64'] }],
+])
+
+async function findBinaryProblem(
+  { files, architecture }: Scope,
+  path: string,
+  start: Buffer,
+): Promise<string | null> {
+  const machine = start.length < 20 ? undefined : machines.get(start.readUInt16LE(18))
+  if (machine !== undefined && !machine.runsOn.includes(architecture)) {
+    return `${path} is a program for ${machine.name}, and this host is ${architecture}`
+  }
+  const loader = readLoader(start)
+  if (loader === null || (await files.exists(loader))) return null
+  return `${path} needs ${loader}, which is not in the image: it was built for another distribution`
+}
+
+/** The path of the dynamic loader (the segment PT_INTERP); null for a static program. */
+function readLoader(start: Buffer): string | null {
+  const is64Bit = start[4] === 2
+  const isLittleEndian = start[5] === 1
+  if (!is64Bit || !isLittleEndian || start.length < 64) return null
+  const [offset, size, count] = [start.readBigUInt64LE(32), start.readUInt16LE(54), start.readUInt16LE(56)]
+  for (let index = 0; index < count; index++) {
+    const at = Number(offset) + index * size
+    if (at + 56 > start.length) return null
+    if (start.readUInt32LE(at) !== 3) continue
+    const [from, length] = [Number(start.readBigUInt64LE(at + 8)), Number(start.readBigUInt64LE(at + 32))]
+    const text = start.subarray(from, from + length).toString('latin1')
+    return /^\/[\x21-\x7e]+\0$/.test(text) ? text.slice(0, -1) : null
+  }
+  return null
+}
+
+function readPath(env: string[] | null | undefined): string {
+  return (
+    (env ?? []).findLast((variable) => variable.startsWith('PATH='))?.slice('PATH='.length) || defaultPath
+  )
+}
+
+function isShell(path: string): boolean {
+  return ['sh', 'bash', 'ash', 'dash'].includes(posix.basename(path))
+}
+
+const builtins = new Set(
+  (
+    '. : [ ! ( { alias break case cd command continue echo eval exit export false for if printf read ' +
+    'readonly return set shift source test time trap true type ulimit umask unset until wait while'
+  ).split(' '),
+)
+
+/** The first program that a shell script runs; null if that is not plain to see. */
+function firstCommand(script: string): string | null {
+  const words = script.trim().split(/\s+/, 20)
+  const word = words.find((candidate) => candidate !== 'exec' && !/^\w+=[\w./:-]*$/.test(candidate)) ?? ''
+  return /^[\w./+-]+$/.test(word) && !builtins.has(word) ? word : null
+}
+
+function openFiles({ call }: Engine, container: Container): Files {
+  async function stat(path: string, links = 0): Promise<{ path: string; mode: number } | null> {
+    const response = await orNull(
+      call(`look at ${path}`, (abortSignal) => container.infoArchive({ path, abortSignal })),
+    )
+    if (response === null) return null
+    const { mode, linkTarget } = parseStat(response)
+    if ((mode & linkBit) === 0) return { path, mode }
+    return links === maxLinks || linkTarget === '' ? null : stat(linkTarget, links + 1)
+  }
+
+  async function read(path: string): Promise<FileFacts | null> {
+    const found = await stat(path)
+    if (found === null) return null
+    const isDirectory = (found.mode & directoryBit) !== 0
+    const start = isDirectory ? Buffer.alloc(0) : await readStart(found.path)
+    return { path, mode: found.mode, isDirectory, start }
+  }
+
+  function readStart(path: string): Promise<Buffer> {
+    return call(`read ${path}`, async (abortSignal) => {
+      const archive = await container.getArchive({ path, abortSignal })
+      const entries = archive.pipe(extract())
+      try {
+        for await (const entry of entries) return await readBytes(entry)
+        return Buffer.alloc(0)
+      } finally {
+        entries.destroy()
+        if ('destroy' in archive && typeof archive.destroy === 'function') archive.destroy()
+      }
+    })
+  }
+
+  return { read, exists: async (path) => (await stat(path)) !== null }
+}
+
+async function readBytes(entry: AsyncIterable<unknown>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of entry) {
+    const piece = chunk as Buffer
+    chunks.push(piece)
+    bytes += piece.length
+    if (bytes >= startBytes) break
+  }
+  return Buffer.concat(chunks).subarray(0, startBytes)
+}
+
+function parseStat(response: unknown): PathStat {
+  const { headers } = response as { headers: Record<string, string | undefined> }
+  const stat = Buffer.from(headers['x-docker-container-path-stat'] ?? '', 'base64').toString('utf8')
+  return JSON.parse(stat) as PathStat
+}

@@ -1,0 +1,18 @@
+// Explains why an instance exited, with the cause of a command that could not be run.
+import { type ExitedProgram, explainExit, isExecFailure } from '../../docker/containers/exit-explanation.ts'
+import type { InstanceState, Instances } from '../../docker/containers/instances.ts'
+import { codeOf } from '../../errors.ts'
+
+/** One line that reads after the name of the instance. */
+export async function describeExit(
+  instances: Pick<Instances, 'findExecProblem'>,
+  exit: InstanceState,
+  program: ExitedProgram,
+): Promise<string> {
+  if (!isExecFailure(exit)) return explainExit(exit, program)
+  const problem = await instances.findExecProblem(exit.name).catch((error: unknown) => {
+    if (codeOf(error) !== 'docker_error') throw error
+    return undefined
+  })
+  return explainExit(exit, { ...program, problem })
+}
