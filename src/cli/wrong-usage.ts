@@ -4,6 +4,7 @@ import type { Command, CommanderError } from 'commander'
 import { nearest } from '../nearest-name.ts'
 import { type CliFailure, usageFailure } from './failure.ts'
 import { sharedOption } from './global-options.ts'
+import { quote } from './job/shell-words.ts'
 
 /** Commands of similar tools, and the equivalent command here. */
 const commandSynonyms: Record<string, string> = {
@@ -25,7 +26,30 @@ const commandSynonyms: Record<string, string> = {
   version: '--version',
 }
 
-export function wrongUsage(command: Command, { code, message }: CommanderError): CliFailure {
+/** What was meant by a wrong use of a command: a pattern of the problem, and the command that does it. */
+const intentions: Record<string, [problem: RegExp, meant: (name: string, file: string) => string][]> = {
+  'berth db restore': [[/takes no argument/, (name, file) => `berth db restore ${name} < ${file}`]],
+  'berth env set': [[/option '--env-file/, (name, file) => `berth env import ${name} ${file}`]],
+  'berth update': [
+    [/option '--env-file/, (name, file) => `berth env import ${name} ${file}`],
+    [/option '--env/, (name) => `berth env set ${name} KEY=VALUE`],
+    [/option '--name/, (name) => `a service keeps its name: berth create NEW, then: berth delete ${name}`],
+  ],
+  'berth scale': [[/^NUMBER is '0+'/, (name) => `berth suspend ${name}`]],
+}
+
+export function wrongUsage(command: Command, error: CommanderError): CliFailure {
+  const failure = usageProblem(command, error)
+  const [, meant] = intentions[pathOf(command)]?.find(([problem]) => problem.test(failure.message)) ?? []
+  if (!meant) return failure
+  const words = command.args.flatMap((word) => word.split(/(?<=^--env-file)=/))
+  const flag = words.indexOf('--env-file')
+  const [name = 'NAME', other = 'FILE'] = words
+  const file = flag === -1 ? other : (words[flag + 1] ?? 'FILE')
+  return usageFailure(failure.message, meant(quote(name), quote(file)))
+}
+
+function usageProblem(command: Command, { code, message }: CommanderError): CliFailure {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
   if (command.name() === 'run' && !process.argv.includes('--')) {
     return usageFailure(what, 'put the command after --: berth run NAME -- COMMAND')

@@ -26,7 +26,7 @@ export interface Flag {
   flags: string
   help: string
   /** The type of the text; undefined means plain text. */
-  value?: 'whole number' | 'number' | 'on or off' | 'list' | 'pairs'
+  value?: 'whole number' | 'mebibytes' | 'seconds' | 'number' | 'on or off' | 'list' | 'pairs'
 }
 
 export const onlyCronJobs = only((type) => type === 'cron_job', 'only cron jobs have it')

@@ -156,7 +156,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: {
       flags: '--health-timeout <seconds>',
       help: 'time for a new version to pass its health check (300)',
-      value: 'whole number',
+      value: 'seconds',
     },
   },
   drain_seconds: {
@@ -166,7 +166,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: {
       flags: '--drain <seconds>',
       help: 'time for open connections to a previous version (30)',
-      value: 'whole number',
+      value: 'seconds',
     },
   },
   instances: {
@@ -187,7 +187,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning: 'MiB per instance, from 16; 0 is the server default.',
-    flag: { flags: '--memory <mib>', help: 'memory limit per instance', value: 'whole number' },
+    flag: { flags: '--memory <mib>', help: 'memory limit per instance, also as 1g', value: 'mebibytes' },
   },
   cpu_limit: {
     default: null,
@@ -227,7 +227,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: {
       flags: '--request-timeout <seconds>',
       help: 'how long a response may send no data (75)',
-      value: 'whole number',
+      value: 'seconds',
     },
     refusal: onlyPublic,
   },
@@ -235,7 +235,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: 512,
     takesEffect: 'immediately',
     meaning: 'Maximum Content-Length of a request, in MiB. Takes effect immediately. Default 512.',
-    flag: { flags: '--max-body <mib>', help: 'maximum size of a request body (512)', value: 'whole number' },
+    flag: { flags: '--max-body <mib>', help: 'maximum size of a request body (512)', value: 'mebibytes' },
     refusal: onlyPublic,
   },
   shared_network: {
@@ -281,7 +281,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: {
       flags: '--job-timeout <seconds>',
       help: 'time limit of job runs (a day)',
-      value: 'whole number',
+      value: 'seconds',
     },
     refusal: notSites,
   },

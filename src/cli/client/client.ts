@@ -34,6 +34,8 @@ export interface Client {
 export interface ClientOptions {
   url: string
   token: string | undefined
+  /** Whether the user named no server. */
+  isAssumed?: boolean | undefined
   /** Ends every call. */
   signal: AbortSignal
   /** Receives the headers of every response. */
@@ -58,7 +60,7 @@ const exitCodeOfStatus: Record<number, number> = {
   404: exitCodes.notFound,
 }
 
-export function createClient({ url, token, signal, onResponse }: ClientOptions): Client {
+export function createClient({ url, token, isAssumed, signal, onResponse }: ClientOptions): Client {
   async function open(method: string, path: string, options: OpenOptions = {}): Promise<Response> {
     const ended = options.signal ? AbortSignal.any([signal, options.signal]) : signal
     const request = {
@@ -73,7 +75,7 @@ export function createClient({ url, token, signal, onResponse }: ClientOptions):
       ...toRequestBody(options.body),
     }
     const response = await fetch(addressOf(url, path, options.query), request).catch((error: unknown) => {
-      throw ended.aborted ? interruption() : unreachable(url, error)
+      throw ended.aborted ? interruption() : unreachable(url, error, isAssumed)
     })
     onResponse?.(response.headers)
     if (response.status >= 300) throw await toFailure(url, response)
@@ -181,12 +183,14 @@ export function incompleteResponse(url: string): CliFailure {
 }
 
 /** `error.cause` contains the reason. */
-export function unreachable(url: string, error: unknown): CliFailure {
+export function unreachable(url: string, error: unknown, isAssumed = false): CliFailure {
   const { cause } = error as { cause?: { code?: string; message?: string } }
   const reason = cause?.code ? (reasons[cause.code] ?? cause.code) : (cause?.message ?? String(error))
   return new CliFailure(`cannot reach the server at ${url}: ${reason}`, {
     exitCode: exitCodes.unreachable,
-    hint: 'is berthd running there? for another server: --server NAME or URL',
+    hint: isAssumed
+      ? 'log in to your server first: berth login URL'
+      : 'is berthd running there? for another server: --server NAME or URL',
   })
 }
 

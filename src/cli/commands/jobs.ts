@@ -14,7 +14,7 @@ import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
 import { toShellCommand } from '../job/shell-words.ts'
 import { resolveService } from '../service/resolve-target.ts'
-import { parseWholeNumber } from '../service/setting-flags.ts'
+import { parseSeconds, parseWholeNumber } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
@@ -34,7 +34,7 @@ export function addJobCommands(program: Command, run: Runner): void {
     .option(
       '--timeout <seconds>',
       'stop it after this time (by default the setting of the service: a day)',
-      parseWholeNumber,
+      parseSeconds,
     )
     .option('--follow', 'follow the output until the run ends (the default)')
     .option('--no-follow', 'only start it')

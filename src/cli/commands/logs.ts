@@ -41,7 +41,7 @@ export function addLogCommands(program: Command, run: Runner): void {
     .option('--deploy <id>', 'the log of this deploy instead')
     .option('--job <id>', 'the log of this job run instead')
     .option('-f, --follow', 'follow new lines; a deploy or job run until it ends')
-    .option('--tail <number>', 'start with this many of the last lines (100)', parseWholeNumber)
+    .option('-n, --tail <number>', 'start with this many of the last lines (100)', parseWholeNumber)
     .option('--timestamps', 'full timestamps; a terminal shows short ones by default')
     .addHelpText(
       'after',

@@ -47,8 +47,8 @@ async function up(cli: Cli, first: string | undefined, second: string, options: 
   const { named, folder } = await parseTarget(first, second)
   const project = named === undefined ? findProject(folder) : null
   const name = named ?? project?.service ?? toServiceName(folder)
-  printTarget(cli, name, project?.service === undefined ? null : project.path)
   const existing = await findService(cli, name)
+  printTarget(cli, name, project?.service === undefined ? null : project.path)
   if (existing) assertTakesUploads(existing, options)
   else if (options.type === 'cron_job') throw withoutSchedule(name)
   const deploy = await packAndSend(cli, { name, folder, existing }, options)
@@ -100,7 +100,7 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
   }
 }
 
-/** Prints the target before anything is sent, with the path of the project file that chose the service. */
+/** Prints the target before anything is packed, with the path of the project file that chose the service. */
 function printTarget({ out, serverName }: Cli, name: string, path: string | null): void {
   if (out.isJson) return
   const why = path === null ? '' : ` (from ${plain(path)})`

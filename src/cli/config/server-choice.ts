@@ -16,6 +16,8 @@ export interface ServerChoice {
   name: string
   url: string
   token: string | undefined
+  /** Whether it is only the default address: no flag, variable, file or login names a server. */
+  isAssumed?: boolean
 }
 
 interface Sources {
@@ -33,7 +35,7 @@ export function chooseServer({ flags, env, findProject, config }: Sources): Serv
   const project = findProject()
   if (project?.server) return withToken(lookUpForProject(config, project, project.server), token)
   if (config.default !== undefined) return withToken(lookUp(config, config.default), token)
-  return withToken(lookUp(config, defaultUrl), token)
+  return { ...withToken(lookUp(config, defaultUrl), token), isAssumed: !findServer(config, defaultUrl) }
 }
 
 /** The token from the flags or the environment; undefined if neither contains a token. */

@@ -7,8 +7,8 @@ export function toShellCommand(words: string[]): string {
   return more.length === 0 ? only : words.map(quote).join(' ')
 }
 
-/** Within single quotes, only the quote itself is special to a shell. */
-function quote(word: string): string {
+/** A word as a shell reads it. Within single quotes, only the quote itself is special. */
+export function quote(word: string): string {
   return isHarmless(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 

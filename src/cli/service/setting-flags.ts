@@ -10,6 +10,8 @@ type Parser = (text: string, former: unknown) => unknown
 
 const parsers: Record<NonNullable<Flag['value']>, Parser> = {
   'whole number': parseWholeNumber,
+  mebibytes: parseMebibytes,
+  seconds: parseSeconds,
   number: parseNumber,
   'on or off': onOrOff,
   list: collect,
@@ -65,6 +67,28 @@ export function parsePositive(text: string): number {
   return Number(text)
 }
 
+const mebibytesPerUnit = { m: 1, g: 1024, t: 1024 * 1024 }
+const secondsPerUnit = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** `512`, `512m`, `512MiB`, `1.5g` */
+export function parseMebibytes(text: string): number {
+  const [, number, unit = 'm'] = /^(\d{1,9}(?:\.\d{1,3})?)(?:([mgt])(?:i?b)?)?$/i.exec(text) ?? []
+  const mebibytes = Number(number) * mebibytesPerUnit[unit.toLowerCase() as keyof typeof mebibytesPerUnit]
+  if (!Number.isInteger(mebibytes)) {
+    throw new InvalidArgumentError('It must be a whole number of MiB, such as 512, 512m or 1.5g.')
+  }
+  return mebibytes
+}
+
+/** `90`, `90s`, `5m`, `1h` */
+export function parseSeconds(text: string): number {
+  const [, number, unit = 's'] = /^(\d{1,9})([smhd])?$/i.exec(text) ?? []
+  if (number === undefined) {
+    throw new InvalidArgumentError('It must be a whole number of seconds, such as 90, 90s, 5m or 1h.')
+  }
+  return Number(number) * secondsPerUnit[unit.toLowerCase() as keyof typeof secondsPerUnit]
+}
+
 /** Collects the values of a repeatable flag. */
 export function collect(text: string, previous: unknown): string[] {
   return [...(Array.isArray(previous) ? previous : []), text]
@@ -85,7 +109,7 @@ export function onOrOff(text: string): boolean {
 }
 
 export function parseNumber(text: string): number {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number, such as 0.5.')
   return Number(text)
 }
 

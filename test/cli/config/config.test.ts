@@ -1,7 +1,9 @@
 // Server addresses as users type them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findServer, isServerUrl, parseServerUrl } from '../../../src/cli/config/config.ts'
+import { unreachable } from '../../../src/cli/client/client.ts'
+import { defaultUrl, findServer, isServerUrl, parseServerUrl } from '../../../src/cli/config/config.ts'
+import { chooseServer } from '../../../src/cli/config/server-choice.ts'
 
 test('an address without a scheme uses http on this host only, and https everywhere else', () => {
   const addresses = {
@@ -32,4 +34,18 @@ test('a server is found by its name, and by its address with or without the sche
     assert.equal(findServer(config, wanted)?.name, 'prod.eu', wanted)
   }
   assert.deepEqual([isServerUrl('prod.eu'), isServerUrl('prod.eu:80')], [false, true])
+})
+
+test('before the first login, a server that does not respond is one to log in to', () => {
+  const hintFor = (flags: { server?: string }, env: NodeJS.ProcessEnv, servers = {}) => {
+    const config = { default: undefined, servers }
+    const { url, isAssumed } = chooseServer({ flags, env, findProject: () => null, config })
+    return unreachable(url, new Error('nothing listens'), isAssumed).hint
+  }
+  const other = 'is berthd running there? for another server: --server NAME or URL'
+  const known = { home: { url: defaultUrl, token: 'x' } }
+  assert.equal(hintFor({}, {}), 'log in to your server first: berth login URL')
+  assert.equal(hintFor({ server: defaultUrl }, {}), other)
+  assert.equal(hintFor({}, { BERTH_SERVER: defaultUrl }), other)
+  assert.equal(hintFor({}, {}, known), other)
 })

@@ -15,7 +15,7 @@ import {
 import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
-import { onOrOff, parseNumber, parseWholeNumber } from '../../service/setting-flags.ts'
+import { onOrOff, parseMebibytes, parseNumber, parseWholeNumber } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
@@ -97,7 +97,7 @@ function kindOf(text: string): string {
 
 function addFlags(command: Command): Command {
   return command
-    .option('--memory <MiB>', 'from 16; 0 is the default of the server', parseWholeNumber)
+    .option('--memory <MiB>', 'also as 1g; from 16; 0 is the default of the server', parseMebibytes)
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', parseNumber)
     .option('--backup-schedule <cron>', 'when to create backups, in UTC; empty for never')
     .option('--backup-keep <number>', 'how many scheduled backups to keep (7)', parseWholeNumber)
