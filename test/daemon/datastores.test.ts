@@ -110,7 +110,7 @@ test('limits apply to the running process immediately, and 0 restores the defaul
 
   const wide = await api.patch('/datastores/limited', { cpu_limit: 512 })
   assert.equal(wide.cpu_limit, 512)
-  assert.match(wide.notice, /^the host has \d+ CPUs?: cpu_limit 512 is capped at \d+$/)
+  assert.match(wide.notice, /^the host has \d+ CPUs?: the CPU limit of 512 is capped at \d+$/)
 
   const back = await api.patch('/datastores/limited', { memory_limit_mb: 0, cpu_limit: 0 })
   assert.deepEqual([back.memory_limit_mb, back.cpu_limit, back.notice], [null, null, null])

@@ -54,7 +54,7 @@ test('a remote that stalls in the middle of the pack is abandoned at the limit',
 test('a root_dir that names a file is reported as such, without a path of the host', async (t) => {
   const { first } = await failIn(t, 'building', { app: 'a file' }, { root_dir: 'app' })
 
-  assert.equal(first.error, 'root_dir app is not a folder')
+  assert.equal(first.error, 'the root dir app is not a folder')
 })
 
 test('an unreachable remote and an unknown host are reported as such', async (t) => {

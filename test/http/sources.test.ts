@@ -32,7 +32,8 @@ test('repository and image are mutually exclusive, and one PATCH can replace one
 
   const { status, body } = await call('PATCH', '/services/web', { image: 'nginx' })
   assert.deepEqual([status, body.code], [409, 'conflict'])
-  assert.match(`${body.detail} ${body.hint}`, /deploys from https:\/\/git.test\/owner\/name .*clear repo_url/)
+  assert.equal(body.detail, 'web deploys from https://git.test/owner/name')
+  assert.match(String(body.hint), /: berth update web --repo '' --image IMAGE$/)
   const moved = await call('PATCH', '/services/web', { image: 'nginx:1', repo_url: '' })
   assert.deepEqual([moved.body.image, moved.body.repo_url], ['nginx:1', null])
   assert.equal((await call('PATCH', '/services/web', { repo_url, image: '' })).body.image, null)
@@ -43,7 +44,7 @@ test('a commit is accepted only for services that are built from git', async (t)
   await create({ name: 'web', image: 'nginx', deploy: false })
 
   const response = await refused('POST', '/services/web/deploys', { commit: 'abcdef' })
-  assert.deepEqual(response, [400, 'invalid_request'])
+  assert.deepEqual(response, [400, 'invalid_request', 'commit invalid'])
 })
 
 test('a service with neither source nor archive has nothing to deploy', async (t) => {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { readText } from '../bounded-text.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import { fieldName } from './field-name.ts'
 
 export type Query = Record<string, string | number | boolean | undefined>
 
@@ -18,6 +19,8 @@ export interface OpenOptions {
   query?: Query
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** How error messages name a field of the body; by default as the API does. */
+  nameOf?: (path: string) => string
 }
 
 export interface Client {
@@ -78,7 +81,7 @@ export function createClient({ url, token, isAssumed, signal, onResponse }: Clie
       throw ended.aborted ? interruption() : unreachable(url, error, isAssumed)
     })
     onResponse?.(response.headers)
-    if (response.status >= 300) throw await toFailure(url, response)
+    if (response.status >= 300) throw await toFailure(url, response, options.nameOf)
     return response
   }
 
@@ -87,7 +90,8 @@ export function createClient({ url, token, isAssumed, signal, onResponse }: Clie
       body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-    const response = await open(method, path, { ...options, ...sent })
+    const nameOf = (field: string) => fieldName(field, body)
+    const response = await open(method, path, { ...options, ...sent, nameOf })
     return readJson<T>(response, { url, signal })
   }
 
@@ -147,15 +151,21 @@ export function addressOf(url: string, path: string, query: Query = {}): string 
 }
 
 /** Converts an error response to a failure. */
-export async function toFailure(url: string, response: Response): Promise<CliFailure> {
+export async function toFailure(
+  url: string,
+  response: Response,
+  nameOf = (path: string) => path,
+): Promise<CliFailure> {
   const { status } = response
   const location = response.headers.get('location')
   if (status < 400 && location) return redirected(url, location)
   const problem = parseProblem(await readText(response, maxMib.refusal).catch(() => ''))
   if (!problem) return notABerthServer(url, status)
   const isRefused = problem.code === 'unauthorized'
-  const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
-  const detail = problem.detail ?? `the server responded with ${status}`
+  const fields = (problem.errors ?? []).map(({ path, message }) => `${nameOf(path)}: ${message}`)
+  const [{ path = '' } = {}] = problem.errors ?? []
+  const said = problem.detail ?? `the server responded with ${status}`
+  const detail = path !== '' && said.startsWith(`${path}: `) ? nameOf(path) + said.slice(path.length) : said
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
     exitCode: exitCodeOfStatus[status] ?? exitCodes.failed,
     hint: isRefused ? 'log in: berth login' : problem.hint,

@@ -9,5 +9,5 @@ export function assertStageExists(text: string, target: string): void {
   if (names.some((name) => name.toLowerCase() === target.toLowerCase())) return
   const stageList =
     names.length > 0 ? `its stages are ${names.join(', ')}` : 'its stages have no names (FROM image AS name)'
-  throw new Failure('build_failed', `the Dockerfile has no stage '${target}' (build_target): ${stageList}`)
+  throw new Failure('build_failed', `the Dockerfile has no stage '${target}' (--build-target): ${stageList}`)
 }

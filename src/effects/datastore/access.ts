@@ -4,6 +4,7 @@ import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
+import { count } from '../../quantities.ts'
 import type { DefaultLimits } from '../engine/ports.ts'
 import { type DatastoreEngine, kinds } from './kind.ts'
 import type { DatastorePorts } from './ports.ts'
@@ -44,7 +45,7 @@ export function limitsOf(
 /** The limit that the host cannot grant in full; null if it can. */
 export function findCappedLimit({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
   if (cpuLimit <= cpus) return null
-  return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is capped at ${cpus}`
+  return `the host has ${count(cpus, 'CPU')}: the CPU limit of ${cpuLimit} is capped at ${cpus}`
 }
 
 /** The exit codes of `timeout` in coreutils and in busybox. */

@@ -1,5 +1,6 @@
 // Requests deploys, which actors run. 202 means committed: the deploy continues if the client disconnects.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
 import type {
   CreateDeploy,
   Deploy,
@@ -22,6 +23,7 @@ import { assertNotDeleting, findService } from '../records/service-record.ts'
 import {
   assertNotSuspended,
   queueDeploy,
+  rebuildCommand,
   rollbackDeployRequest,
   sourceDeployRequest,
 } from '../rules/deploy-request.ts'
@@ -60,7 +62,7 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
     )
   }
   if (commit !== undefined && deployRequest.source.kind !== 'git') {
-    throw new Failure('invalid_request', `commit: ${row.name} is not built from a repository`)
+    throw invalidField('commit', `${row.name} is not built from a repository`)
   }
   return queueDeploy(context, deployRequest, eventId ? { eventId } : {})
 }
@@ -72,8 +74,8 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   assertNotDeleting(row)
   assertNotSuspended(row)
   const target = findDeploy(context.storage, body.deploy_id)
-  const obstacle = await findObstacle(context, row.id, target)
-  if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
+  const obstacle = await findObstacle(context, row, target)
+  if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
   return queueDeploy(
     context,
     rollbackDeployRequest(context, row, target, byOf(call)),
@@ -81,16 +83,27 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   )
 }
 
-/** The reason why the deploy cannot run again; null if it can, or if the engine does not respond. */
-async function findObstacle(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
-  if (target.service_id !== serviceId) return 'is a deploy of another service'
-  if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'
+interface Obstacle {
+  reason: string
+  hint?: string | undefined
+}
+
+/** Why the deploy cannot run again. Null if it can, or if the engine does not respond. */
+async function findObstacle(context: HttpContext, row: ServiceRow, target: Deploy): Promise<Obstacle | null> {
+  if (target.service_id !== row.id) return { reason: 'is a deploy of another service' }
+  if (target.status !== 'live' && target.status !== 'deactivated') return { reason: 'was never live' }
+  const hint = rebuildCommand(row, target) ?? undefined
   const { keepImages } = context.config
   if (!context.storage.releases.has(target.id)) {
-    return `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
+    const reason = `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
+    return { reason, hint }
   }
   const isThere = await context.observe.hasImage(target.image!)
-  return isThere === false ? `its image ${target.image} no longer exists: it was removed from Docker` : null
+  return isThere === false ? { reason: 'its image no longer exists: it was removed from Docker', hint } : null
+}
+
+function invalidField(path: string, message: string, hint?: string): Failure {
+  return new Failure('invalid_request', `${path}: ${message}`, hint, [{ path, code: 'invalid', message }])
 }
 
 export function getDeploy({ context, params }: Call<DeployParams>): Deploy {

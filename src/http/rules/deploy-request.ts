@@ -141,13 +141,20 @@ async function assertRestartable({ observe, storage }: HttpContext, row: Service
   if (!row.live_deploy_id) {
     throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
   }
-  const image = (storage.actors.record(row.live_deploy_id) as Deploy | null)?.image
-  if (!image || (await observe.hasImage(image)) !== false) return
+  const live = storage.actors.record(row.live_deploy_id) as Deploy | null
+  if (!live?.image || (await observe.hasImage(live.image)) !== false) return
   throw new Failure(
     'conflict',
-    `the live image ${image} no longer exists: it was removed from Docker`,
-    `berth deploy ${row.name} builds it again`,
+    `the live image ${live.image} no longer exists: it was removed from Docker`,
+    `${rebuildCommand(row, live) ?? `berth deploy ${row.name}`} builds it again`,
   )
+}
+
+/** Builds the same commit again; null if it is unknown, or from another repository. */
+export function rebuildCommand({ name, repo_url }: ServiceRow, deploy: Deploy): string | null {
+  const { commit_sha, source } = deploy
+  if (!commit_sha || source.repo_url !== repo_url) return null
+  return `berth deploy ${name} --commit ${commit_sha.slice(0, 7)}`
 }
 
 export function assertNotSuspended(row: ServiceRow): void {

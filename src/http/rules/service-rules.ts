@@ -81,8 +81,9 @@ function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource):
  * The kind of source changes only explicitly: the same PATCH must clear the old source and set the new one.
  */
 function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
-  const [field, value] = repo_url ? ['repo_url', repo_url] : ['image', image]
-  throw new Failure('conflict', `${name} deploys from ${value}`, `clear ${field} in the same PATCH: ""`)
+  const change = repo_url ? "--repo '' --image IMAGE" : "--image '' --repo URL"
+  const hint = `clear the old source in the same change: berth update ${name} ${change}`
+  throw new Failure('conflict', `${name} deploys from ${repo_url ?? image}`, hint)
 }
 
 /** Throws `invalid_request` with all violations. */

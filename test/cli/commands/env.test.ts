@@ -120,8 +120,13 @@ describe('berth env', { concurrency: 4 }, () => {
     const refused = await berth(t, ['env', 'import', name, fileWith(t, `A=${'x'.repeat(70_000)}\n`), '--yes'])
 
     assert.match(warned.stderr, /! HOST refers to something that does not exist/)
+    const misnamed = await berth(t, ['env', 'set', name, 'FINE=1', 'MY-KEY=hunter2'])
+
     assert.equal(refused.code, 1)
+    assert.match(refused.stderr, / A: must be at most 64 KiB long/)
     assert.doesNotMatch(refused.stderr, /xxx/)
+    assert.match(misnamed.stderr, / MY-KEY: must be letters/)
+    assert.doesNotMatch(misnamed.stderr, /hunter2|set\./)
   })
 
   test('import names the file and the line that it cannot read, and no part of a value', async (t) => {

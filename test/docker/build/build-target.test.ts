@@ -31,10 +31,10 @@ ENV STAGE=dev`,
 
       await assert.rejects(site.builder.build({ ...named.request, target: 'prod' }), {
         code: 'build_failed',
-        message: "the Dockerfile has no stage 'prod' (build_target): its stages are builder, dev-envs",
+        message: "the Dockerfile has no stage 'prod' (--build-target): its stages are builder, dev-envs",
       })
       await assert.rejects(site.builder.build({ ...nameless.request, target: 'x' }), {
-        message: /no stage 'x' \(build_target\): its stages have no names \(FROM image AS name\)$/,
+        message: /no stage 'x' \(--build-target\): its stages have no names \(FROM image AS name\)$/,
       })
     })
   })

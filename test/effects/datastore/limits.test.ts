@@ -22,13 +22,16 @@ test('configured limits or the default apply; exceeding the CPUs of the host is 
   await become({ cpu_limit: 2.5, limits: settled(3) })
   assert.equal(
     await setContainerLimits(ports, id, signal),
-    'the host has 2 CPUs: cpu_limit 2.5 is capped at 2',
+    'the host has 2 CPUs: the CPU limit of 2.5 is capped at 2',
   )
   assert.deepEqual(seen.limits, [limits(512, 1), limits(64, 2), limits(64, 2.5)])
 })
 
 test('a host with one CPU is described correctly', () => {
-  assert.equal(findCappedLimit(limits(64, 2), { cpus: 1 }), 'the host has 1 CPU: cpu_limit 2 is capped at 1')
+  assert.equal(
+    findCappedLimit(limits(64, 2), { cpus: 1 }),
+    'the host has 1 CPU: the CPU limit of 2 is capped at 1',
+  )
   assert.equal(findCappedLimit(limits(64, 1), { cpus: 1 }), null)
 })
 

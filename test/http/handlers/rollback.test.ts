@@ -47,7 +47,7 @@ test('an unknown deploy is 404; one that was never live, or of another service, 
 
   assert.deepEqual(await back(`dep-${'0'.repeat(26)}`), [404, 'not_found'])
   assert.deepEqual(await back('web'), [404, 'not_found'])
-  assert.deepEqual(await back(foreign), [400, 'invalid_request'])
+  assert.deepEqual(await back(foreign), [400, 'invalid_request', 'deploy_id invalid'])
   for (const status of ['queued', 'running', 'failed', 'canceled'] as const) {
     await setDeploy(first, { status })
     const { body } = await call('POST', '/services/web/rollback', { deploy_id: first })
@@ -57,13 +57,19 @@ test('an unknown deploy is 404; one that was never live, or of another service, 
 
 test('a missing image is refused, and the response distinguishes retention from removal', async (t) => {
   const { call, first, storage, setDeploy } = await serviceWithPast(t)
-  const back = async () =>
-    String((await call('POST', '/services/web/rollback', { deploy_id: first })).body.detail)
+  const back = async () => (await call('POST', '/services/web/rollback', { deploy_id: first })).body
+  const rebuild = 'berth deploy web --commit aaaaaaa'
 
   await setDeploy(first, { image: 'berth/web:first-gone' })
-  assert.match(await back(), /it was removed from Docker/)
+  const removed = await back()
   await storage.releases.remove(first)
-  assert.match(await back(), /the newest 5 of a service are kept \(--keep-images\)/)
+  const pruned = await back()
+  await call('PATCH', '/services/web', { repo_url: 'https://git.test/owner/other' })
+  const moved = await back()
+
+  assert.match(String(removed.detail), /it was removed from Docker/)
+  assert.match(String(pruned.detail), /the newest 5 of a service are kept \(--keep-images\)/)
+  assert.deepEqual([removed.hint, pruned.hint, moved.hint], [rebuild, rebuild, undefined])
 })
 
 test('a suspended service is not rolled back', async (t) => {

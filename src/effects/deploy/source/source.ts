@@ -134,9 +134,9 @@ export async function resolveRoot(
   deployId: string,
   { root_dir }: Pick<ServiceSettings, 'root_dir'>,
 ): Promise<string> {
-  const root = await resolveInside(checkoutDirectory(ports, deployId), root_dir ?? '.', 'root_dir')
+  const root = await resolveInside(checkoutDirectory(ports, deployId), root_dir ?? '.', 'the root dir')
   if ((await stat(root)).isDirectory()) return root
-  throw new Failure('source_not_found', `root_dir ${root_dir} is not a folder`)
+  throw new Failure('source_not_found', `the root dir ${root_dir} is not a folder`)
 }
 
 /** A path inside the checkout, with links resolved. Throws `source_not_found` if it is missing or outside. */

@@ -12,6 +12,7 @@ import { urlOf } from '../../../domain/domains.ts'
 import type { ServiceProperty } from '../../../domain/env-references.ts'
 import { listens, wantedInstances } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
+import { count } from '../../../quantities.ts'
 import { lookUpDatastore } from '../../datastore/lookup.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
 import { isoNow } from '../../iso-now.ts'
@@ -119,7 +120,7 @@ async function logEnvironmentWarnings(
   if (!limit) return
   const { cpus } = await ports.engine.info()
   if (limit > cpus) {
-    log.info(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is capped at ${cpus}`)
+    log.info(`the host has ${count(cpus, 'CPU')}: the CPU limit of ${limit} is capped at ${cpus}`)
   }
 }
 
