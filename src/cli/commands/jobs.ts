@@ -17,6 +17,7 @@ import { resolveService } from '../service/resolve-target.ts'
 import { parseSeconds, parseWholeNumber } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
+import { onUnusedInput } from '../terminal/standard-input.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface RunOptions {
@@ -30,7 +31,7 @@ export function addJobCommands(program: Command, run: Runner): void {
     .command('run')
     .argument('[name]', 'the service')
     .argument('[command...]', 'after --: one word for the shell, or a program with its arguments')
-    .description('run a command in a new container; exits with its exit code')
+    .description('run a command in a new container, without standard input; exits with its exit code')
     .option(
       '--timeout <seconds>',
       'stop it after this time (by default the setting of the service: a day)',
@@ -65,6 +66,9 @@ async function runCommand(
 ): Promise<number> {
   const { name, words } = splitArguments(first === undefined ? [] : [first, ...others])
   const service = requireServiceName(name)
+  const { out } = cli
+  const mark = out.tint('yellow', '!')
+  onUnusedInput(() => out.say(` ${mark} the command does not get the piped input: stdin is not forwarded`))
   const started = await startRun(cli, service, words, options)
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')

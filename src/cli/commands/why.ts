@@ -2,10 +2,11 @@
 import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Info } from '../../api/info.ts'
+import type { JobRun } from '../../api/job.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
-import { deployPath, servicePath } from '../client/client.ts'
+import { deployPath, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { fetchWhy } from '../client/why.ts'
 import type { Runner } from '../command.ts'
@@ -72,6 +73,11 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   const { client, out } = cli
   const deploy = await resolveDeploy(cli, idOrName)
   const service = await client.call<Service>('GET', servicePath(deploy.service_id))
+  const failedRun = deploy.id === idOrName ? null : await newestFailedRun(cli, service, deploy)
+  if (failedRun) {
+    if (!out.isJson) out.print(` the newest run of ${out.paint('bold', plain(service.name))} failed`)
+    return printWhy(cli, await fetchWhy(cli, jobPath(failedRun.id)))
+  }
   const why = await fetchWhy(cli, deployPath(deploy.id))
   const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
   if (out.isJson) return out.json(toJson(deploy, why, hangsSince))
@@ -82,6 +88,13 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
   }
+}
+
+/** A cron job that is deployed fails in its runs. Null if its deploy, or none of the two, failed. */
+async function newestFailedRun({ client }: Cli, { id, type }: Service, deploy: Deploy) {
+  if (type !== 'cron_job' || isFailure(deploy)) return null
+  const [newest] = await client.call<JobRun[]>('GET', `${servicePath(id)}/jobs`, { query: { limit: 1 } })
+  return newest?.status === 'failed' ? newest : null
 }
 
 function isFailure({ status }: Deploy): boolean {

@@ -1,5 +1,5 @@
 // Input piped into a command, mostly secrets: arguments would be visible to every user of the host.
-import { createReadStream, fstatSync, openSync } from 'node:fs'
+import { createReadStream, fstatSync, openSync, readlinkSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { readBytes } from '../bounded-text.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
@@ -31,6 +31,26 @@ function decode(bytes: Buffer, what: string): string {
   } catch {
     throw usageFailure(`${what} is not valid UTF-8`)
   }
+}
+
+/**
+ * Calls back if something is piped or redirected into this command, which does not use it. Input that the
+ * parent process has too is not looked at: a loop of a script may be reading it.
+ */
+export function onUnusedInput(report: () => void): void {
+  try {
+    const input = fstatSync(0)
+    if (readlinkSync('/proc/self/fd/0') === readlinkSync(`/proc/${process.ppid}/fd/0`)) return
+    if (input.isFile() && input.size > 0) report()
+    if (!input.isFIFO() && !input.isSocket()) return
+  } catch {
+    // Standard input is closed, or the system does not tell where it is from.
+    return
+  }
+  process.stdin.once('data', () => {
+    process.stdin.pause()
+    report()
+  })
 }
 
 /** A file as a stream, with its size. */

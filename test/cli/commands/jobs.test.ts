@@ -1,9 +1,11 @@
 // `berth run` against a server that says what a test wants: words, exit codes, and what is written where.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
+import { berthCommand, berthEnv, runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import {
   jobRun,
@@ -102,6 +104,32 @@ test('without a name the service of the project file is used', async (t) => {
   await runBerth(t, ['run', '--', 'ls', '-la'], { env, cwd })
 
   assert.deepEqual(asked()[0], ['POST', '/services/shop/jobs', { command: 'ls -la' }])
+})
+
+test('input that is piped into a run is not forwarded, and not taken from others in silence', async (t) => {
+  const { env } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', 'a line']))
+  const note = / ! the command does not get the piped input: stdin is not forwarded\n/
+  const run = ['run', 'shop', '--', 'cat']
+  const file = join(temporaryDirectory(t), 'input')
+  writeFileSync(file, 'x\n')
+  const withStdin = async (command: string[], stdin: 'pipe' | number) => {
+    const child = spawn(command[0]!, command.slice(1), {
+      env: berthEnv(t, { env }),
+      stdio: [stdin, 'ignore', 'pipe'],
+    })
+    child.stdin?.end('x\n')
+    return text(child.stderr!)
+  }
+  const berth = [process.execPath, ...berthCommand, ...run]
+
+  const piped = await withStdin(berth, 'pipe')
+  const redirected = await withStdin(berth, openSync(file, 'r'))
+  const shared = await withStdin(['timeout', '60', ...berth], 'pipe')
+  const empty = await runBerth(t, run, { env })
+
+  assert.match(piped, note)
+  assert.match(redirected, note)
+  for (const stderr of [shared, empty.stderr]) assert.match(stderr, /^ ✔ succeeded[^\n]*\n$/)
 })
 
 test('an empty command or one without -- starts nothing', async (t) => {

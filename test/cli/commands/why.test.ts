@@ -75,3 +75,29 @@ test('a job run is shown by its id with its reason, its last lines and the next 
   }
   assert.ok(requests.includes(`/api/v1/jobs/${run}/why`), requests.join(' '))
 })
+
+test('a cron job is explained by its newest run if that failed, and by its deploy otherwise', async (t) => {
+  const run = { ...building, id: 'job-01k5yq0v3nhx8m2r7c9d4f6gbt', status: 'failed', phase: null }
+  const deploy = { id, service_id: 'svc-1', status: 'live', phase: null, created_at: at, source: {} }
+  const explain = async (runStatus: string, wanted: string) => {
+    const server = await startFakeServer(t, ({ path }) => {
+      if (path.includes('/jobs?')) return { body: [{ ...run, status: runStatus }] }
+      if (path.includes('/deploys?')) return { body: [deploy] }
+      if (path === `/api/v1/jobs/${run.id}/why`) return { body: { ...run, reason: 'exited with code 3' } }
+      if (path.endsWith('/why')) return { body: { ...building, status: 'live' } }
+      return {
+        body: path.includes('/deploys/') ? deploy : { id: 'svc-1', name: 'nightly', type: 'cron_job' },
+      }
+    })
+    const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+    return (await runBerth(t, ['why', wanted], { env })).stdout
+  }
+
+  const failed = await explain('failed', 'nightly')
+  assert.match(failed, /the newest run of nightly failed/)
+  assert.match(failed, /exited with code 3/)
+  for (const stdout of [await explain('succeeded', 'nightly'), await explain('failed', id)]) {
+    assert.match(stdout, /nightly is live/)
+    assert.match(stdout, /its runs: berth jobs nightly/)
+  }
+})
