@@ -100,11 +100,9 @@ export const Datastore = z
     version: z.string(),
     status: z.enum(datastoreStatuses).meta({
       description:
-        '`creating`: not yet available for the first time. `available`: serving. `restarting`: ' +
-        'was available, is ' +
-        'being restarted. `failed`: unavailable, retried with growing delays. `deleting`: being ' +
-        'moved to the ' +
-        'trash.',
+        '`creating`: not yet available for the first time. `available`: serving. `restarting`: was ' +
+        'available, is being restarted. `failed`: unavailable, retried with growing delays. `deleting`: ' +
+        'being moved to the trash.',
     }),
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
       description: 'Current step of the start or the deletion (`saving` is the final backup).',

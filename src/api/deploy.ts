@@ -51,9 +51,8 @@ export const Deploy = z
       .nullish()
       .meta({
         description:
-          'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a ' +
-          'connection to its ' +
-          'port, or by staying up. Missing for deploys of older versions.',
+          'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a connection ' +
+          'to its port, or by staying up. Missing for deploys of older versions.',
       }),
     commit_sha: text,
     commit_message: text,

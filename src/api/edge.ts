@@ -20,10 +20,9 @@ export const Edge = z
     id: z.string(),
     status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off', 'failed']).meta({
       description:
-        'waiting: it could not be started and is retried; the previous one may still serve. ' +
-        'upgrading: a newer HAProxy takes over without interrupting requests. ' +
-        'failed: it is parked after an internal error; see POST /edge/retry. The previous one ' +
-        'may still serve.',
+        'waiting: it could not be started and is retried; the previous one may still serve. upgrading: a ' +
+        'newer HAProxy takes over without interrupting requests. failed: it is parked after an internal ' +
+        'error; see POST /edge/retry. The previous one may still serve.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),

@@ -44,8 +44,7 @@ export const FeedChange = z
       .meta({
         description:
           'State or status of the record, or `deleted`; null for objects without one. For a disk ' +
-          '`attached`, ' +
-          '`kept`, `trashed`, `deleting`, `deleted` or `failed`.',
+          '`attached`, `kept`, `trashed`, `deleting`, `deleted` or `failed`.',
       }),
     revision: z.int().nullable().meta({
       description:

@@ -62,9 +62,8 @@ export const ServiceStatus = z
           .nullable()
           .meta({
             description:
-              'starting: of a deploy that is not live yet; draining: of a previous deploy; ' +
-              'removing: of a deploy ' +
-              'that failed or was canceled; null: unknown.',
+              'starting: of a deploy that is not live yet; draining: of a previous deploy; removing: of a ' +
+              'deploy that failed or was canceled; null: unknown.',
           }),
         state: z.string(),
         address: z.string().nullable().meta({ description: '`ip:port` on the private network.' }),

@@ -18,11 +18,11 @@ export function openBuilder(
   const buildGuard = openGuard(config, owner, logger)
   const cache = openCache(config, engine, logger)
   const builderWatch = openWatch(engine, logger)
-  const around = { owner, guard: buildGuard, cache }
+  const options = { owner, guard: buildGuard, cache }
   const builder =
     config.builder === 'buildkit'
-      ? createFallback(engine, { ...around, watch: builderWatch })
-      : createClassic(engine, around)
+      ? createFallback(engine, { ...options, watch: builderWatch })
+      : createClassic(engine, options)
   const close = () => {
     builderWatch.close()
     cache.close()

@@ -7,20 +7,20 @@ import type { CertificatePorts } from '../effects/certificate/ports.ts'
 import { createRoutedHosts, wildcardHostOf } from '../effects/certificate/routed-hosts.ts'
 import { openWeeklyLimit } from '../effects/certificate/weekly-limit.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
-import { dnsProviderOf } from './dns.ts'
+import { createDnsProvider } from './dns.ts'
 import type { Ports } from './ports.ts'
 
 const letsEncrypt = 'acme-v02.api.letsencrypt.org'
 /** The CA's limit of new certificates per registered domain. */
 const letsEncryptPerWeek = 50
 
-export function certificatesOf(
+export function createCertificates(
   config: Config,
   { storage, logger, edge, publication }: Ports,
   actors: Supervisor,
 ) {
   const settings = settingsOf(config)
-  const provider = settings.acmeEmail === null ? null : dnsProviderOf(config)
+  const provider = settings.acmeEmail === null ? null : createDnsProvider(config)
   const dns = provider && createDnsChallenges({ storage, logger }, { provider, lookup: {} })
   const wildcard = wildcardHostOf(publication, dns !== null)
   const ports = {

@@ -30,7 +30,7 @@ import { invitation } from '../setup-link.ts'
 import { recordOf } from '../supervisor/snapshot-check.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
-import { certificatesOf } from './certificates.ts'
+import { createCertificates } from './certificates.ts'
 import { httpContext } from './http-context.ts'
 import { openPorts, type Ports } from './ports.ts'
 import { startRecordRetention } from './record-retention.ts'
@@ -67,9 +67,9 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const setupCode = setupCodeFor(storage)
   // Exiting during a write would hang: the exit waits for lmdb's writer, and the writer for this thread.
   const exitAfterWrites = (reason: string) => void storage.close().finally(() => onFatal(reason))
-  const around = { config, logger, onFatal: exitAfterWrites }
-  const { ports, edge, close } = openPorts(around, { storage, supervisor, account })
-  const certificates = certificatesOf(config, ports, supervisor)
+  const options = { config, logger, onFatal: exitAfterWrites }
+  const { ports, edge, close } = openPorts(options, { storage, supervisor, account })
+  const certificates = createCertificates(config, ports, supervisor)
   supervisor.provide({
     certificate: certificateEffects(certificates.ports),
     edge: edgeEffects(ports, edge.parts),

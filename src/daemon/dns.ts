@@ -11,7 +11,7 @@ import { Failure, messageOf } from '../errors.ts'
 type DnsConfig = Pick<Config, 'acme-dns' | 'acme-dns-secret-file'>
 
 /** Null without `--acme-dns`. Throws if the secret cannot be read or used, so that a start fails early. */
-export function dnsProviderOf(config: DnsConfig): DnsProvider | null {
+export function createDnsProvider(config: DnsConfig): DnsProvider | null {
   const { 'acme-dns': settings, 'acme-dns-secret-file': file } = config
   if (settings === '') return null
   if (settings.kind === 'hook') return createHook(settings.path)

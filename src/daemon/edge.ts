@@ -42,7 +42,7 @@ function reachableName(name: string): string {
   return everywhere[name] ?? name
 }
 
-export function openEdgeOf(
+export function openEdge(
   config: Config,
   ports: Pick<EdgePorts, 'storage' | 'settings'>,
   options: { certificates: () => ReadonlyMap<string, string>; accessLog: AccessLog },

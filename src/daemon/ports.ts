@@ -34,7 +34,7 @@ import { openFirewall } from '../firewall/firewall.ts'
 import type { Logger } from '../logger.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openBuilder } from './builder.ts'
-import { openEdgeOf } from './edge.ts'
+import { openEdge } from './edge.ts'
 import { reconcile } from './reconcile.ts'
 
 interface PortsOptions {
@@ -74,7 +74,7 @@ export function openPorts(
     onForeignObjects: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
   })
   const edgeParts = { certificates: () => storage.certificates.pems(), accessLog: watch.accessLog }
-  const edge = openEdgeOf(config, parts, edgeParts)
+  const edge = openEdge(config, parts, edgeParts)
   const builds = openBuilder(config, { engine, owner, logger })
   const ports = {
     ...parts,

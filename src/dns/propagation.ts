@@ -85,7 +85,7 @@ function tooLate({ name }: TxtRecord, servers: string[], states: State[]): Failu
     return new Failure(
       'dns_failed',
       reason,
-      'check that --acme-dns updates the zone that the name servers ' + 'serve',
+      'check that --acme-dns updates the zone that the name servers serve',
     )
   }
   const reason = `no authoritative name server of ${name} responds`

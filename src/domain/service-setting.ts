@@ -3,8 +3,8 @@ import type { ServiceSettings, ServiceType } from '../../storage/services.ts'
 import { listens } from './service-types.ts'
 
 /** Fields that cannot be set yet, or that have their own commands. */
-type NotASetting = 'type' | 'auto_deploy' | 'watch_paths' | 'build_command' | 'suspended'
-export type SettingName = Exclude<keyof ServiceSettings, NotASetting> | 'shared_network'
+export const unsettableNames = ['type', 'auto_deploy', 'watch_paths', 'build_command', 'suspended'] as const
+export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | 'shared_network'
 
 export interface Setting<Value = unknown> {
   /** Stored when the setting is omitted or cleared. */

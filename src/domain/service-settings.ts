@@ -66,9 +66,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Command for sh -c that runs once in the new image, before its instances start. If it ' +
-      'fails, the deploy fails. ' +
-      'The disk is not mounted.',
+      'Command for sh -c that runs once in the new image, before its instances start. If it fails, the ' +
+      'deploy fails. The disk is not mounted.',
     flag: {
       flags: '--pre-deploy-command <command>',
       help: 'command to run once before a new version starts, such as migrations',
@@ -97,8 +96,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'at build',
     meaning:
       'Build arguments with their values, which are visible in the image history: not for secrets. They ' +
-      'replace all previous arguments and take precedence over build_env; {} clears them. At ' +
-      'most 512 KiB in total.',
+      'replace all previous arguments and take precedence over build_env; {} clears them. At most 512 KiB ' +
+      'in total.',
     flag: {
       flags: '--build-arg <KEY=value>',
       help: "build argument, not for secrets; can be repeated, '' clears all",

@@ -61,8 +61,8 @@ export async function* readAccess(
     }
     buffered.push(...events)
     const index = buffered.findIndex(({ id }) => id === after!.id)
-    const hasEnded = found === null || index >= 0 || events.some(({ at }) => at > startedAt)
-    if (!hasEnded) continue
+    const isCaughtUp = found === null || index >= 0 || events.some(({ at }) => at > startedAt)
+    if (!isCaughtUp) continue
     yield index >= 0 ? buffered.slice(index + 1) : endedAfter(buffered, after!)
     buffered = null
   }

@@ -16,10 +16,10 @@ export function tryConnection(
   return new Promise((resolve) => {
     // Passed to the socket, the signal would keep a listener of it even after the socket has ended.
     const socket = dial(address, port, timeoutMs)
-    const settle = (response: Error | null) => {
+    const settle = (error: Error | null) => {
       signal.removeEventListener('abort', giveUp)
       socket.destroy()
-      resolve(response)
+      resolve(error)
     }
     const giveUp = () => settle(new Error('given up'))
     signal.addEventListener('abort', giveUp)

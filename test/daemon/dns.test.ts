@@ -3,7 +3,7 @@ import { doesNotMatch, equal, match, throws } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dnsProviderOf } from '../../src/daemon/dns.ts'
+import { createDnsProvider } from '../../src/daemon/dns.ts'
 import { parseTsigKey } from '../../src/dns/tsig.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
@@ -12,7 +12,7 @@ const rfc2136 = { kind: 'rfc2136', host: '127.0.0.1', port: 53 } as const
 test('a DNS method that needs a secret is refused without its file, or with an empty one', (t) => {
   const file = join(temporaryDirectory(t), 'secret')
   const open = (kind: typeof rfc2136 | { kind: 'cloudflare' }, path: string) => () =>
-    dnsProviderOf({ 'acme-dns': kind, 'acme-dns-secret-file': path })
+    createDnsProvider({ 'acme-dns': kind, 'acme-dns-secret-file': path })
   for (const kind of [rfc2136, { kind: 'cloudflare' } as const]) {
     throws(open(kind, ''), /set --acme-dns-secret-file/)
     throws(open(kind, file), { code: 'secret_unreadable', message: /ENOENT/ })
@@ -27,7 +27,7 @@ test('a DNS method that needs a secret is refused without its file, or with an e
     doesNotMatch(error.message, /no-key-but-a-secret/)
     return true
   })
-  equal(dnsProviderOf({ 'acme-dns': '', 'acme-dns-secret-file': '' }), null)
+  equal(createDnsProvider({ 'acme-dns': '', 'acme-dns-secret-file': '' }), null)
 })
 
 test('a TSIG key is read as tsig-keygen writes it, and on one line', () => {

@@ -18,9 +18,9 @@ export type TokenParams = z.output<typeof TokenParams>
 export const grantFields = {
   role: withDefault(z.enum(tokenRoles), 'admin').meta({
     description:
-      '`read`: reads everything except secret values. `deploy`: also deploys, restarts, scales, ' +
-      'rolls back, ' +
-      'suspends and resumes services, and runs and cancels jobs. `admin`: everything except the account.',
+      '`read`: reads everything except secret values. `deploy`: also deploys, restarts, scales, rolls ' +
+      'back, suspends and resumes services, and runs and cancels jobs. `admin`: everything except the ' +
+      'account.',
   }),
   services: optional(z.array(identifier).min(1).max(100)).meta({
     description:

@@ -14,8 +14,7 @@ const details = z
   .nullish()
   .meta({
     description:
-      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, ' +
-      '`variable`.',
+      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, `variable`.',
   })
 
 /** The fields of a record that can fail. */

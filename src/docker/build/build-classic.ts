@@ -118,7 +118,7 @@ async function toBuildFailure(
   { step, containers }: ClassicFacts,
 ): Promise<Failure> {
   const failedStep = step === null ? null : { name: step, error }
-  const limitReached = watch.onLimit()
+  const limitReached = watch.reachedLimits()
   const container = containers.at(-1)
   const hasLimit = limitReached.limits.memoryMb !== null
   const isKilled = hasLimit && container !== undefined && (await wasKilledForMemory(container))

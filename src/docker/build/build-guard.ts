@@ -23,7 +23,7 @@ export interface BuildGuard {
 
 export interface LimitWatch {
   /** The limits that any build has reached since this build began. */
-  onLimit(): ReachedLimits
+  reachedLimits(): ReachedLimits
 }
 
 export interface ReachedLimits {
@@ -53,13 +53,13 @@ export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLi
     async run(build) {
       if (running++ === 0) void watchSteps()
       const before = cgroup?.counts()
-      const onLimit = () => {
+      const reachedLimits = () => {
         if (!cgroup || !before) return { limits, memory: null, pids: false }
         const { kills, refusals } = cgroup.counts()
         return { limits, memory: kills > before.kills, pids: refusals > before.refusals }
       }
       try {
-        return await build({ onLimit: onLimit })
+        return await build({ reachedLimits })
       } finally {
         running--
       }

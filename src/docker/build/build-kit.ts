@@ -77,7 +77,7 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
-      const [step, reached] = [log.failedStep(), watch.onLimit()]
+      const [step, reached] = [log.failedStep(), watch.reachedLimits()]
       const reason = describeBuildFailure(redact(message.error), step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
       throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))

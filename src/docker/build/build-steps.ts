@@ -43,9 +43,9 @@ async function readKind(pid: number, host: string): Promise<'step' | 'container'
   if (!isFirstOfContainer(status)) return 'other'
   const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
   if (found.includes(host)) return 'step'
-  const limits = await readCgroupLimits(status).catch(() => null)
-  if (limits === null) return 'container'
-  return limits.includes(host) ? 'step' : 'other'
+  const hosts = await readMountedHosts(status).catch(() => null)
+  if (hosts === null) return 'container'
+  return hosts.includes(host) ? 'step' : 'other'
 }
 
 function isFirstOfContainer(status: string): boolean {
@@ -63,7 +63,7 @@ const hostsOption = /^BUILDKIT_FRONTEND_OPT_\d+=add-hosts=/
  * The hosts file that the container was created with. The parent of its first process is the runtime or the
  * shim, whose working directory is the container's bundle. Throws if it cannot be found.
  */
-async function readCgroupLimits(status: string): Promise<string> {
+async function readMountedHosts(status: string): Promise<string> {
   const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]
   const text = await readStart(`/proc/${parent}/cwd/config.json`, descriptionBytes)
   const { mounts, process } = JSON.parse(text) as Description

@@ -27,21 +27,21 @@ export async function verifyUpstream(
   wanted: Verification,
   signal: AbortSignal,
 ): Promise<void> {
-  let response = 'no response'
+  let problem = 'no response'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
-    const upstreamName = await sendRequest(files, wanted, signal)
-    if (upstreamName === null) return
-    response = upstreamName
+    const latest = await sendRequest(files, wanted, signal)
+    if (latest === null) return
+    problem = latest
     // Without a health path the page may take long to load: an open request at the instance is enough.
-    if (upstreamName === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted)))
+    if (problem === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted)))
       return
     await sleep(pauseMs, signal)
   }
   const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
   throw new Failure(
     'not_reached',
-    `a request through the edge did not reach the instance: ${what} → ${response}`,
+    `a request through the edge did not reach the instance: ${what} → ${problem}`,
   )
 }
 

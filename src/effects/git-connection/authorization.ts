@@ -58,7 +58,7 @@ export async function authorize(
   const connection = request.connectionId
     ? findConnection(ports.storage, request.connectionId)
     : await begin(ports, request)
-  if (connection.phase === 'exchanging') throw isExchanging()
+  if (connection.phase === 'exchanging') throw exchangeInProgress()
   if (connection.auth === 'token') {
     throw new Failure(
       'invalid_request',
@@ -95,7 +95,7 @@ export async function completeAuthorization(
     throw new RejectedNow('an owner of the organization has to approve the installation of the app first')
   }
   if (request.error !== null) throw new RejectedNow(refusalText(request.error, request.errorDescription))
-  return exchange(ports, state.connectionId, state.redirectUri)
+  return runExchange(ports, state.connectionId, state.redirectUri)
 }
 
 function isWaitingForOwner({ setupAction, installationId }: CallbackRequest): boolean {
@@ -110,14 +110,14 @@ function refusalText(error: string, description: string | null): string {
 }
 
 /** The actor exchanges the stored grant. A step may remain: a new app still has to be installed. */
-async function exchange(
+async function runExchange(
   ports: GitConnectionPorts,
   id: string,
   redirectUri: string,
 ): Promise<AuthorizationStep> {
   const { storage, actors } = ports
   const { applied } = await actors.send(id, { type: 'callback', at: isoNow(), by: 'the browser' })
-  if (!applied) throw isExchanging()
+  if (!applied) throw exchangeInProgress()
   const late = new Failure('git_provider_unavailable', 'the provider did not respond in time')
   const settled = await waitForEndOf('exchanging', id, storage, late)
   if (settled.merged_into !== null) return { connectionId: settled.merged_into, redirect: null }
@@ -126,7 +126,7 @@ async function exchange(
   return continueApp(ports, settled, redirectUri)
 }
 
-function isExchanging(): Failure {
+function exchangeInProgress(): Failure {
   const text = 'the connection is being deleted, or is exchanging another authorization'
   return new Failure('conflict', text, 'try again in a moment')
 }
@@ -169,7 +169,7 @@ async function continueApp(
   if (await isInstalled(ports, connection)) {
     if (connection.status === 'connected') return { connectionId: id, redirect: null }
     await putGrant(ports, id, { code: null, installationId: null, redirectUri })
-    return exchange(ports, id, redirectUri)
+    return runExchange(ports, id, redirectUri)
   }
   const state = await newState(ports, id, redirectUri)
   return { connectionId: id, redirect: { method: 'get', url: installationUrl(appUrl, state) } }
@@ -201,7 +201,7 @@ async function rereadInstallation(
   const known = await findInstalled(ports, installationId)
   if (known === null) throw invalid('installation_id', 'belongs to no app of this server')
   await putGrant(ports, known.id, { code: null, installationId, redirectUri: '' })
-  return exchange(ports, known.id, '')
+  return runExchange(ports, known.id, '')
 }
 
 /** An installation that an owner approved later is not known yet, so the waiting apps are asked for it. */

@@ -52,7 +52,7 @@ export async function exchangeGrant(ports: GitConnectionPorts, id: string): Prom
   await gitAuthorizations.putGrant(id, { ...stored, sentAt: isoNow() })
   const connection = findConnection(ports.storage, id)
   try {
-    const { secrets, ...outcome } = await exchange(ports, connection, stored.grant, stored.application)
+    const { secrets, ...outcome } = await redeemCode(ports, connection, stored.grant, stored.application)
     await retryCommit(() => keep(ports, connection, outcome, secrets))
     return await deliver(ports, id, outcome)
   } catch (error) {
@@ -106,7 +106,7 @@ async function deliver(
   return output
 }
 
-async function exchange(
+async function redeemCode(
   ports: GitConnectionPorts,
   connection: Connection,
   grant: GitGrant,

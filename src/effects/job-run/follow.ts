@@ -18,19 +18,19 @@ import type { JobRunPorts } from './ports.ts'
 
 export function followRun(ports: JobRunPorts) {
   return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>
-    cancelWithService(ports, input.serviceId, outer, async (wanted) => {
+    cancelWithService(ports, input.serviceId, outer, async (signal) => {
       ports.jobSlots.reserve(input)
       const { name: service } = ports.storage.services.get(input.serviceId)!
       const name = jobName(ports.owner, service, input.id)
-      const leftMs = await remainingMs(ports, input, name, wanted)
+      const leftMs = await remainingMs(ports, input, name, signal)
       const readToEnd = async (signal: AbortSignal) => {
         await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
         return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
       }
-      const isRunning = async () => (await remainingMs(ports, input, name, wanted)) !== null
-      const exit = await withinLimit(input, leftMs, wanted, readToEnd, isRunning)
+      const isRunning = async () => (await remainingMs(ports, input, name, signal)) !== null
+      const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
       if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
-      const trouble = await describeFailure(ports, input, exit, wanted)
+      const trouble = await describeFailure(ports, input, exit, signal)
       const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
       const { exitCode, startedAt, finishedAt } = exit
       return { at: isoNow(), exitCode, startedAt, finishedAt, trouble, code }

@@ -207,9 +207,9 @@ export class SqlLexer {
 
   /** Returns whether the byte was consumed. */
   private readTag(byte: number): boolean {
-    const response = this.dollarQuote.open(byte)
-    if (response === 'yes') this.beginQuoted('dollar string', quote)
-    if (response !== 'no') return true
+    const verdict = this.dollarQuote.open(byte)
+    if (verdict === 'yes') this.beginQuoted('dollar string', quote)
+    if (verdict !== 'no') return true
     this.mode = 'sql'
     for (const letter of Buffer.from(this.dollarQuote.text, 'latin1')) this.words.add(letter)
     return false

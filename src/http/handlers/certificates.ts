@@ -5,7 +5,7 @@ import type { Certificate, CertificateAuthority, CertificateParams } from '../..
 import { Failure, RetryLater } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
-import { command } from '../records/by.ts'
+import { command } from '../records/requester.ts'
 
 /** The maximum number of certificates per service that are read, including released ones. */
 const maxCertificates = 500

@@ -15,10 +15,10 @@ import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Events, WithHeaders } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
-import { byOf, command } from '../records/by.ts'
 import { findDeploy, toDeploy } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import { paged, pageOverServices } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import {
   assertNotSuspended,
@@ -51,7 +51,7 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   assertNotSuspended(row)
   const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
   const deployRequest = sourceDeployRequest(context, row, {
-    ...{ trigger: 'manual', by: byOf(call) },
+    ...{ trigger: 'manual', by: requesterOf(call) },
     ...{ commit, clearCache: body.clear_cache },
   })
   if (!deployRequest) {
@@ -78,7 +78,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
   return queueDeploy(
     context,
-    rollbackDeployRequest(context, row, target, byOf(call)),
+    rollbackDeployRequest(context, row, target, requesterOf(call)),
     eventId ? { eventId } : {},
   )
 }

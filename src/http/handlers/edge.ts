@@ -6,7 +6,7 @@ import { edgeId } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
-import { command } from '../records/by.ts'
+import { command } from '../records/requester.ts'
 
 export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
   const { mode, httpPort, httpsPort } = config.edge

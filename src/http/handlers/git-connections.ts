@@ -17,13 +17,13 @@ import type { AuthorizationStep } from '../../effects/git-connection/authorizati
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, WithHeaders } from '../pipeline/route.ts'
-import { byOf, command } from '../records/by.ts'
 import {
   findGitConnection,
   listGitConnectionRecords,
   servicesOf,
   toGitConnection,
 } from '../records/git-connection-record.ts'
+import { command, requesterOf } from '../records/requester.ts'
 
 export function listGitConnections({ context }: Call): GitConnection[] {
   return listGitConnectionRecords(context.storage).map((record) => toGitConnection(context, record))
@@ -47,7 +47,7 @@ export async function authorizeGit(call: Call<unknown, unknown, AuthorizeGit>): 
     clientSecret: body.client_secret ?? null,
     connectionId: body.connection_id ?? null,
     redirectUri: body.redirect_uri,
-    by: byOf(call),
+    by: requesterOf(call),
   })
   return toRedirect(context, step)
 }
@@ -84,7 +84,7 @@ function toRedirect(context: HttpContext, { connectionId, redirect }: Authorizat
 export async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
   const { context, body, eventId } = call
   const { provider, token, base_url: baseUrl = null } = body
-  const by: By = byOf(call)
+  const by: By = requesterOf(call)
   const { id, isNew } = await context.git.connectToken({ provider, token, baseUrl, by, eventId })
   const connection = toGitConnection(context, findGitConnection(context.storage, id))
   return isNew ? connection : new WithHeaders(connection, [], 200)

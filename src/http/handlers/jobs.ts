@@ -10,10 +10,10 @@ import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Events, WithHeaders } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
-import { byOf, command } from '../records/by.ts'
 import { findJob, toJobRun } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import { paged, pageOverServices } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
 
@@ -53,7 +53,7 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
   }
   const { record } = await context.actors.spawn('job-run', id, input, {
     ...(eventId ? { eventId } : {}),
-    by: byOf(call),
+    by: requesterOf(call),
   })
   return toJobRun(context.storage, record)
 }

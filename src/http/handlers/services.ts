@@ -12,8 +12,8 @@ import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call, Events } from '../pipeline/route.ts'
 import { hintEvents, logEvents } from '../pipeline/sse.ts'
 import { parkedReason } from '../records/actor-record.ts'
-import { byOf } from '../records/by.ts'
 import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
+import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService, stateOf, toService } from '../records/service-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
 import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
@@ -41,7 +41,9 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   checkRow(row)
   const vars = body.env ?? []
   assertEnvSize(vars)
-  const first = body.deploy ? sourceDeployRequest(context, row, { trigger: 'create', by: byOf(call) }) : null
+  const first = body.deploy
+    ? sourceDeployRequest(context, row, { trigger: 'create', by: requesterOf(call) })
+    : null
   const answer = toService(context, row, first && previewDeploy(context, first))
   const also = () => {
     assertHostsFree(context, row, null)
@@ -132,7 +134,7 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   const expiresAt = query.delete_disk ? trashExpiry(context, query.purge) : null
   const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
   const removal = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
-  const { record } = await context.actors.spawn('service-removal', id, removal, { by: byOf(call) })
+  const { record } = await context.actors.spawn('service-removal', id, removal, { by: requesterOf(call) })
   await waitForRunsToEnd(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)

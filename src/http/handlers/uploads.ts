@@ -7,7 +7,7 @@ import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Upload } from '../pipeline/route.ts'
-import { byOf } from '../records/by.ts'
+import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended, queueDeploy, uploadDeployRequest } from '../rules/deploy-request.ts'
 import { assertDiskSpace } from '../rules/disk-space.ts'
@@ -91,7 +91,7 @@ async function deployDraft(
   try {
     await draft.commit(id)
     const row = findService(storage, serviceId)
-    const upload = { id, clearCache: query.clear_cache, by: byOf(call) }
+    const upload = { id, clearCache: query.clear_cache, by: requesterOf(call) }
     return await queueDeploy(context, uploadDeployRequest(context, row, upload), {
       ...(eventId ? { eventId } : {}),
       also(commit) {

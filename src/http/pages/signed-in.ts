@@ -13,10 +13,10 @@ export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query,
 /** A query parameter that prevents a second reload. */
 const reloadedParam = 'reloaded'
 
-export function forSession<Query, Body>(response: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
+export function forSession<Query, Body>(handle: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
   return (call: Call<unknown, Query, Body>): Page | Promise<Page> => {
     const caller = sessionOf(call.context, call.request)
-    return caller ? response({ ...call, caller }) : redirectToLogin(call)
+    return caller ? handle({ ...call, caller }) : redirectToLogin(call)
   }
 }
 

@@ -115,7 +115,7 @@ function assertUpgrade({ isUpgrade }: Request): void {
   const hint = 'a proxy in between must forward the headers Upgrade and Connection'
   throw new Failure(
     'invalid_request',
-    'this path is a WebSocket, and the request has no Upgrade ' + 'header',
+    'this path is a WebSocket, and the request has no Upgrade header',
     hint,
   )
 }

@@ -121,9 +121,8 @@ export const backupRoutes = tagged('Backups', [
     path: `${v1}/restores/{id}/cancel`,
     summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
     description:
-      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns ' +
-      '202, because ' +
-      'the prepared data is still being removed: the status is `undoing`, then `canceled`.',
+      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns 202, ' +
+      'because the prepared data is still being removed: the status is `undoing`, then `canceled`.',
     params: RestoreParams,
     response: Restore,
     status: 202,

@@ -9,13 +9,11 @@ export const datastoreClientRoutes = tagged('Datastores', [
     method: 'GET',
     path: `${v1}/datastores/{id}/client`,
     summary:
-      'Opens a WebSocket to psql or redis-cli, signed in. Text is JSON: first `{"type":"start","words":[…],' +
-      '"terminal":{"name","cols","rows"}}` (terminal null for pipes), then `resize` with cols and rows, ' +
-      'and `eof`. The server sends `taken` (bytes consumed), and last `exit` with a code or ' +
-      '`error` as a problem. ' +
-      'Binary from the client is input, at most 1 MiB ahead of `taken`; binary from the server ' +
-      'is output, after ' +
-      'a byte that is 1 for stdout and 2 for stderr',
+      'Opens a WebSocket to psql or redis-cli, signed in. Text is JSON: first ' +
+      '`{"type":"start","words":[…],"terminal":{"name","cols","rows"}}` (terminal null for pipes), then ' +
+      '`resize` with cols and rows, and `eof`. The server sends `taken` (bytes consumed), and last `exit` ' +
+      'with a code or `error` as a problem. Binary from the client is input, at most 1 MiB ahead of ' +
+      '`taken`; binary from the server is output, after a byte that is 1 for stdout and 2 for stderr',
     params: DatastoreParams,
     response: 'socket',
     problems: ['conflict', 'unavailable'],

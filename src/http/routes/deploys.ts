@@ -26,9 +26,8 @@ export const deployRoutes = tagged('Deploys', [
     scope: 'filtered',
     summary: 'Lists the deploys of all services, newest first',
     description:
-      'The deploys of all services, newest first. With selective filters, a page may have fewer ' +
-      'entries than ' +
-      '`limit`, or none, and still have a next page.',
+      'The deploys of all services, newest first. With selective filters, a page may have fewer entries ' +
+      'than `limit`, or none, and still have a next page.',
     query: DeploysQuery,
     response: z.array(Deploy),
     problems: ['not_found'],

@@ -19,9 +19,8 @@ export const jobRoutes = tagged('Jobs', [
     scope: 'filtered',
     summary: 'Lists the job runs of all services, newest first',
     description:
-      'The job runs of all services, newest first. With selective filters, a page may have fewer ' +
-      'entries than ' +
-      '`limit`, or none, and still have a next page.',
+      'The job runs of all services, newest first. With selective filters, a page may have fewer entries ' +
+      'than `limit`, or none, and still have a next page.',
     query: JobsQuery,
     response: z.array(JobRun),
     problems: ['not_found'],

@@ -80,9 +80,8 @@ export const serviceRoutes = tagged('Services', [
     role: 'read',
     scope: 'service',
     summary:
-      'Streams the output of the instances, or with `access` their requests: `log` for each ' +
-      'line, `end` after ' +
-      'the last one, unless the log is followed',
+      'Streams the output of the instances, or with `access` their requests: `log` for each line, `end` ' +
+      'after the last one, unless the log is followed',
     params: ServiceParams,
     query: ServiceLogQuery,
     response: 'stream',

@@ -6,8 +6,8 @@ import type { Deploy } from '../../api/deploy.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
-import { byOf } from '../records/by.ts'
 import { toDeploy } from '../records/deploy-record.ts'
+import { requesterOf } from '../records/requester.ts'
 import { decisiveDeploy, latestDeploy } from '../records/service-record.ts'
 
 export interface DeployRequest {
@@ -121,7 +121,7 @@ export async function queueRestart(
   }
   return queueDeploy(
     context,
-    restartDeployRequest(context, row, byOf({ context, caller })),
+    restartDeployRequest(context, row, requesterOf({ context, caller })),
     eventId ? { eventId } : {},
   )
 }

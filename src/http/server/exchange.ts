@@ -135,11 +135,11 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   startDownload(headers: HeaderList, totalBytes: number): DownloadStream {
-    const isMissing = this.isDone
-    const download = createDownloadStream(isMissing ? closedSocket : this.res, totalBytes)
+    const isClosed = this.isDone
+    const download = createDownloadStream(isClosed ? closedSocket : this.res, totalBytes)
     this.onAbort = () => download.abort()
     download.onClose(() => this.markDone())
-    if (isMissing) download.abort()
+    if (isClosed) download.abort()
     else this.corked(() => this.writeHead(200, headers))
     return download
   }

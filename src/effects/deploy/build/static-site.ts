@@ -143,7 +143,7 @@ async function removeTree(ports: DeployPorts, tree: string): Promise<void> {
   await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
     ports.logger.info(
       { image: tree, reason: messageOf(error) },
-      'the intermediate image of a static site could not be ' + '' + 'removed',
+      'the intermediate image of a static site could not be removed',
     )
   })
 }

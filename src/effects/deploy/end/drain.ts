@@ -103,14 +103,14 @@ export async function waitUntilDrained(
   ports: DeployPorts,
   input: DrainInput,
   signal: AbortSignal,
-  hasEnded: () => boolean = () => false,
+  isCanceled: () => boolean = () => false,
 ): Promise<void> {
   const served = isBehindEdge(ports, ports.storage.services.get(input.serviceId))
-  if (served) await waitForOpenRequests(ports, input, input.drainUntil, signal, hasEnded)
+  if (served) await waitForOpenRequests(ports, input, input.drainUntil, signal, isCanceled)
   // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null
   const { drainUntil } = input
-  for (let idleChecks = 0; idleChecks < 2 && Date.now() < drainUntil && !hasEnded(); ) {
+  for (let idleChecks = 0; idleChecks < 2 && Date.now() < drainUntil && !isCanceled(); ) {
     idleChecks = (await hasNoConnections(ports, input, except)) ? idleChecks + 1 : 0
     await sleep(Math.max(0, Math.min(pollIntervalMs, drainUntil - Date.now())), signal)
   }

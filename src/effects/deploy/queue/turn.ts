@@ -4,6 +4,8 @@ import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
+import { unsettableNames } from '../../../domain/service-setting.ts'
+import { settingNames } from '../../../domain/service-settings.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
@@ -119,10 +121,9 @@ function requireService(ports: DeployPorts, serviceId: string): ServiceRow {
 }
 
 function settingsOf(service: ServiceRow): ServiceSettings {
-  const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = service
-  const { archive_deploy_id, former_archive_deploy_id, created_at, updated_at, revision, ...others } = rest
-  const { branch_learnt, ...settings } = others
-  return settings
+  const names: ReadonlySet<string> = new Set([...settingNames, ...unsettableNames])
+  const settings = Object.entries(service).filter(([name]) => names.has(name))
+  return Object.fromEntries(settings) as ServiceSettings
 }
 
 /** A rollback uses the release of its target; every other deploy uses the current settings. */

@@ -168,16 +168,16 @@ export async function restoreUpstreams(
 
 /**
  * Resolves when the instances from an index on had no open request twice in a row, at `until`, or when
- * `isOver` returns true. If the edge cannot be queried, the instances count as busy.
+ * `isCanceled` returns true. If the edge cannot be queried, the instances count as busy.
  */
 export async function waitForOpenRequests(
   ports: DeployPorts,
   { id, serviceId, index }: DeployRef & { index?: number },
   until: number,
   signal: AbortSignal,
-  hasEnded: () => boolean = () => false,
+  isCanceled: () => boolean = () => false,
 ): Promise<void> {
-  for (let silences = 0; silences < 2 && Date.now() < until && !hasEnded(); ) {
+  for (let silences = 0; silences < 2 && Date.now() < until && !isCanceled(); ) {
     const open = await ports.edge.openRequests(serviceId, id, index)
     silences = open === 0 ? silences + 1 : 0
     await sleep(Math.max(0, Math.min(pollIntervalMs, until - Date.now())), signal)

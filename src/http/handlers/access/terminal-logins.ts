@@ -18,7 +18,7 @@ import { assertStillValid } from '../../pipeline/auth.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import { clientAddressOf } from '../../pipeline/origin.ts'
 import type { Call } from '../../pipeline/route.ts'
-import { command } from '../../records/by.ts'
+import { command } from '../../records/requester.ts'
 import { assertBelowLoginLimit, enforceLoginLimit } from '../../rules/terminal-login-limit.ts'
 import { toGrant } from '../../rules/token-grant.ts'
 

@@ -10,9 +10,9 @@ import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import { type Call, Download, type WithHeaders } from '../../pipeline/route.ts'
 import { fileOf, findBackup, toBackup } from '../../records/backup-record.ts'
-import { byOf, command } from '../../records/by.ts'
 import { assertAvailable, findDatastore } from '../../records/datastore-record.ts'
 import { paged } from '../../records/paging.ts'
+import { command, requesterOf } from '../../records/requester.ts'
 
 /** The newest first. Deleted backups are final, so they are not active actors. */
 export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
@@ -55,7 +55,7 @@ export async function createBackup(call: Call<DatastoreParams>): Promise<Backup>
   const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
   const { record } = await context.actors.spawn('backup', id, input, {
     ...(eventId ? { eventId } : {}),
-    by: byOf(call),
+    by: requesterOf(call),
   })
   return toBackup(context, record)
 }

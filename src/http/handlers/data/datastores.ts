@@ -18,8 +18,8 @@ import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { awaitRecord } from '../../records/awaited-record.ts'
-import { byOf, command } from '../../records/by.ts'
 import { findDatastore, redactedFor, toDatastore } from '../../records/datastore-record.ts'
+import { command, requesterOf } from '../../records/requester.ts'
 import { trashPlanFor } from '../../records/trash-record.ts'
 import { assertNotReferenced } from '../../rules/references.ts'
 
@@ -54,7 +54,7 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const isNameUnused = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
   if (isNameUnused) await context.observe.assertVolumeFree(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
-  const options = { also, by: byOf(call), ...(eventId ? { eventId } : {}) }
+  const options = { also, by: requesterOf(call), ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
   const record = await awaitRecord<'datastore'>(storage, input.id, provisionTimeoutMs, isProvisioned)
   return toDatastore(context, record!)

@@ -4,7 +4,7 @@ import type { DeleteDiskQuery, Disk, DiskParams } from '../../../api/disk.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpStorage } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
-import { byOf, command } from '../../records/by.ts'
+import { command, requesterOf } from '../../records/requester.ts'
 import { trashExpiry } from '../../records/trash-record.ts'
 
 /** Disks outside of the trash. Throws `docker_unavailable`. */
@@ -43,7 +43,7 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   const also = () => {
     if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is already being deleted')
   }
-  await actors.spawn('disk-removal', id, input, { also, by: byOf(call) })
+  await actors.spawn('disk-removal', id, input, { also, by: requesterOf(call) })
 }
 
 /** The id of the disk's removal, which is in the trash or in progress. */

@@ -13,9 +13,9 @@ import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import type { Call, Upload, WithHeaders } from '../../pipeline/route.ts'
 import { findBackup, findRestore, toRestore } from '../../records/backup-record.ts'
-import { byOf, command } from '../../records/by.ts'
 import { assertAvailable, findDatastore } from '../../records/datastore-record.ts'
 import { paged } from '../../records/paging.ts'
+import { command, requesterOf } from '../../records/requester.ts'
 import { assertDiskSpace } from '../../rules/disk-space.ts'
 import type { Sink } from '../../server/body.ts'
 
@@ -149,7 +149,7 @@ async function startRestore(
     assertAvailable(findDatastore(context.storage, datastoreId))
     assertNoActiveRestore(context, datastoreId)
   }
-  const options = { also, by: byOf({ context, caller }), ...(eventId ? { eventId } : {}) }
+  const options = { also, by: requesterOf({ context, caller }), ...(eventId ? { eventId } : {}) }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
   return toRestore(context, record)
 }

@@ -5,7 +5,7 @@ import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { awaitRecord } from '../../records/awaited-record.ts'
-import { command } from '../../records/by.ts'
+import { command } from '../../records/requester.ts'
 import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../../records/trash-record.ts'
 
 const reclaimTimeoutMs = 30_000

@@ -24,8 +24,7 @@ export const datastoreMeanings: Record<string, string> = {
     '`manual`: a request. `schedule`: the schedule of the datastore. `final`: the deletion of the datastore.',
   'Backup.phase':
     'The phase of a running backup. `dumping`: reading the data. `checking`: verifying the file. ' +
-    '`waiting`: for ' +
-    'the next attempt.',
+    '`waiting`: for the next attempt.',
   'Backup.attempts': 'The number of attempts.',
   'Backup.sha256': 'Checksum of the backup file; null until the file is complete.',
 
@@ -33,9 +32,8 @@ export const datastoreMeanings: Record<string, string> = {
   'Restore.kind': server,
   'Restore.size_bytes': 'The size of the file; null until known.',
   'Restore.status':
-    '`running`: see `phase`. `undoing`: failed or canceled; prepared data is being removed. ' +
-    '`done`: the datastore has the restored data. `failed`: see `error`. `canceled`: on request. ' +
-    'After a failure or a ' +
+    '`running`: see `phase`. `undoing`: failed or canceled; prepared data is being removed. `done`: the ' +
+    'datastore has the restored data. `failed`: see `error`. `canceled`: on request. After a failure or a ' +
     'cancellation the datastore has its previous data.',
   CreateRestore: 'The backup to restore.',
   'CreateRestore.backup_id': 'The id of a good backup of any datastore of the same kind.',

@@ -14,9 +14,8 @@ export const deployMeanings: Record<string, string> = {
     '`building` or `pulling`: the image. `preparing`: the pre-deploy command. `starting`: the instances. ' +
     '`checking`: their health. `switching`: the traffic.',
   'Deploy.trigger':
-    'What triggered the deploy. `create`: the creation of the service. `manual`: a request. ' +
-    '`upload`: an upload. ' +
-    '`restart` and `rollback`: the request of that name.',
+    'What triggered the deploy. `create`: the creation of the service. `manual`: a request. `upload`: an ' +
+    'upload. `restart` and `rollback`: the request of that name.',
   'Deploy.source': 'The source of the deploy.',
   'Deploy.source.kind':
     '`git`: a repository. `archive`: an upload. `image`: a pulled image. `reuse`: the image of ' +

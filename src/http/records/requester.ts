@@ -5,7 +5,7 @@ import type { Call } from '../pipeline/route.ts'
 
 type CallerContext = Pick<Call, 'caller' | 'context'>
 
-export function byOf({ caller, context }: CallerContext): By {
+export function requesterOf({ caller, context }: CallerContext): By {
   if (caller === null) return { kind: 'server', id: null, name: null }
   // A user's e-mail address is shown to sessions only: the record has the user's id.
   if (caller.kind === 'session') {
@@ -18,12 +18,18 @@ export function byOf({ caller, context }: CallerContext): By {
 
 /** A command to an actor: `by` for its messages, `asker` for its history. */
 export function command<Detail extends object>(call: CallerContext, type: string, detail?: Detail) {
-  const asker = byOf(call)
-  return { type, at: new Date().toISOString(), by: describeBy(asker), asker, ...(detail as Detail) }
+  const requester = requesterOf(call)
+  return {
+    type,
+    at: new Date().toISOString(),
+    by: describeRequester(requester),
+    asker: requester,
+    ...(detail as Detail),
+  }
 }
 
 /** Text for "canceled by …". All readers of the record see it, so it omits the name of a token. */
-export function describeBy({ kind, name }: By): string {
+export function describeRequester({ kind, name }: By): string {
   if (kind === 'session') return 'the administrator'
   if (name === 'server token') return 'the server token'
   return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)

@@ -1,7 +1,7 @@
 // Who asked: records and histories name the session, token or terminal, as it was called then.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byOf, command, describeBy } from '../../../src/http/records/by.ts'
+import { command, describeRequester, requesterOf } from '../../../src/http/records/requester.ts'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
 import { type Api, startApi } from '../../support/http-context.ts'
 import { transitionOf } from '../../support/store-fixtures.ts'
@@ -45,12 +45,12 @@ test('the server token, sessions and unknown tokens have names too', async (t) =
   const api = await startApi(t)
   const context = api.context
   const rights = { role: 'admin' as const, services: null }
-  const of = (kind: 'session' | 'token', id: string) => byOf({ context, caller: { kind, id, ...rights } })
-  assert.deepEqual([of('token', 'server'), of('session', 'ses-1'), of('token', 'tok-gone')].map(describeBy), [
-    'the server token',
-    'the administrator',
-    'a token',
-  ])
+  const of = (kind: 'session' | 'token', id: string) =>
+    requesterOf({ context, caller: { kind, id, ...rights } })
+  assert.deepEqual(
+    [of('token', 'server'), of('session', 'ses-1'), of('token', 'tok-gone')].map(describeRequester),
+    ['the server token', 'the administrator', 'a token'],
+  )
   assert.deepEqual(of('session', 'ses-1').name, null, 'an e-mail address is for sessions only')
 })
 
