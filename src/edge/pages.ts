@@ -52,14 +52,14 @@ const style =
   ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:32rem;margin:18vh auto;' +
   'padding:0 1.5rem}h1{font-size:1.4rem;margin:0 0 .5rem}p{margin:0 0 1rem}small{opacity:.6}'
 
-/** A page, as the text of a log format. */
+/** A page, as the text of a log format. A map's value would lose a blank right before the id. */
 export function htmlOf(name: ErrorPageName): string {
   const { title, text } = errorPages[name]
   return (
     '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
     `<title>${title}</title><style>${style.replaceAll('%', '%%')}</style>` +
-    `<h1>${title}</h1><p>${text}</p><small>Request %[var(txn.id)]</small>`
+    `<h1>${title}</h1><p>${text}</p><small>Request <code>%[var(txn.id)]</code></small>`
   )
 }
 
