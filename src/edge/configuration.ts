@@ -136,7 +136,7 @@ function defaultsSection(files: EdgeFiles): string {
   const page = (status: number, name: ErrorPageName) =>
     ` http-error status ${status} content-type "text/html; charset=utf-8"` +
     ` lf-string '${part(name, 'head')}%[var(txn.id)]${part(name, 'tail')}'` +
-    ' hdr x-berth-answer 1 hdr cache-control no-store hdr retry-after 5'
+    ` hdr x-berth-answer 1 hdr cache-control no-store${status > 500 ? ' hdr retry-after 5' : ''}`
   return `defaults
  mode http
  log global
@@ -157,6 +157,8 @@ function defaultsSection(files: EdgeFiles): string {
  retries 3
  retry-on conn-failure empty-response
  option redispatch 1
+${page(400, 'malformed')}
+${page(500, 'failed')}
 ${page(502, 'broken')}
 ${page(503, 'unready')}
 ${page(504, 'slow')}

@@ -9,6 +9,11 @@ interface Answer {
 
 /** Pages by their name in the configuration. */
 export const errorPages = {
+  malformed: {
+    code: 'malformed_request',
+    title: 'Bad request',
+    text: 'The request is malformed, or does not name exactly one host or address with an optional port.',
+  },
   unknown: {
     code: 'unknown_host',
     title: 'No such site',
@@ -28,6 +33,11 @@ export const errorPages = {
     code: 'too_many_requests',
     title: 'Too many requests',
     text: 'Your address has sent too many requests. Try again in a few seconds.',
+  },
+  failed: {
+    code: 'not_forwarded',
+    title: 'Not forwarded',
+    text: 'This request could not be passed on to the service, or its response could not be passed back.',
   },
   broken: {
     code: 'bad_gateway',
@@ -72,6 +82,8 @@ export function jsonOf(name: ErrorPageName, status: number): string {
 
 /** Errors that HAProxy itself responds with; rules produce all other responses. */
 const errors: [name: ErrorPageName, status: number][] = [
+  ['malformed', 400],
+  ['failed', 500],
   ['broken', 502],
   ['unready', 503],
   ['slow', 504],

@@ -77,9 +77,11 @@ export function frontendRules(
   const reservedFor = scheme === 'https' ? (dashboard?.host ?? null) : null
   const rules = [
     'set-var(txn.id) uuid()',
-    'set-var(txn.host) req.hdr(host),field(1,:),lower,rtrim(.)',
+    'set-var(txn.host) req.fhdr(host),field(1,:),lower,rtrim(.)',
     'set-var(txn.agent) req.hdr(user-agent),bytes(0,300)',
     `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
+    `deny deny_status 400 unless ${namesOneHost}`,
+    `deny deny_status 400 if ${hasUser}`,
     ...dropping(areProxiesTrusted),
     // No rule applies inside such a tunnel.
     'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
@@ -101,6 +103,21 @@ export function frontendRules(
     ` log-format '${logFormat(scheme)}'`,
   ].join('\n')
 }
+
+const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
+const port = '(:([0-5]?[0-9]{0,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?'
+const name = `^(?=[^:]{1,254}(:|$))${label}(\\.${label})*\\.?${port}$`
+const address = `^\\[[0-9a-f:.]+\\]${port}$`
+/**
+ * Applications make links from the whole Host, of which the edge compares only the name. In another form, the
+ * rest could lead elsewhere (`a.example:x@evil.example`).
+ */
+const namesOneHost = [
+  `{ req.fhdr(host) -m reg -i '${name}' }`,
+  `{ req.fhdr(host) -m reg -i '${address}' } { req.fhdr(host),field(2,[),field(1,]) -m ip ::/0 0.0.0.0/0 }`,
+].join(' || ')
+/** HAProxy compares the host of a target in absolute form with Host, but not what precedes it. */
+const hasUser = '!{ url_beg / } { url,field(3,/) -m sub @ }'
 
 /**
  * Headers that a client must not send: they are Berth's own, or have no legitimate use. In CGI, WSGI, PHP and
@@ -144,7 +161,7 @@ function wayOf(scheme: 'http' | 'https'): string[] {
   return [
     'set-header x-forwarded-for %[src]',
     `set-header x-forwarded-proto ${scheme}`,
-    'set-header x-forwarded-host %[req.hdr(host)]',
+    'set-header x-forwarded-host %[req.fhdr(host)]',
     'set-header x-real-ip %[src]',
   ]
 }
@@ -155,7 +172,7 @@ function wayByProxies(scheme: 'http' | 'https'): string[] {
   return [
     'add-header x-forwarded-for %[src]',
     `set-header x-forwarded-proto ${scheme} ${missing('x-forwarded-proto')}`,
-    `set-header x-forwarded-host %[req.hdr(host)] ${missing('x-forwarded-host')}`,
+    `set-header x-forwarded-host %[req.fhdr(host)] ${missing('x-forwarded-host')}`,
     // From here on the source address is that of the proxy's client.
     'set-src req.hdr_ip(x-forwarded-for,-2) if from_proxy',
     `set-header x-real-ip %[src] ${missing('x-real-ip')}`,
@@ -167,7 +184,7 @@ const maxBytes = (files: EdgeFiles) =>
   `var(txn.host),map_str_int(${files.map('body-limits')},${defaultBodyBytes})`
 const hasLength = '{ req.hdr(content-length) -m found }'
 /** For these statuses HAProxy serves Berth's own pages (`http-error`), and marks them. */
-const mayBeOwn = '{ status 502 503 504 }'
+const mayBeOwn = '{ status 400 500 502 503 504 }'
 const isOwnAnswer = `${mayBeOwn} { res.hdr(x-berth-answer) -m found }`
 const wantsJson = '{ var(txn.kind) -m found }'
 

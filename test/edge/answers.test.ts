@@ -1,10 +1,14 @@
 // What the edge answers itself through a real HAProxy: its pages, and what it refuses or tries again.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { routesTo, upstream } from '../support/edge-routes.ts'
-import { serveUpstream, startEdge } from '../support/running-edge.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
 
 const pages: [what: string, host: string, status: number, code: string, title: string][] = [
+  ['a host that is none', 'a.test:x@evil.test', 400, 'malformed_request', 'Bad request'],
   ['an unknown host', 'nobody.test', 404, 'unknown_host', 'No such site'],
   ['a service without an instance that is ready', 'empty.test', 503, 'no_instance_ready', 'Not ready'],
   ['a suspended service', 'asleep.test', 503, 'suspended', 'Suspended'],
@@ -44,11 +48,7 @@ test('each failure has its page, and a problem document for clients that request
       what,
     )
     assert.equal(problem.headers['content-type'], 'application/problem+json', what)
-    assert.equal(
-      page.headers['retry-after'] !== undefined,
-      status === 503 || status === 502 || status === 504,
-      what,
-    )
+    assert.equal(page.headers['retry-after'] !== undefined, status > 500, what)
     assert.equal(page.headers['x-berth-answer'], undefined)
   }
 })
@@ -90,3 +90,35 @@ test('a body over the limit of the service is refused by its length, and others 
   assert.equal(refused.status, 413)
   assert.match(refused.body, /Too large/)
 })
+
+test('a WebSocket that the application refuses while the client sends has a page of the edge', async (t) => {
+  const edge = await startEdge(t)
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno'))
+  })
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await edge.driver.apply(routesTo({ 'a.test': [upstream((server.address() as AddressInfo).port)] }))
+
+  const { status, id, body } = await openSocket(t, edge, Buffer.alloc(10_000))
+
+  // HAProxy 2.6 loses the answer of the application.
+  if (status === 500) assert.ok(body.includes(`Request <code>${id}</code>`), body)
+  else assert.deepEqual([status, body], [403, 'no'])
+})
+
+/** Opens a WebSocket of HTTP/2, and sends the data before there is an answer. */
+async function openSocket(t: TestContext, { frame }: RunningEdge, data: Buffer) {
+  const session = connectHttp2(`https://127.0.0.1:${frame.httpsPort}`, { rejectUnauthorized: false })
+  t.after(() => session.destroy())
+  await once(session, 'remoteSettings')
+  const head = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/' }
+  const stream = session.request({ ...head, ':authority': 'a.test' }, { endStream: false })
+  stream.write(data)
+  const [headers] = await once(stream, 'response')
+  let body = ''
+  stream.setEncoding('utf8').on('data', (chunk) => (body += chunk))
+  await once(stream, 'close')
+  return { status: headers[':status'], id: String(headers['x-request-id']), body }
+}
