@@ -99,7 +99,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
         const options = {
           path: percentEncode(path),
           signal,
-          headers: { host: hostName },
+          headers: { host: hostName, 'user-agent': 'Berth' },
           timeout: attemptTimeoutMs,
           createConnection: () => dial(address!, port, attemptTimeoutMs),
         }

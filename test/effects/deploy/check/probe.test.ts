@@ -1,18 +1,20 @@
 // Probes over real sockets: how long a new instance is probed, and that no socket is left behind.
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
+import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
 import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
 /** A deploy whose only instance is a process that listens on this port of the host. */
-async function openCheck(t: TestContext, port: number) {
+async function openCheck(t: TestContext, port: number, settings: Partial<ServiceRow> = {}) {
   const storage = await temporaryStorage(t)
-  const service = serviceRow()
+  const service = serviceRow(settings)
   await storage.services.create(service)
   await storage.releases.freeze('dep-1', () => ({ settings: service, env: [], resolved: null }))
   const instance = { name: 'shop-0', state: 'running' as const, address: '127.0.0.1' }
@@ -42,4 +44,21 @@ test('an instance that listens late passes, and its check leaves nothing behind'
   await checking
 
   assert.deepEqual(getEventListeners(signal, 'abort'), [])
+})
+
+test('the check of a path names the host of the service, and Berth as its user agent', async (t) => {
+  const received: IncomingHttpHeaders[] = []
+  const server = createHttpServer(({ headers }, response) => {
+    received.push(headers)
+    response.end()
+  })
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const check = await openCheck(t, port, { name: 'shop', health_check_path: '/healthz' })
+
+  await check(new AbortController().signal)
+
+  const [{ host, 'user-agent': agent } = {}] = received
+  assert.deepEqual([host, agent], ['shop.localhost', 'Berth'])
 })
