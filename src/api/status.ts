@@ -33,6 +33,10 @@ export const AccessRecord = z
     protocol: z.string().meta({ description: 'Such as `HTTP/1.1`.' }),
     tls: z.boolean(),
     status: z.int().meta({ description: '0 if the client disconnected before the response.' }),
+    failure: z
+      .enum(['no_connection', 'no_response', 'invalid_response', 'response_timeout'])
+      .nullable()
+      .meta({ description: 'Why the edge responded with 502, 503 or 504 in place of the application.' }),
     bytes_in: z.int(),
     bytes_out: z.int(),
     duration_ms: z.number(),

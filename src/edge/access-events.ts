@@ -23,6 +23,8 @@ export interface AccessEvent {
   protocol: string
   tls: boolean
   status: number
+  /** HAProxy's first two letters about the end of the session: `PH`, or `--` if nothing is wrong. */
+  end: string
   pool: string
   upstream: string
   in: number

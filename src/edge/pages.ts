@@ -42,7 +42,7 @@ export const errorPages = {
   broken: {
     code: 'bad_gateway',
     title: 'No answer',
-    text: 'The service closed the connection without a response.',
+    text: 'The service sent no complete, valid response. Its headers may have at most 31 KiB.',
   },
   slow: {
     code: 'gateway_timeout',

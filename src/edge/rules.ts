@@ -120,8 +120,8 @@ const namesOneHost = [
 const hasUser = '!{ url_beg / } { url,field(3,/) -m sub @ }'
 
 /**
- * Headers that a client must not send: they are Berth's own, or have no legitimate use. In CGI, WSGI, PHP and
- * Rack, a name with an underscore equals the name with a dash; nginx drops such headers too.
+ * Headers that a client must not send: they are Berth's own, or have no legitimate use. In CGI, WSGI, PHP and Rack, a name with an underscore equals the name with a dash; nginx
+ * drops such headers too.
  */
 const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
 const ofTheWay = [
@@ -201,6 +201,7 @@ function logFormat(scheme: 'http' | 'https'): string {
     ['protocol', '"%HV"'],
     ['tls', String(scheme === 'https')],
     ['status', '%ST'],
+    ['end', '"%ts"'],
     ['pool', '"%b"'],
     ['upstream', '"%s"'],
     ['in', '%U'],

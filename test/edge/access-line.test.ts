@@ -15,6 +15,7 @@ const event: AccessEvent = {
   protocol: 'HTTP/1.1',
   tls: false,
   status: 200,
+  end: '--',
   pool: 'p1',
   upstream: 's2',
   in: 100,

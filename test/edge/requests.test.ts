@@ -2,11 +2,13 @@
 // protocols, and what is reported about each request.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type AccessEvent, type AccessMark, readAccess } from '../../src/edge/access-events.ts'
 import type { Routes } from '../../src/edge/routes.ts'
+import { toAccessLine } from '../../src/effects/edge/access-line.ts'
+import type { ServiceRoute } from '../../src/effects/edge/service-routes.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
 import { requestHttp2 } from '../support/http2-request.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
@@ -202,6 +204,7 @@ test('each request is logged once, without its query, also for a reader that res
     protocol: 'HTTP/1.1',
     tls: false,
     status: 200,
+    end: '--',
     pool: 'p1',
     upstream: 's1',
     agent: 'a "quoted" agent',
@@ -221,6 +224,48 @@ test('each request is logged once, without its query, also for a reader that res
   assert.deepEqual(
     later.map(({ path }) => path),
     ['/two', '/three'],
+  )
+})
+
+test('the log says why the edge responded in place of the application', async (t) => {
+  const edge = await startEdge(t)
+  const responses: Record<string, string> = {
+    '/closes': '',
+    '/breaks-off': 'HTTP/1.1 200 OK\r\nx: 1\r\n',
+    '/talks': 'hello\r\n\r\n',
+    '/boasts': `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(33 * 1024)}\r\ncontent-length: 0\r\n\r\n`,
+  }
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (head) => {
+      const response = responses[String(head).split(' ')[1]!]
+      if (response !== undefined) socket.end(response)
+    })
+  })
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const routes = routesTo({ 'a.test': [upstream(port)], 'gone.test': [upstream(1)] })
+  routes.maps.timeouts.set('a.test', '200')
+  await edge.driver.apply(routes)
+
+  const asked = [...Object.keys(responses), '/waits'].map((path) => ['a.test', path] as const)
+  for (const [host, path] of [...asked, ['gone.test', '/'] as const]) {
+    await edge.ask(host, path, { method: 'POST' })
+  }
+
+  const events = await readEvents(t, edge, null, 6)
+  const route = { id: 'svc-1', upstreams: [] } as never as ServiceRoute
+  assert.deepEqual(
+    events.map((event) => [event.path, event.status, toAccessLine(event, route).failure]),
+    [
+      ['/closes', 502, 'no_response'],
+      ['/breaks-off', 502, 'no_response'],
+      ['/talks', 502, 'invalid_response'],
+      ['/boasts', 502, 'invalid_response'],
+      ['/waits', 504, 'response_timeout'],
+      ['/', 503, 'no_connection'],
+    ],
   )
 })
 

@@ -15,6 +15,7 @@ export function accessLine(changes: Partial<AccessLine> = {}): AccessLine {
     protocol: 'HTTP/1.1',
     tls: false,
     status: 200,
+    failure: null,
     bytesIn: 80,
     bytesOut: 1234,
     durationMs: 12,

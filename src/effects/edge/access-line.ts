@@ -1,8 +1,17 @@
 // Converts an access event of HAProxy to an access line: HAProxy's slots become instances of deploys.
 import type { AccessEvent } from '../../edge/access-events.ts'
-import type { AccessLine } from '../../edge/access-line.ts'
+import type { AccessFailure, AccessLine } from '../../edge/access-line.ts'
 import { numberIn } from '../../edge/routes.ts'
 import type { ServiceRoute } from './service-routes.ts'
+
+/** By HAProxy's letters about the end of a session. */
+const failures: Record<string, AccessFailure> = {
+  SC: 'no_connection',
+  sC: 'no_connection',
+  SH: 'no_response',
+  PH: 'invalid_response',
+  sH: 'response_timeout',
+}
 
 export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: ServiceRoute): AccessLine {
   const slot = numberIn(event.upstream)
@@ -22,6 +31,7 @@ export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: S
     tls: event.tls,
     // HAProxy's -1: the client disconnected before there was a response.
     status: Math.max(0, event.status),
+    failure: failures[event.end] ?? null,
     bytesIn: event.in,
     bytesOut: event.out,
     durationMs,

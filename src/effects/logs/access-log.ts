@@ -82,6 +82,7 @@ function toRecord(line: AccessLine) {
     protocol: line.protocol,
     tls: line.tls,
     status: line.status,
+    failure: line.failure,
     bytes_in: line.bytesIn,
     bytes_out: line.bytesOut,
     duration_ms: line.durationMs,

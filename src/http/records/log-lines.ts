@@ -19,12 +19,14 @@ export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
 /** A line in the access log. */
 export function showAccessLine({ ts, stream, line, about }: LogLine) {
   const access = about?.access as AccessRecord | undefined
-  return access === undefined ? { ts, stream, line } : { ts, stream, line: accessText(access), access }
+  if (access === undefined) return { ts, stream, line }
+  // Records of former versions have no `failure`.
+  return { ts, stream, line: accessText(access), access: { ...access, failure: access.failure ?? null } }
 }
 
-/** `GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"` */
+/** `GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"`, and the reason of a failure */
 export function accessText(access: AccessRecord): string {
-  const { method, path, status, duration_ms, bytes_out, client, user_agent } = access
+  const { method, path, status, duration_ms, bytes_out, client, user_agent, failure } = access
   const agent = user_agent === null ? '-' : JSON.stringify(user_agent)
   const fields = [
     method,
@@ -34,6 +36,7 @@ export function accessText(access: AccessRecord): string {
     size(bytes_out).replace(' ', ''),
     client,
     agent,
+    ...(failure ? [failure] : []),
   ]
   return fields.join(' ').replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped)
 }
