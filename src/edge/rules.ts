@@ -97,6 +97,8 @@ export function frontendRules(
     limitRules(limits, { areProxiesTrusted, reservedFor }),
     ...rules.map((rule) => ` http-request ${rule}`),
     unshared,
+    // The application's time limit for idle connections is not the edge's.
+    ' http-response del-header keep-alive',
     ` http-after-response set-header content-type application/problem+json if ${isOwnAnswer} ${wantsJson}`,
     ` http-after-response del-header x-berth-answer if ${mayBeOwn}`,
     ' http-after-response set-header x-request-id %[var(txn.id)]',
@@ -120,10 +122,11 @@ const namesOneHost = [
 const hasUser = '!{ url_beg / } { url,field(3,/) -m sub @ }'
 
 /**
- * Headers that a client must not send: they are Berth's own, or have no legitimate use. In CGI, WSGI, PHP and Rack, a name with an underscore equals the name with a dash; nginx
+ * Headers that a client must not send: they are Berth's own, concern only the connection to the edge, or have
+ * no legitimate use. In CGI, WSGI, PHP and Rack, a name with an underscore equals the name with a dash; nginx
  * drops such headers too.
  */
-const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
+const reserved = 'x-berth-.*|proxy|http2-settings|keep-alive|proxy-connection|.*_.*'
 const ofTheWay = [
   'x-forwarded-.*',
   'forwarded',

@@ -59,6 +59,8 @@ test('forwarding headers of the client are dropped and replaced', async (t) => {
     x_berth_edge: 'secret',
     forwarded: 'for=203.0.113.9',
     proxy: 'http://evil.test',
+    'keep-alive': 'timeout=600',
+    'proxy-connection': 'keep-alive',
   }
 
   const response = await edge.ask('a.test', '/x?y=1', { headers: claims })
@@ -81,6 +83,8 @@ test('forwarding headers of the client are dropped and replaced', async (t) => {
     x_berth_edge: undefined,
     forwarded: undefined,
     proxy: undefined,
+    'keep-alive': undefined,
+    'proxy-connection': undefined,
   })
   assert.match(String(response.headers['x-request-id']), /^[0-9a-f-]{36}$/)
 })
@@ -267,6 +271,13 @@ test('the log says why the edge responded in place of the application', async (t
       ['/', 503, 'no_connection'],
     ],
   )
+})
+
+test("the application's Keep-Alive header does not reach the client", async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const { status, headers } = await edge.ask('a.test', '/', { headers: { connection: 'keep-alive' } })
+  assert.deepEqual([status, headers['keep-alive']], [200, undefined])
 })
 
 test('a request in absolute form is logged by its path', async (t) => {
