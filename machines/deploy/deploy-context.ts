@@ -162,7 +162,7 @@ export function superseded({ supersededBy, at }: Turn) {
 
 /** The message for a phase that exceeded its limit, with the limit and the option that sets it. */
 function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
-  const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, 'health_check_timeout_seconds']
+  const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, '--health-timeout']
   return `${phase} took longer than its limit of ${duration(limitMs)} (${option})`
 }
 

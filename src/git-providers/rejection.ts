@@ -22,7 +22,7 @@ export function toTokenFailure(provider: ProviderName, error: unknown): unknown 
     return new Failure(
       'invalid_request',
       `there is no ${title} at this address`,
-      `base_url is the address of your ${title}`,
+      `--base-url is the address of your ${title}`,
     )
   }
   if (error instanceof ProviderRejection && error.status === 401) {

@@ -92,7 +92,7 @@ test('a run that ends during downtime has its outcome; one past its limit is sto
     [
       ['failed', 5, 'exited with code 5'],
       ['succeeded', 0, null],
-      ['failed', 4, `took longer than its limit of ${limitS}s (timeout_seconds)`],
+      ['failed', 4, `took longer than its limit of ${limitS}s (--timeout, --job-timeout)`],
     ],
   )
   assert.deepEqual(await Promise.all(ids.map((id) => output(daemon.api, id))), [

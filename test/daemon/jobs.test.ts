@@ -135,7 +135,7 @@ test('a run past its time limit gets SIGTERM, and its output from then on is in 
 
   assert.deepEqual(
     [run.status, run.exit_code, run.error],
-    ['failed', 4, 'took longer than its limit of 2s (timeout_seconds)'],
+    ['failed', 4, 'took longer than its limit of 2s (--timeout, --job-timeout)'],
   )
   assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
 })
@@ -149,7 +149,7 @@ test('a run has the time limit of its service, and is killed when it ignores SIG
 
   assert.deepEqual(
     [run.status, run.exit_code, run.timeout_seconds, run.error],
-    ['failed', 137, 2, 'took longer than its limit of 2s (timeout_seconds)'],
+    ['failed', 137, 2, 'took longer than its limit of 2s (--timeout, --job-timeout)'],
   )
   assert.deepEqual(await output(api, id), ['not yet'])
 })

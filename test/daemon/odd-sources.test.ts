@@ -130,7 +130,7 @@ test('an app that accepts connections and never responds fails its check with th
 
   const { first, log } = await failIn(t, 'checking', files, settings)
 
-  const limit = '12s (health_check_timeout_seconds)'
+  const limit = '12s (--health-timeout)'
   assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no response`)
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })
@@ -143,7 +143,7 @@ test('an app that listens on loopback only fails its check, with the remedy', as
 
   assert.equal(
     first.error,
-    'the health check did not pass within 3s (health_check_timeout_seconds): ' +
+    'the health check did not pass within 3s (--health-timeout): ' +
       'TCP connection to port 3000 → connection refused; ' +
       'the instance listens on 3000 at 127.0.0.1 only: it must listen on 0.0.0.0:3000',
   )

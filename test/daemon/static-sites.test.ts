@@ -134,24 +134,21 @@ test('a single-page app serves every path, also in a rolled-back version', async
 })
 
 test('a site that is not in the expected folder is reported with the setting to change', async (t) => {
+  assert.match(await deployAndFail(t, { 'a.txt': '' }), /neither a Dockerfile nor an index\.html at its top$/)
+  assert.match(await deployAndFail(t, { 'dist/index.html': '' }), /there is one in dist$/)
   assert.match(
-    await deployAndFail(t, { 'a.txt': '' }),
-    /neither a Dockerfile nor an index\.html.*set publish_dir/,
+    await deployAndFail(t, { 'a.txt': '' }, { publish_dir: 'dist' }),
+    /the publish dir dist is not in/,
   )
-  assert.match(
-    await deployAndFail(t, { 'dist/index.html': '' }),
-    /there is one in dist: set publish_dir to dist/,
-  )
-  assert.match(await deployAndFail(t, { 'a.txt': '' }, { publish_dir: 'dist' }), /publish_dir dist is not in/)
   assert.match(
     await deployAndFail(t, { dist: '' }, { publish_dir: 'dist' }),
-    /publish_dir dist is not a folder/,
+    /the publish dir dist is not a folder/,
   )
-  assert.equal(await deployAndFail(t, { web: '' }, { root_dir: 'web' }), 'root_dir web is not a folder')
+  assert.equal(await deployAndFail(t, { web: '' }, { root_dir: 'web' }), 'the root dir web is not a folder')
   const app = { publish_dir: 'dist', spa_fallback: true }
   assert.match(
     await deployAndFail(t, { 'dist/a.js': '' }, app),
-    /dist has no index\.html, which spa_fallback needs/,
+    /dist has no index\.html, which --spa-fallback needs/,
   )
   const ignored = { 'dist/index.html': '', '.dockerignore': 'dist' }
   assert.match(await deployAndFail(t, ignored, { publish_dir: 'dist' }), /dist is left out by \.dockerignore/)
@@ -177,14 +174,17 @@ test('a folder that the last stage does not have is reported with its full path'
   )
   assert.match(
     await deployAndFail(t, { Dockerfile }, { publish_dir: 'build' }),
-    /has no \/app\/build; publish_dir/,
+    /has no \/app\/build; the publish dir/,
   )
   assert.match(
     await deployAndFail(t, { Dockerfile }, { publish_dir: '/build' }),
-    /has no \/build; publish_dir/,
+    /has no \/build; the publish dir/,
   )
   const app = { publish_dir: 'dist', spa_fallback: true }
-  assert.match(await deployAndFail(t, { Dockerfile }, app), /has no \/app\/dist\/index\.html; publish_dir/)
+  assert.match(
+    await deployAndFail(t, { Dockerfile }, app),
+    /has no \/app\/dist\/index\.html; the publish dir/,
+  )
 })
 
 test('a failed or canceled build leaves nothing of the site', async (t) => {

@@ -39,7 +39,7 @@ export const rejects =
 
 export const fails = rejects('docker_error', 'no space left')
 export const withdrawn = rejects('withdrawn', 'canceled by the suspension of its service')
-export const timesOut = rejects('timeout', 'took longer than its limit of 60 s (timeout_seconds)')
+export const timesOut = rejects('timeout', 'took longer than its limit of 60 s (--timeout, --job-timeout)')
 /** The cleanup found a container and ended it. */
 export const stops: TestEffect = async () => ({
   at: later,

@@ -74,7 +74,7 @@ export function applicationRequired(provider: Exclude<ProviderName, 'github'>): 
   return new Failure(
     'git_application_required',
     `this server has no OAuth application at ${title}`,
-    `${how}, then send its client_id and client_secret`,
+    `${how}, then send its client ID and secret`,
   )
 }
 

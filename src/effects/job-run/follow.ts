@@ -65,7 +65,7 @@ async function withinLimit<T>(
     if (!(await isRunning())) return work(outer)
     throw new Failure(
       'timeout',
-      `took longer than its limit of ${duration(timeoutSeconds * 1000)} (timeout_seconds)`,
+      `took longer than its limit of ${duration(timeoutSeconds * 1000)} (--timeout, --job-timeout)`,
     )
   }
 }

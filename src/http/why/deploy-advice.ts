@@ -1,4 +1,5 @@
 // Advice for deploys that failed.
+import type { ErrorCode } from '../../../machines/error-codes.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from './advice.ts'
@@ -117,7 +118,8 @@ function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): A
   if (type !== 'web_service') return null
   const site = `${name}-site`
   const create = `berth create ${site} --type static_site --publish-dir FOLDER`
-  const condition = 'if its Dockerfile only builds pages, have FOLDER of its last stage served: '
+  const condition =
+    'have its command keep running; if its Dockerfile only builds pages, serve FOLDER of its last stage: '
   if (source.kind === 'archive') {
     const upload = `berth up ${site}`
     return advise(`${condition}${create}, then: ${upload}`, create, upload)
@@ -127,7 +129,38 @@ function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): A
 
 function retry(deploy: FailedDeploy, name: string): Advice {
   const command = retryCommand(deploy, name)
-  return advise(`fix it, then: ${command}`, command)
+  return advise(`${remedyFor(deploy)}, then: ${command}`, command)
+}
+
+function remedyFor(deploy: FailedDeploy): string {
+  const code = deploy.error_code as ErrorCode
+  const step = detailOf(deploy, 'step', '')
+  if (step.includes('load metadata for ')) return 'check the base image of the Dockerfile (FROM)'
+  if (code === 'build_failed' && step !== '') return `fix the step ${step}`
+  return remedies[code] ?? 'fix what the error names'
+}
+
+const checkImage = 'check the name of the image (berth show) and its registry'
+const waitForRegistry = 'wait until its registry responds'
+
+/** What to change before the next attempt. */
+const remedies: Partial<Record<ErrorCode, string>> = {
+  archive_invalid: 'pack the folder again',
+  build_failed: 'fix the step that failed',
+  build_timeout: 'make the build faster, or raise --build-timeout of berthd',
+  docker_error: 'check the Docker engine of the server',
+  docker_unavailable: 'start the Docker engine of the server',
+  edge_unavailable: 'check the edge (berth edge)',
+  exited_early: 'have its command keep running',
+  image_not_found: checkImage,
+  instance_failed: 'fix the error in its last lines',
+  not_reached: 'check what the app answers to that request',
+  pre_deploy_failed: 'fix the pre-deploy command, or what its last lines show',
+  pull_failed: checkImage,
+  registry_rate_limited: waitForRegistry,
+  registry_unreachable: waitForRegistry,
+  source_not_found: 'correct the branch, commit or folder that is missing',
+  timeout: 'raise that limit, or make the phase faster',
 }
 
 function retryCommand({ source }: FailedDeploy, name: string): string {

@@ -1,6 +1,7 @@
 // Advice for failed deploys, by error code and details.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { errorCodes } from '../../../machines/error-codes.ts'
 import { adviseOnDeploy, type FailedDeploy } from '../../../src/http/why/deploy-advice.ts'
 
 const web = { name: 'web', type: 'web_service' } as const
@@ -32,11 +33,24 @@ test('a failing HEALTHCHECK of the image gets no advice to change a path', () =>
 test('for a missing branch the default branch is suggested if the remote has one', () => {
   const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
   assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])
-  assert.equal(advice('source_not_found')!.hint, 'fix it, then: berth deploy web')
+  assert.equal(
+    advice('source_not_found')!.hint,
+    'correct the branch, commit or folder that is missing, then: berth deploy web',
+  )
 })
 
 test('an unknown code, and a failed upload, suggest another upload', () => {
-  assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix it, then: berth up web')
+  assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix what the error names, then: berth up web')
+})
+
+test('a build that failed names its step, if it is known', () => {
+  const { hint } = advice('build_failed', { step: 'RUN npm ci' }, 'archive')!
+  assert.equal(hint, 'fix the step RUN npm ci, then: berth up web')
+  assert.equal(advice('build_failed')!.hint, 'fix the step that failed, then: berth deploy web')
+})
+
+test('no failure of a deploy ends in advice that names nothing to fix', () => {
+  for (const code of errorCodes) assert.doesNotMatch(advice(code)!.hint, /fix it/, code)
 })
 
 test('the error code exited_early gets a hint about static sites', () => {

@@ -91,7 +91,7 @@ const limits: [state: string, words: string][] = [
   ['building', '1h (--build-timeout)'],
   ['preparing', '1h (--build-timeout)'],
   ['starting', '2m (--start-timeout)'],
-  ['checking', '5m (health_check_timeout_seconds)'],
+  ['checking', '5m (--health-timeout)'],
   ['switching', '2m (--start-timeout)'],
 ]
 

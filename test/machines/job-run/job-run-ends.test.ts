@@ -34,7 +34,7 @@ interface End {
   cancelIn?: string
 }
 
-const outOfTime = 'took longer than its limit of 60 s (timeout_seconds)'
+const outOfTime = 'took longer than its limit of 60 s (--timeout, --job-timeout)'
 const suspension = 'canceled by the suspension of its service'
 const late = { error: outOfTime, error_code: 'timeout' } as const
 const suspended = { error: suspension, error_code: 'withdrawn' } as const

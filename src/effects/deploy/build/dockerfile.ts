@@ -44,7 +44,7 @@ export function buildInputs(
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
     log.info(
-      `build_env names ${key}, which is not set or refers to what does not exist: the build runs without it`,
+      `the build runs without ${key} of --build-env, which is not set or refers to what does not exist`,
     )
   }
   const args = settings.build_env.flatMap((key) => (values.has(key) ? [[key, values.get(key)!]] : []))

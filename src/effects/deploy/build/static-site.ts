@@ -76,16 +76,16 @@ function describeFolder({ publish_dir, root_dir }: ServiceSettings): string {
 /** The folder in the source that contains the site. */
 async function findFolder({ settings }: SiteBuild, root: string): Promise<string> {
   const { publish_dir, spa_fallback } = settings
-  const folder = await resolveInside(root, publish_dir ?? '.', 'publish_dir')
+  const folder = await resolveInside(root, publish_dir ?? '.', 'the publish dir')
   if (!(await stat(folder)).isDirectory()) {
-    throw new Failure('site_not_found', `publish_dir ${publish_dir} is not a folder`)
+    throw new Failure('site_not_found', `the publish dir ${publish_dir} is not a folder`)
   }
   if (await pathExists(join(folder, 'index.html'))) return folder
   if (publish_dir === null) throw await missingFolderFailure(root)
   if (!spa_fallback) return folder
   throw new Failure(
     'site_not_found',
-    `publish_dir ${publish_dir} has no index.html, which spa_fallback needs`,
+    `the publish dir ${publish_dir} has no index.html, which --spa-fallback needs`,
   )
 }
 
@@ -93,11 +93,10 @@ async function missingFolderFailure(root: string): Promise<Failure> {
   const problem = 'the source has neither a Dockerfile nor an index.html at its top'
   for (const folder of usualFolders) {
     if (await pathExists(join(root, folder, 'index.html'))) {
-      const message = `${problem}; there is one in ${folder}: set publish_dir to ${folder}`
-      return new Failure('site_not_found', message).with({ folder })
+      return new Failure('site_not_found', `${problem}; there is one in ${folder}`).with({ folder })
     }
   }
-  return new Failure('site_not_found', `${problem}; set publish_dir to the folder of the site`)
+  return new Failure('site_not_found', problem)
 }
 
 async function buildFromDockerfile(build: SiteBuild): Promise<void> {
@@ -134,7 +133,7 @@ async function folderInImage({ ports, settings }: SiteBuild, tree: string): Prom
 
 function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolean }): Failure {
   const missing = needsIndex ? posix.join(folder, 'index.html') : folder
-  const advice = 'publish_dir names the folder of the site, as /app/dist or from its WORKDIR'
+  const advice = 'the publish dir is the folder of the site, as /app/dist or from its WORKDIR'
   return new Failure('site_not_found', `the last stage of the Dockerfile has no ${missing}; ${advice}`)
 }
 

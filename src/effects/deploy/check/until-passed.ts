@@ -126,7 +126,7 @@ async function unhealthyFailure(ports: DeployPorts, name: string, response: stri
   const { kind, text } = check.probe()
   const advice = check.hasPort ? await findAdvice(instance, check) : null
   const limitMs = check.settings.health_check_timeout_seconds * 1000
-  const limit = `${duration(limitMs)} (health_check_timeout_seconds)`
+  const limit = `${duration(limitMs)} (--health-timeout)`
   const words = `the health check did not pass within ${limit}: ${text} → ${response ?? 'no response'}`
   const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
   if (advice) return failure.with(advice.facts)
