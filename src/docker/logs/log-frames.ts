@@ -1,6 +1,8 @@
 // Lines from the frames of a container's log. Pure. A frame is an 8-byte header (stream, size) and one
 // message of at most 16 KiB with its time before it: a long line is several frames, and a frame may be spread
-// over several chunks.
+// over several chunks. A line that is overwritten, such as progress, has its last state, as in build logs.
+import { lastState } from './output-lines.ts'
+
 export interface LogLine {
   /** RFC 3339, UTC, milliseconds. */
   ts: string
@@ -26,6 +28,7 @@ const maxLineBytes = 16 * 1024
 const headerBytes = 8
 const stderrFrame = 2
 const lineBreak = 0x0a
+const carriageReturn = 0x0d
 
 export function createFrameReader(): FrameReader {
   const stdout = createLineJoiner('stdout')
@@ -62,7 +65,7 @@ function createLineJoiner(stream: TimedLine['stream']) {
   let time = ''
 
   function take(bytes: number): TimedLine {
-    const line = pending.toString('utf8', 0, bytes).replace(/\r$/, '')
+    const line = lastState(pending.toString('utf8', 0, bytes))
     pending = pending.subarray(bytes)
     return { time, stream, line }
   }
@@ -73,11 +76,17 @@ function createLineJoiner(stream: TimedLine['stream']) {
     pending = Buffer.concat([pending, message.subarray(blank + 1)])
     const isComplete = pending.at(-1) === lineBreak
     if (isComplete) pending = pending.subarray(0, -1)
+    if (pending.length > maxLineBytes) pending = pending.subarray(newestState(pending))
     while (pending.length > maxLineBytes) yield take(characterStart(pending, maxLineBytes))
     if (isComplete) yield take(pending.length)
   }
 
   return { push, end: () => (pending.length > 0 ? [take(pending.length)] : []) }
+}
+
+/** The position after the last return. A return at the end may belong to a line break. */
+function newestState(text: Buffer): number {
+  return text.lastIndexOf(carriageReturn, -2) + 1
 }
 
 /** The last position at or before `offset` at which a character starts. */

@@ -32,7 +32,7 @@ export function createOutputLines(): OutputLines {
 }
 
 /** `5%\r10%\r` → `10%`. */
-function lastState(line: string): string {
+export function lastState(line: string): string {
   if (!line.includes('\r')) return line
   return line.split('\r').findLast((state) => !isBlank(state)) ?? ''
 }

@@ -45,6 +45,12 @@ test('a program gets exactly the given arguments, and its exit code is passed on
   assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
 })
 
+test('progress that overwrites its line is shown and stored in its last state', async (t) => {
+  const { code, stdout } = await berth(t, 'run', await idleWorker(), '--', "printf '10%%\\r20%%\\r100%%\\n'")
+
+  assert.deepEqual([code, stdout], [0, '100%\n'])
+})
+
 test('no shell metacharacter is more than part of an argument', async (t) => {
   const isArgument = (text: string) => !text.includes('\0') && Buffer.from(text).toString() === text
   const all = hostileTexts({ directory: '/tmp', port: 9 }).filter(

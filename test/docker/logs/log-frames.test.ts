@@ -44,6 +44,30 @@ test('a line of exactly 16 KiB is not followed by an empty one', () => {
   assert.deepEqual(read([frame(1, text), frame(1, '\n', later)]), [line('stdout', text)])
 })
 
+test('a line that was overwritten has its last state, as a terminal shows it', () => {
+  const shown = {
+    '10%\r20%\r100%\n': '100%',
+    '10%\r20%\r\r\n': '20%',
+    'a b\r\n': 'a b',
+    '\r\n': '',
+    '10%\r\x1b[K100%\x1b[K\r\n': '\x1b[K100%\x1b[K',
+    '\r50%\r': '50%',
+  }
+  for (const [text, state] of Object.entries(shown)) {
+    assert.deepEqual(read([frame(1, text)]), [line('stdout', state)], JSON.stringify(text))
+  }
+})
+
+test('progress without a line break takes no more memory than a line, and loses only former states', () => {
+  const states = Array.from({ length: 9000 }, (_, index) => `ü ${index}\r`)
+  const reader = createFrameReader()
+
+  const during = states.flatMap((state) => reader.push(frame(1, state)))
+  const atEnd = reader.push(frame(1, '\n'))
+
+  assert.deepEqual([during, atEnd], [[], [line('stdout', 'ü 8999')]])
+})
+
 test('a last line without a line break is not lost', () => {
   assert.deepEqual(read([frame(2, 'Killed')]), [line('stderr', 'Killed')])
 })
