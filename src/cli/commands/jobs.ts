@@ -31,7 +31,7 @@ export function addJobCommands(program: Command, run: Runner): void {
     .command('run')
     .argument('[name]', 'the service')
     .argument('[command...]', 'after --: one word for the shell, or a program with its arguments')
-    .description('run a command in a new container, without standard input; exits with its exit code')
+    .description('run a command in a new container; it gets no stdin, and its exit code is passed on')
     .option(
       '--timeout <seconds>',
       'stop it after this time (by default the setting of the service: a day)',
