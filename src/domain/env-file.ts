@@ -19,7 +19,7 @@ interface Variable {
 
 /** Each key once, with its last value. Throws InvalidEnvFile. Takes linear time. */
 export function parseEnvFile(text: string): Variable[] {
-  if (Buffer.byteLength(text) > envFileLimitMib * bytesPerMib) {
+  if (new TextEncoder().encode(text).length > envFileLimitMib * bytesPerMib) {
     throw new InvalidEnvFile(`it is larger than ${envFileLimitMib} MiB`)
   }
   const values = new Map<string, string>()

@@ -66,13 +66,16 @@ async function runCommand(
 ): Promise<number> {
   const { name, words } = splitArguments(first === undefined ? [] : [first, ...others])
   const service = requireServiceName(name)
-  const { out } = cli
-  const mark = out.tint('yellow', '!')
-  onUnusedInput(() => out.say(` ${mark} the command does not get the piped input: stdin is not forwarded`))
+  if (cli.flags.tokenFile !== '-') onUnusedInput(() => reportUnusedInput(cli))
   const started = await startRun(cli, service, words, options)
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
   return concludeRun(cli, await followRun(cli, started))
+}
+
+function reportUnusedInput({ out }: Cli): void {
+  const mark = out.tint('yellow', '!')
+  out.say(` ${mark} the command does not get the piped input: stdin is not forwarded`)
 }
 
 /** The argument before `--` is the name, if there is one. Throws (usage) for more than one. */

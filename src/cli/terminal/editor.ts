@@ -2,12 +2,14 @@
 // removed afterwards.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { readFileOrInput } from './standard-input.ts'
 
+const maxMib = 16
 const terminationSignals = ['SIGHUP', 'SIGTERM'] as const
 
 /** Returns the saved text. Throws without a terminal, and when the editor fails. */
@@ -23,7 +25,7 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   try {
     writeFileSync(path, text, { mode: 0o600 })
     await runEditor(env.VISUAL || env.EDITOR || 'vi', path)
-    return readFileSync(path, 'utf8')
+    return await readFileOrInput(path, maxMib)
   } finally {
     remove()
     process.off('exit', remove)

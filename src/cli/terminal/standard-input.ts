@@ -29,7 +29,7 @@ function decode(bytes: Buffer, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw usageFailure(`${what} is not valid UTF-8`)
+    throw usageFailure(`${what} is not valid UTF-8`, 'save it as UTF-8')
   }
 }
 

@@ -126,10 +126,11 @@ test('input that is piped into a run is not forwarded, and not taken from others
   const redirected = await withStdin(berth, openSync(file, 'r'))
   const shared = await withStdin(['timeout', '60', ...berth], 'pipe')
   const empty = await runBerth(t, run, { env })
+  const token = await withStdin([...berth.slice(0, -3), '--token-file', '-', 'shop', '--', 'cat'], 'pipe')
 
   assert.match(piped, note)
   assert.match(redirected, note)
-  for (const stderr of [shared, empty.stderr]) assert.match(stderr, /^ ✔ succeeded[^\n]*\n$/)
+  for (const stderr of [shared, empty.stderr, token]) assert.match(stderr, /^ ✔ succeeded[^\n]*\n$/)
 })
 
 test('an empty command or one without -- starts nothing', async (t) => {
