@@ -83,7 +83,7 @@ function escapeLetter(letter: string): string {
 }
 
 function unquoted(text: string): string {
-  const comment = text.search(/[ \t]#/)
+  const comment = text.indexOf(' #')
   return text.slice(0, comment === -1 ? undefined : comment).trim()
 }
 

@@ -19,6 +19,7 @@ const values: Record<string, string> = {
   'VAR=x=y#z': 'x=y#z',
   'VAR=#fff': '#fff',
   'VAR= # comment': '',
+  'VAR=a\t#b': 'a\t#b',
   'VAR="VAL # not a comment"': 'VAL # not a comment',
   'VAR="VAL" # comment': 'VAL',
   'VAR="VAL"#comment': 'VAL',
