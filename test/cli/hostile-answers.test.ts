@@ -78,7 +78,7 @@ test('a status cannot move the cursor, neither by a state nor by an invalid numb
   assert.equal(stdout, 'shop is ab, ab instances wanted\n')
 })
 
-test('a value passes a pipe unchanged, and cannot reach the clipboard at a terminal', async (t) => {
+test('a value is printed with escapes, and cannot reach the clipboard at a terminal', async (t) => {
   const value = `a${introducer}]52;c;aGk=\u0007b`
   const { url } = await startFakeServer(t, () => ({ body: [{ key: 'EVIL', value }] }))
   const env = { BERTH_SERVER: url }
@@ -87,8 +87,9 @@ test('a value passes a pipe unchanged, and cannot reach the clipboard at a termi
   const terminal = openTerminal(t, ['env', 'shop', '--show'], { env })
   await terminal.ended()
 
-  assert.equal(piped.stdout, `EVIL='${value}'\n`)
-  assert.ok(terminal.screen().includes("EVIL='ab'"), terminal.written)
+  const line = 'EVIL="a\\0033]52;c;aGk=\\ab"'
+  assert.equal(piped.stdout, `${line}\n`)
+  assert.ok(terminal.screen().includes(line), terminal.written)
   assert.ok(!terminal.written.includes(`${introducer}]52`))
 })
 

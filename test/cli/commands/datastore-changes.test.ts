@@ -186,7 +186,7 @@ test('an unknown name ends with 3, and wrong usage with 2 before any request', a
     ['show', 'a', 'b'],
     ['create'],
     ['create', 'x', '--kind', 'mysql'],
-    ['create', 'x', '--memory', '1g'],
+    ['create', 'x', '--memory', '1q'],
     ['create', 'x', '--cpu', 'half'],
     ['create', 'x', '--engine', 'redis'],
     ['update', 'x'],

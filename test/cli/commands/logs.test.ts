@@ -51,7 +51,7 @@ test('a deploy is followed to its outcome across a restart of the daemon', async
 })
 
 test('at a terminal the output of instances can set colours and nothing else', async (t) => {
-  const evil = `printf '\\\\033[31mred\\\\033[0m \\\\033[2J\\\\033[5Aup\\\\rback\\\\n'`
+  const evil = `printf '\\\\033[31mred\\\\033[0m \\\\033[2J\\\\033[5Aup\\\\010back\\\\n'`
   const { name } = await createService(t, suite.api, {
     Dockerfile: await dockerfile(`CMD ["sh", "-c", "${evil}; httpd -f -p $PORT"]`),
   })
