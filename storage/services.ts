@@ -8,6 +8,9 @@ import type { Commit, Store, Table } from './store/store.ts'
 
 export type ServiceType = 'web_service' | 'private_service' | 'background_worker' | 'cron_job' | 'static_site'
 
+/** What the instances speak: HTTP/1.1, or HTTP/2 without TLS. */
+export type ServiceProtocol = 'http' | 'h2c'
+
 /** The settings of a user. A deploy freezes them when it starts. */
 export interface ServiceSettings {
   type: ServiceType
@@ -29,6 +32,8 @@ export interface ServiceSettings {
   /** Whether instances and jobs have an init process. Missing means true. */
   init?: boolean
   port: number | null
+  /** Missing means `http`. */
+  protocol?: ServiceProtocol
   health_check_path: string | null
   health_check_timeout_seconds: number
   drain_seconds: number

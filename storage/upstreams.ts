@@ -1,6 +1,7 @@
 // The upstreams of each service: a pool, with a slot per current or former instance. They are stored, so that
 // the edge serves the same upstreams after a crash.
 // A slot is freed only when none of its connections can be open.
+import type { ServiceProtocol } from './services.ts'
 import type { Store, Table } from './store/store.ts'
 
 /** verifying: gets only verification requests; ready: gets requests; out: finishes open requests. */
@@ -12,6 +13,8 @@ export interface UpstreamRow {
   index: number
   address: string
   port: number
+  /** Missing in rows older than the setting: `http`. */
+  protocol?: ServiceProtocol
   state: UpstreamState
   /** The run (start time) of the instance that passed its verification. */
   run: string | null

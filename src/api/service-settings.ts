@@ -101,6 +101,7 @@ const settings = explained({
   publish_dir: clearable(publishDir),
   spa_fallback: optional(z.boolean()),
   port: clearableByZero(z.int().min(0).max(65_535)),
+  protocol: optional(z.enum(['http', 'h2c'])),
   health_check_path: clearable(path),
   health_check_timeout_seconds: optional(z.int().min(1).max(3600)),
   drain_seconds: optional(z.int().min(0).max(3600)),

@@ -56,6 +56,7 @@ export const Service = z
     publish_dir: text,
     spa_fallback: z.boolean(),
     port: whole,
+    protocol: z.enum(['http', 'h2c']),
     health_check_path: text,
     health_check_timeout_seconds: z.int(),
     drain_seconds: z.int(),

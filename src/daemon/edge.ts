@@ -5,7 +5,7 @@ import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
 import { Driver } from '../edge/driver.ts'
 import { hasIpv6, loadOrCreateSecret, openEdgeFiles } from '../edge/files.ts'
-import type { Frame } from '../edge/frame.ts'
+import type { BaseFrame } from '../edge/frame.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
 import { proofOf } from '../edge/port-check.ts'
@@ -51,7 +51,7 @@ export function openEdge(
   const files = openEdgeFiles(ports.settings.dataDir)
   const secret = loadOrCreateSecret(files)
   const dashboardHost = config['dashboard-host'] || null
-  const frame: Omit<Frame, 'slots'> = {
+  const frame: BaseFrame = {
     httpPort: config['http-port'],
     httpsPort: config['https-port'],
     hasIpv6: hasIpv6(),

@@ -40,7 +40,7 @@ export const notSites = only(
   'a static site does not have this setting: Berth serves it with its own server',
 )
 export const onlyListening = (type: ServiceType) =>
-  listens({ type }) ? null : `a ${type.replace('_', ' ')} has no port to check`
+  listens({ type }) ? null : `a ${type.replace('_', ' ')} has no port`
 export const noDiskOfCronJobs = only((type) => type !== 'cron_job', 'a cron job has no disk')
 
 function only(has: (type: ServiceType) => boolean, refusal: string) {

@@ -140,6 +140,18 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'port, else 3000 or the only port that the app listens on.',
     flag: { flags: '--port <number>', help: 'port of the app; 0 detects it', value: 'whole number' },
   },
+  protocol: {
+    default: 'http',
+    takesEffect: 'at restart',
+    meaning:
+      'What the app speaks: http is HTTP/1.1, h2c is HTTP/2 without TLS, as gRPC servers need it. The ' +
+      'health check speaks it too. Default http.',
+    flag: {
+      flags: '--protocol <name>',
+      help: 'what the app speaks: http, or h2c for gRPC and HTTP/2 (http)',
+    },
+    refusal: (type) => notSites(type) ?? onlyListening(type),
+  },
   health_check_path: {
     default: null,
     takesEffect: 'at restart',

@@ -7,7 +7,7 @@ import type { Frame } from './frame.ts'
 import { addressTable, rateRouting } from './limits.ts'
 import { type ErrorPageName, pagesText } from './pages.ts'
 import { proofRouting } from './port-check.ts'
-import { minSlots, type Pool, slotName, type Upstream } from './routes.ts'
+import { minSlots, type Pool, serverName, slotName, type Upstream } from './routes.ts'
 import { errorBackends, errorResponses, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
 const defaultTimeoutMs = 75_000
@@ -21,8 +21,9 @@ const bufferBytes = 32 * 1024
 
 /** The part that all services share; equal fingerprints need no reload. */
 export function fingerprintOf(files: EdgeFiles, frame: Frame): string {
+  const [slots, http2Slots] = [[...frame.slots].sort(), [...frame.http2Slots].sort()]
   return createHash('sha256')
-    .update(JSON.stringify([frameText(files, frame), frame.pools, [...frame.slots].sort(), pagesText()]))
+    .update(JSON.stringify([frameText(files, frame), frame.pools, slots, http2Slots, pagesText()]))
     .digest('hex')
     .slice(0, 16)
 }
@@ -131,12 +132,6 @@ function ownerText({ socketOwner }: Frame): string {
 // be retried, so the edge closes its idle connections earlier. Without http-no-delay, the kernel holds each
 // piece of an HTTP/1.1 body back for 200 ms.
 function defaultsSection(files: EdgeFiles): string {
-  const part = (name: ErrorPageName, end: string) =>
-    `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${files.pages})]`
-  const page = (status: number, name: ErrorPageName) =>
-    ` http-error status ${status} content-type "text/html; charset=utf-8"` +
-    ` lf-string '${part(name, 'head')}%[var(txn.id)]${part(name, 'tail')}'` +
-    ` hdr x-berth-answer 1 hdr cache-control no-store${status > 500 ? ' hdr retry-after 5' : ''}`
   return `defaults
  mode http
  log global
@@ -157,14 +152,23 @@ function defaultsSection(files: EdgeFiles): string {
  retries 3
  retry-on conn-failure empty-response
  option redispatch 1
-${page(400, 'malformed')}
-${page(500, 'failed')}
-${page(502, 'broken')}
-${page(503, 'unready')}
-${page(504, 'slow')}
+${errorPage(files, 400, 'malformed')}
+${errorPage(files, 500, 'failed')}
+${errorPage(files, 502, 'broken')}
+${errorPage(files, 503, 'unready')}
+${errorPage(files, 504, 'slow')}
 .if version_atleast(3.1.0)
  option http-drop-request-trailers
 .endif`
+}
+
+function errorPage(files: EdgeFiles, status: number, name: ErrorPageName): string {
+  const part = (end: string) => `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${files.pages})]`
+  return (
+    ` http-error status ${status} content-type "text/html; charset=utf-8"` +
+    ` lf-string '${part('head')}%[var(txn.id)]${part('tail')}'` +
+    ` hdr x-berth-answer 1 hdr cache-control no-store${status > 500 ? ' hdr retry-after 5' : ''}`
+  )
 }
 
 /** A cookie that is not the API's: sites below the same domain can set some for its host, 4 KiB each. */
@@ -184,20 +188,23 @@ function dashboardSection({ dashboard }: Frame): string {
 
 function poolText(files: EdgeFiles, number: number, pool: Pool | undefined, frame: Frame): string {
   const slots = frame.slots.get(number) ?? minSlots
-  const servers = Array.from({ length: slots }, (_, at) => serverText(at + 1, pool?.upstreams[at] ?? null))
+  const isHttp2 = Array.from({ length: slots }, (_, at) => frame.http2Slots.has(serverName(number, at + 1)))
+  const pages = isHttp2.includes(true) ? [errorPage(files, 502, 'brokenHttp2')] : []
+  const servers = isHttp2.map((is, at) => serverText(at + 1, pool?.upstreams[at] ?? null, is))
   return `
 backend p${number}
  balance leastconn
  http-request set-timeout server var(txn.host),map_str_int(${files.map('timeouts')},${defaultTimeoutMs})
  use-server %[var(txn.upstream)] if { var(txn.upstream) -m found }
-${servers.join('\n')}
+${[...pages, ...servers].join('\n')}
 `
 }
 
-function serverText(slot: number, upstream: Upstream | null): string {
+function serverText(slot: number, upstream: Upstream | null, isHttp2: boolean): string {
   const name = slotName(slot)
-  if (!upstream) return ` server ${name} 127.0.0.1:1 disabled`
+  const protocol = isHttp2 ? ' proto h2' : ''
+  if (!upstream) return ` server ${name} 127.0.0.1:1${protocol} disabled`
   const { address, port, state } = upstream
   const more = state === 'ready' ? '' : state === 'verifying' ? ' weight 0' : ' disabled'
-  return ` server ${name} ${address}:${port}${more}`
+  return ` server ${name} ${address}:${port}${protocol}${more}`
 }

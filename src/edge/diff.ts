@@ -2,7 +2,7 @@
 // fails: targets are added before the rules that send requests to them, and removed after those rules.
 
 import { type EdgeFiles, fileNameOf } from './files.ts'
-import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'
+import { type Certificate, mapNames, type Routes, serverName, type Upstream } from './routes.ts'
 import { fingerprintOfPem, type RuntimeState, type ServerState } from './runtime-state.ts'
 
 export interface Command {
@@ -16,7 +16,7 @@ export function diff(found: RuntimeState, wanted: Routes, files: EdgeFiles): Com
   const closing: Command[] = []
   wanted.pools.forEach((pool, at) => {
     pool.upstreams.forEach((upstream, slot) => {
-      const name = `${poolName(at + 1)}/${slotName(slot + 1)}`
+      const name = serverName(at + 1, slot + 1)
       const has = found.servers.get(name)
       const isServing = upstream?.state === 'ready' || upstream?.state === 'verifying'
       if (isServing) opening.push(...open(name, has, upstream))
@@ -135,7 +135,7 @@ export function expectedState(wanted: Routes, found: RuntimeState): RuntimeState
   }
   wanted.pools.forEach((pool, at) => {
     pool.upstreams.forEach((upstream, slot) => {
-      const name = `${poolName(at + 1)}/${slotName(slot + 1)}`
+      const name = serverName(at + 1, slot + 1)
       if (upstream) servers.set(name, served(upstream, found.servers.get(name)))
     })
   })

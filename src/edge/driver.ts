@@ -6,9 +6,9 @@ import { fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
 import { type EdgeFiles, removeOtherCertificates, writeAtomically } from './files.ts'
-import type { Frame } from './frame.ts'
+import type { BaseFrame, Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
-import { mapNames, minSlots, type Pool, type Routes } from './routes.ts'
+import { mapNames, minSlots, type Pool, type Routes, serverName } from './routes.ts'
 
 const reloadMs = 10_000
 const recheckIntervalMs = 50
@@ -16,7 +16,7 @@ const recheckIntervalMs = 50
 /** A class, because it consists of many small operations on the assumed state of HAProxy. */
 export class Driver {
   readonly #files: EdgeFiles
-  readonly #baseFrame: Omit<Frame, 'slots'>
+  readonly #baseFrame: BaseFrame
   /** The process that accepts new connections. */
   #current: DrivenProcess
   /** Retired processes that finish their connections. Their requests need the current upstreams too. */
@@ -25,9 +25,10 @@ export class Driver {
   readonly #written = new Map<string, string>()
   #pools: number
   readonly #slots = new Map<number, number>()
+  readonly #http2Slots = new Set<string>()
 
   /** `frame` may get its dashboard before the first routes; it has at least that many pools. */
-  constructor(files: EdgeFiles, frame: Omit<Frame, 'slots'>) {
+  constructor(files: EdgeFiles, frame: BaseFrame) {
     this.#files = files
     this.#baseFrame = frame
     this.#pools = frame.pools
@@ -47,6 +48,7 @@ export class Driver {
   async render({ pools, maps, certificates }: Routes): Promise<void> {
     const files = this.#files
     this.#makeRoomFor(pools)
+    this.#assignProtocols(pools)
     await ensureDefaultCertificate(files.defaultCertificate)
     for (const { host, pem } of certificates) await this.#write(files.certificate(host), pem)
     const listed = [files.defaultCertificate, ...certificates.map(({ host }) => files.certificate(host))]
@@ -104,7 +106,7 @@ export class Driver {
   }
 
   #frame(): Frame {
-    return { ...this.#baseFrame, pools: this.#pools, slots: this.#slots }
+    return { ...this.#baseFrame, pools: this.#pools, slots: this.#slots, http2Slots: this.#http2Slots }
   }
 
   /**
@@ -119,6 +121,24 @@ export class Driver {
       const slots = this.#slots.get(at + 1) ?? minSlots
       if (upstreams.length <= slots) return
       this.#slots.set(at + 1, 2 ** Math.ceil(Math.log2(upstreams.length)))
+      this.invalidate()
+    })
+  }
+
+  /**
+   * A slot of the wrong protocol changes it by a reload, together with the free slots of its pool: the next
+   * version of the service probably speaks the same.
+   */
+  #assignProtocols(pools: readonly Pool[]): void {
+    pools.forEach(({ upstreams }, at) => {
+      const isHttp2 = (slot: number) => this.#http2Slots.has(serverName(at + 1, slot))
+      const changed = upstreams.find((one, slot) => one !== null && one.isHttp2 !== isHttp2(slot + 1))
+      if (!changed) return
+      for (let slot = 1; slot <= (this.#slots.get(at + 1) ?? minSlots); slot++) {
+        const name = serverName(at + 1, slot)
+        if ((upstreams[slot - 1] ?? changed).isHttp2) this.#http2Slots.add(name)
+        else this.#http2Slots.delete(name)
+      }
       this.invalidate()
     })
   }

@@ -22,4 +22,9 @@ export interface Frame {
   pools: number
   /** The number of slots of pools that have more than the minimum, by pool number. */
   slots: ReadonlyMap<number, number>
+  /** The slots whose upstreams speak HTTP/2, such as `p7/s1`: commands cannot change the protocol. */
+  http2Slots: ReadonlySet<string>
 }
+
+/** Without the parts that follow from the routes. */
+export type BaseFrame = Omit<Frame, 'slots' | 'http2Slots'>

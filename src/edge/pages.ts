@@ -44,6 +44,13 @@ export const errorPages = {
     title: 'No answer',
     text: 'The service sent no complete, valid response. Its headers may have at most 31 KiB.',
   },
+  brokenHttp2: {
+    code: 'bad_gateway',
+    title: 'No answer',
+    text:
+      'The service, which speaks HTTP/2, sent no complete, valid response. Its headers may have at most ' +
+      '31 KiB, and it must support extended CONNECT (RFC 8441) for WebSockets.',
+  },
   slow: {
     code: 'gateway_timeout',
     title: 'Too slow',
@@ -85,6 +92,7 @@ const errors: [name: ErrorPageName, status: number][] = [
   ['malformed', 400],
   ['failed', 500],
   ['broken', 502],
+  ['brokenHttp2', 502],
   ['unready', 503],
   ['slow', 504],
 ]

@@ -11,6 +11,8 @@ export interface Pool {
 export interface Upstream {
   address: string
   port: number
+  /** Whether it speaks HTTP/2 without TLS; otherwise HTTP/1.1. */
+  isHttp2: boolean
   /** verifying: gets only verification requests; ready: serves; leaving: only finishes open requests. */
   state: 'verifying' | 'ready' | 'leaving'
 }
@@ -41,6 +43,11 @@ export const minSlots = 8
 
 export function poolName(number: number): string {
   return `p${number}`
+}
+
+/** `p7/s1` */
+export function serverName(pool: number, slot: number): string {
+  return `${poolName(pool)}/${slotName(slot)}`
 }
 
 export function slotName(slot: number): string {

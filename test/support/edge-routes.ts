@@ -1,8 +1,8 @@
 // Edge routes in the short form that tests use: pools by upstreams, hosts by pool.
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../src/edge/routes.ts'
 
-export function upstream(port: number, state: Upstream['state'] = 'ready'): Upstream {
-  return { address: '127.0.0.1', port, state }
+export function upstream(port: number, state: Upstream['state'] = 'ready', isHttp2 = false): Upstream {
+  return { address: '127.0.0.1', port, isHttp2, state }
 }
 
 /** `{ 'a.test': [upstream, …] }`: each host gets its own pool, in that order. */

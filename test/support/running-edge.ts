@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { Driver } from '../../src/edge/driver.ts'
 import { type EdgeFiles, openEdgeFiles } from '../../src/edge/files.ts'
-import type { Frame } from '../../src/edge/frame.ts'
+import type { BaseFrame, Frame } from '../../src/edge/frame.ts'
 import { type EdgeProcess, openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { proofOf } from '../../src/edge/port-check.ts'
 import { noMaps, type Routes } from '../../src/edge/routes.ts'
@@ -15,7 +15,7 @@ import { edgeArgs, portOf } from './edge.ts'
 
 export interface RunningEdge {
   files: EdgeFiles
-  frame: Omit<Frame, 'slots'>
+  frame: BaseFrame
   driver: Driver
   process: EdgeProcess
   /** The runtime socket. */
@@ -45,7 +45,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
   const files = openEdgeFiles(temporaryDirectory(t))
-  const frame: Omit<Frame, 'slots'> = {
+  const frame: BaseFrame = {
     httpPort: portOf(args, '--http-port'),
     httpsPort: portOf(args, '--https-port'),
     hasIpv6: false,

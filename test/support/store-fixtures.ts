@@ -36,6 +36,7 @@ export function serviceRow(changes: Partial<ServiceRow> = {}): ServiceRow {
     build_target: null,
     build_args: {},
     init: true,
+    protocol: 'http',
     archive_deploy_id: null,
     ...{ ...code, ...build, ...health, ...cron, ...room, ...life },
     drain_seconds: 30,

@@ -72,6 +72,7 @@ function instanceFacts(service: Service): Fact[] {
   return [
     ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
     ['port', service.internal_host === null ? null : portOf(service)],
+    ['protocol', service.protocol === 'http' ? null : service.protocol],
     ['health check', checkOf(service)],
     ['drain', duration(service.drain_seconds * 1000)],
     ['disk', service.disk_mount_path],

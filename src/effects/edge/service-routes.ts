@@ -136,8 +136,9 @@ function toPools(services: ServiceRoute[]): Pool[] {
 function toSlots(rows: UpstreamRow[]): (Upstream | null)[] {
   const most = rows.reduce((highest, { slot }) => Math.max(highest, slot), 0)
   const slots: (Upstream | null)[] = Array.from({ length: most }, () => null)
-  for (const { slot, address, port, state } of rows) {
-    slots[slot - 1] = { address, port, state: state === 'out' ? 'leaving' : state }
+  for (const { slot, address, port, protocol, state } of rows) {
+    const isHttp2 = protocol === 'h2c'
+    slots[slot - 1] = { address, port, isHttp2, state: state === 'out' ? 'leaving' : state }
   }
   return slots
 }

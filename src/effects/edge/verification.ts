@@ -39,10 +39,11 @@ export async function verifyUpstream(
     await sleep(pauseMs, signal)
   }
   const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
-  throw new Failure(
+  const failure = new Failure(
     'not_reached',
     `a request through the edge did not reach the instance: ${what} → ${problem}`,
   )
+  throw problem === '502' ? failure.with({ reason: 'invalid_response' }) : failure
 }
 
 const timeoutText = 'no response in time'

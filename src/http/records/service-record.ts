@@ -101,8 +101,9 @@ export function toService(
 }
 
 /** Settings that rows of older versions do not have. */
-function optionalSettingsOf({ build_target = null, build_args = {}, init = true }: ServiceRow) {
-  return { build_target, build_args, init }
+function optionalSettingsOf(row: ServiceRow) {
+  const { build_target = null, build_args = {}, init = true, protocol = 'http' as const } = row
+  return { build_target, build_args, init, protocol }
 }
 
 /** The fields that depend on the edge. */

@@ -5,7 +5,7 @@ import type { Service } from '../../api/service.ts'
 import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from './advice.ts'
 
 export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
-type Deployed = Pick<Service, 'name' | 'type'>
+type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol'>>
 
 /** Null for a deploy that has not failed. */
 export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice | null {
@@ -22,6 +22,7 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
     case 'exited_early':
       return adviseStaticSite(deploy, service) ?? retry(deploy, name)
     case 'health_check_failed':
+    case 'not_reached':
       return adviseOnCheck(deploy, service)
     case 'out_of_memory': {
       const command = `berth update ${name} --memory 1024`
@@ -89,7 +90,7 @@ function adviseOnServer(code: string, name: string): Advice | null {
   }
 }
 
-function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
+function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advice {
   const port = detailOf(deploy, 'port', '$PORT')
   switch (detailOf(deploy, 'reason', '')) {
     case 'listens_locally':
@@ -100,11 +101,18 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
       const command = `berth update ${name} --port N`
       return advise(`listen on 0.0.0.0:$PORT, or: ${command}`, command)
     }
+    case 'other_protocol':
+    case 'invalid_response': {
+      const [condition, other] = protocol === 'h2c' ? ['does not speak', 'http'] : ['speaks only', 'h2c']
+      const commands = [`berth update ${name} --protocol ${other}`, retryCommand(deploy, name)]
+      return advise(`if the app ${condition} HTTP/2: ${commands.join(', then: ')}`, ...commands)
+    }
     case 'image_healthcheck':
       return advise(
         'its command must exit with 0 in the running container; manual: /docs/deploys#health-checks',
       )
     default: {
+      if (deploy.error_code === 'not_reached') return retry(deploy, name)
       const command = `berth update ${name} --health-path PATH`
       return advise(`it must return 2xx or 3xx: ${command}`, command)
     }

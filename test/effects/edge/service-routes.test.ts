@@ -40,14 +40,14 @@ test('each host routes to the pool of its service, with its limits', () => {
 })
 
 test('slots keep their positions, also with a gap before them', () => {
-  const upstreams = [row(2, 'ready'), row(3, 'verifying'), row(5, 'out')]
+  const upstreams = [row(2, 'ready'), { ...row(3, 'verifying'), protocol: 'h2c' as const }, row(5, 'out')]
   const [pool] = toRoutes([route({ upstreams })], around).pools
   deepEqual(pool!.upstreams, [
     null,
-    { address: '10.0.0.2', port: 3000, state: 'ready' },
-    { address: '10.0.0.3', port: 3000, state: 'verifying' },
+    { address: '10.0.0.2', port: 3000, isHttp2: false, state: 'ready' },
+    { address: '10.0.0.3', port: 3000, isHttp2: true, state: 'verifying' },
     null,
-    { address: '10.0.0.5', port: 3000, state: 'leaving' },
+    { address: '10.0.0.5', port: 3000, isHttp2: false, state: 'leaving' },
   ])
 })
 

@@ -30,6 +30,13 @@ test('a failing HEALTHCHECK of the image gets no advice to change a path', () =>
   assert.match(advice('health_check_failed')!.hint, /--health-path/)
 })
 
+test('an app of another protocol gets the command that changes it', () => {
+  const { commands } = advice('not_reached', { reason: 'invalid_response' })!
+  assert.deepEqual(commands, ['berth update web --protocol h2c', 'berth deploy web'])
+  assert.deepEqual(advice('health_check_failed', { reason: 'other_protocol' })!.commands, commands)
+  assert.deepEqual(advice('not_reached')!.commands, ['berth deploy web'])
+})
+
 test('for a missing branch the default branch is suggested if the remote has one', () => {
   const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
   assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])

@@ -1,6 +1,8 @@
 // The probes of an instance: an HTTP response, a TCP connection, or that it still runs.
 
 import { request } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import type { Socket } from 'node:net'
 import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
@@ -23,6 +25,8 @@ const attemptTimeoutMs = 5000
 export const notYet = 'not yet'
 /** The result of a probe to a port on which nothing listens. */
 export const refused = 'connection refused'
+/** The result of a probe that got no response of its version of HTTP. */
+export const otherProtocol = 'a response of another protocol'
 
 /** Null if the instance is healthy, otherwise the reason. */
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
@@ -50,7 +54,7 @@ export function kindOfProbe({
 export function chooseProbe(checked: ProbeOptions): Probe {
   const { settings, port, hostName, healthcheck } = checked
   const kind = kindOfProbe(checked)
-  if (kind === 'path') return httpProbe(settings.health_check_path!, port, hostName)
+  if (kind === 'path') return httpProbe(settings, port, hostName)
   if (kind === 'running') return runningProbe()
   if (kind === 'port') return tcpProbe(port)
   return imageProbe(settings.type === 'background_worker' ? null : tcpProbe(port), healthcheck)
@@ -90,31 +94,59 @@ function tcpProbe(port: number): Probe {
 }
 
 /** 2xx and 3xx pass. The Host header is the service's first host. */
-function httpProbe(path: string, port: number, hostName: string): Probe {
+function httpProbe({ health_check_path, protocol }: ServiceSettings, port: number, hostName: string): Probe {
+  const path = percentEncode(health_check_path!)
+  const send = protocol === 'h2c' ? sendHttp2 : sendHttp1
   return {
     kind: 'path',
-    text: `GET ${path} on port ${port}`,
-    run: ({ address }, signal) =>
-      new Promise((resolve) => {
-        const options = {
-          path: percentEncode(path),
-          signal,
-          headers: { host: hostName, 'user-agent': 'Berth' },
-          timeout: attemptTimeoutMs,
-          createConnection: () => dial(address!, port, attemptTimeoutMs),
-        }
-        const probing = request(options, (response) => {
-          response.resume()
-          const { statusCode = 0 } = response
-          resolve(statusCode >= 200 && statusCode < 400 ? null : String(statusCode))
-          probing.destroy()
-        })
-        probing.once('timeout', () => probing.destroy(new Error('no response')))
-        probing.once('error', (error) => resolve(reasonOf(error)))
-        probing.end()
-      }),
+    text: `GET ${health_check_path} on port ${port}${protocol === 'h2c' ? ' over HTTP/2' : ''}`,
+    async run({ address }, signal) {
+      const connection = () => dial(address!, port, attemptTimeoutMs)
+      const result = await send(connection, { host: hostName, path }, signal)
+      if (result instanceof Error) return reasonOf(result)
+      return result >= 200 && result < 400 ? null : String(result)
+    },
   }
 }
+
+interface Asked {
+  host: string
+  path: string
+}
+
+/** Returns the status of the response, or why there was none. */
+type Send = (connect: () => Socket, asked: Asked, signal: AbortSignal) => Promise<number | Error>
+
+const agent = { 'user-agent': 'Berth' }
+
+const sendHttp1: Send = (connect, { host, path }, signal) =>
+  new Promise((resolve) => {
+    const headers = { host, ...agent }
+    const options = { path, signal, headers, timeout: attemptTimeoutMs, createConnection: connect }
+    const probing = request(options, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+      probing.destroy()
+    })
+    probing.once('timeout', () => probing.destroy(new Error('no response')))
+    probing.once('error', resolve)
+    probing.end()
+  })
+
+const sendHttp2: Send = (connect, { host, path }, signal) =>
+  new Promise((resolve) => {
+    const session = connectHttp2(`http://${host}`, { createConnection: connect })
+    const settle = (result: number | Error) => {
+      resolve(result)
+      session.destroy()
+    }
+    session.setTimeout(attemptTimeoutMs, () => settle(new Error('no response')))
+    session.on('error', settle)
+    const probing = session.request({ ':authority': host, ':path': path, ...agent }, { signal })
+    probing.on('error', (error) => settle(error.cause instanceof Error ? error.cause : error))
+    probing.once('response', (headers) => settle(headers[':status'] ?? 0))
+    probing.once('close', () => settle(new Error('no response')))
+  })
 
 /** Encodes the path like a browser. Node would send some characters as other bytes and refuse the rest. */
 export function percentEncode(path: string): string {
@@ -122,6 +154,11 @@ export function percentEncode(path: string): string {
 }
 
 function reasonOf(error: Error & { code?: string }): string {
-  const known: Record<string, string> = { ECONNREFUSED: refused, ECONNRESET: 'connection reset' }
+  const known: Record<string, string> = {
+    ECONNREFUSED: refused,
+    ECONNRESET: 'connection reset',
+    HPE_INVALID_CONSTANT: otherProtocol,
+    ERR_HTTP2_ERROR: otherProtocol,
+  }
   return known[error.code ?? ''] ?? error.message
 }

@@ -12,7 +12,7 @@ import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
-import { notYet, type Probe, refused } from './probes.ts'
+import { notYet, otherProtocol, type Probe, refused } from './probes.ts'
 import { restartInstance } from './restart-after-engine.ts'
 
 export interface Check {
@@ -130,6 +130,7 @@ async function unhealthyFailure(ports: DeployPorts, name: string, response: stri
   const words = `the health check did not pass within ${limit}: ${text} → ${response ?? 'no response'}`
   const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
   if (advice) return failure.with(advice.facts)
+  if (response === otherProtocol) return failure.with({ reason: 'other_protocol' })
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
 }
 

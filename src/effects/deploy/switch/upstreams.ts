@@ -57,16 +57,18 @@ export function isAdmitted(
 }
 
 async function allocateSlots(
-  { storage }: DeployPorts,
+  ports: DeployPorts,
   { id, serviceId }: DeployRef,
   instances: InstanceState[],
 ): Promise<number[]> {
+  const { storage } = ports
   await storage.upstreams.allocatePool(serviceId)
   const port = storage.actors.record(id)?.port as number
+  const { protocol = 'http' } = requireRelease(ports, id).settings
   const slots: number[] = []
   for (const { index, address, startedAt: run } of instances) {
     if (!address) throw new Failure('instance_failed', `instance ${index + 1} no longer has an address`)
-    const wanted = { deploy_id: id, index, address, port, state: 'verifying' as const, run }
+    const wanted = { deploy_id: id, index, address, port, protocol, state: 'verifying' as const, run }
     slots.push((await storage.upstreams.put(serviceId, wanted)).slot)
   }
   return slots

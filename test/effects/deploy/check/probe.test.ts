@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { InstanceState } from '../../../../src/docker/containers/instance-state.ts'
 import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
+import { chooseProbe, otherProtocol } from '../../../../src/effects/deploy/check/probes.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import type { ServiceRow } from '../../../../storage/services.ts'
+import type { ServiceProtocol, ServiceRow } from '../../../../storage/services.ts'
 import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
@@ -61,4 +64,44 @@ test('the check of a path names the host of the service, and Berth as its user a
 
   const [{ host, 'user-agent': agent } = {}] = received
   assert.deepEqual([host, agent], ['shop.localhost', 'Berth'])
+})
+
+/** What a health check says of the server. */
+async function answerOf(t: TestContext, server: Server, protocol: ServiceProtocol, path = '/') {
+  if (!server.listening) {
+    t.after(() => server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  }
+  const { port } = server.address() as AddressInfo
+  const settings = serviceRow({ health_check_path: path, protocol })
+  const healthcheck = async () => null
+  const probe = chooseProbe({
+    settings,
+    port,
+    hostName: 'shop.localhost',
+    hasHealthcheck: false,
+    healthcheck,
+  })
+  const instance = { name: 'shop-0', address: '127.0.0.1' } as InstanceState
+  return probe.run(instance, new AbortController().signal)
+}
+
+test('the check of a path speaks HTTP/2 if the app does', async (t) => {
+  const server = createHttp2Server((request, response) => {
+    const { ':authority': host, 'user-agent': agent } = request.headers
+    const isRight = host === 'shop.localhost' && agent === 'Berth' && request.url === '/h%C3%A9?x'
+    response.writeHead(isRight ? 204 : 500).end()
+  })
+  assert.equal(await answerOf(t, server, 'h2c', '/hé?x'), null)
+  assert.equal(await answerOf(t, server, 'h2c', '/other'), '500')
+  assert.equal(await answerOf(t, server, 'http'), otherProtocol)
+})
+
+test('a server of HTTP/1.1, and one that is gone, do not pass a check of HTTP/2', async (t) => {
+  const server = createHttpServer((_, response) => response.end())
+  assert.equal(await answerOf(t, server, 'h2c'), otherProtocol)
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const gone = { listening: true, address: () => ({ port }) } as Server
+  assert.equal(await answerOf(t, gone, 'h2c'), 'connection refused')
 })
