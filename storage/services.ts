@@ -70,6 +70,8 @@ export interface ServiceRow extends ServiceSettings {
   desired_deploy_id: string | null
   /** Whether every service may connect to it. Missing in rows older than the setting. */
   shared_network?: boolean
+  /** Domains whose requests are redirected, to another host of the service. Missing means none. */
+  domain_redirects?: Record<string, string>
   /** The deploy with whose upload the stored archive came; null without a deployable archive. */
   archive_deploy_id: string | null
   /** Whether `branch` is the remote's default branch. Missing when a user set it. */

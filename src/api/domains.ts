@@ -7,7 +7,12 @@ import { identifier, timestamp } from './parts/fields.ts'
 export const Domain = z.string().min(1).max(1024)
 
 export const AddDomain = z
-  .strictObject({ domain: Domain.meta({ description: 'A host name, such as shop.example.com.' }) })
+  .strictObject({
+    domain: Domain.meta({ description: 'A host name, such as shop.example.com.' }),
+    redirect_to: Domain.optional().meta({
+      description: 'Another host of the service, to which requests for this domain are redirected.',
+    }),
+  })
   .meta({ id: 'AddDomain' })
 export type AddDomain = z.output<typeof AddDomain>
 
@@ -25,6 +30,10 @@ export const ServiceDomain = z
       .enum(['default', 'custom'])
       .meta({ description: 'The default host is derived from the name of the service.' }),
     url: z.string().nullable().meta({ description: 'Null while the server has no edge.' }),
+    redirect_to: z
+      .string()
+      .nullable()
+      .meta({ description: 'The host to which its requests are redirected.' }),
     https: z.boolean().meta({ description: 'Whether the host has a valid certificate.' }),
     certificate: z
       .object({ status: z.string(), error: z.string().nullable(), not_after: timestamp.nullable() })

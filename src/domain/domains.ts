@@ -9,6 +9,7 @@ export interface HostedService {
   name: string
   type: string
   custom_domains: readonly string[]
+  domain_redirects?: Readonly<Record<string, string>>
 }
 
 /** The ports of the edge; `off` is for operators with their own reverse proxy. */
@@ -104,6 +105,12 @@ export function defaultHost(name: string, baseDomain: string): string {
 export function hostsOf({ name, type, custom_domains }: HostedService, baseDomain: string): string[] {
   if (!isPublicType(type)) return []
   return [...new Set([defaultHost(name, baseDomain), ...custom_domains])]
+}
+
+/** The host to which requests for a domain are redirected; null if the domain serves the service itself. */
+export function redirectOf(service: HostedService, domain: string, baseDomain: string): string | null {
+  const target = service.domain_redirects?.[domain] ?? null
+  return target !== null && hostsOf(service, baseDomain).includes(target) ? target : null
 }
 
 /** Whether the host can exist in public DNS. CAs issue certificates only for such hosts. */

@@ -18,7 +18,15 @@ export interface Upstream {
 }
 
 /** The maps, which are files next to the configuration, with the meaning of their keys. */
-export const mapNames = ['hosts', 'https', 'hsts', 'challenges', 'body-limits', 'timeouts'] as const
+export const mapNames = [
+  'hosts',
+  'https',
+  'hsts',
+  'challenges',
+  'redirects',
+  'body-limits',
+  'timeouts',
+] as const
 export type MapName = (typeof mapNames)[number]
 
 export interface Certificate {
@@ -31,8 +39,9 @@ export interface Routes {
   /** In the order of their numbers; `pools[0]` is `p1`. */
   pools: Pool[]
   /**
-   * hosts: host to pool, `suspended` or `dashboard`; https: hosts that http redirects to https; hsts: host to
-   * header; challenges: ACME token to response; body-limits: host to bytes; timeouts: host to milliseconds.
+   * hosts: host to pool, `suspended`, `redirected` or `dashboard`; https: hosts that http redirects to https;
+   * hsts: host to header; challenges: ACME token to response; redirects: host to host; body-limits: host to
+   * bytes; timeouts: host to milliseconds.
    */
   maps: Record<MapName, Map<string, string>>
   certificates: Certificate[]

@@ -31,17 +31,26 @@ export function routing(files: EdgeFiles): string {
   ].join('\n')
 }
 
-type AnsweringParts = Pick<Frame, 'httpsPort' | 'proof'>
+type AnsweringParts = Pick<Frame, 'httpPort' | 'httpsPort' | 'proof'>
 
 /** The edge's own responses, as backends: a rule that is not evaluated costs nothing. */
-export function errorBackends(files: EdgeFiles, { httpsPort, proof }: AnsweringParts): string {
+export function errorBackends(files: EdgeFiles, { httpPort, httpsPort, proof }: AnsweringParts): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
+  const plainPort = httpPort === 80 ? '' : `:${httpPort}`
+  const isSecure = '{ req.hdr(x-forwarded-proto) https }'
+  const hasCertificate = `{ var(txn.target),map_str(${files.map('https')}) -m found }`
+  const toTarget = (origin: string) => `redirect location ${origin}%[pathq] code 308`
   return `backend challenge
  http-request return status 200 content-type text/plain lf-string "%[${challengeAnswer(files)}]"
 
 backend tohttps
  http-request redirect location https://%[var(txn.host)]${port}%[pathq] code 308
+
+backend redirected
+ http-request set-var(txn.target) var(txn.host),map_str(${files.map('redirects')})
+ http-request ${toTarget(`https://%[var(txn.target)]${port}`)} if ${isSecure} || ${hasCertificate}
+ http-request ${toTarget(`http://%[var(txn.target)]${plainPort}`)}
 
 backend large
 ${errorResponses('large', 413)}

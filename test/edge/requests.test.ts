@@ -145,6 +145,30 @@ test('a host with a certificate is redirected to https, and gets HSTS if enabled
   assert.equal((await requestHttp2(edge, '/')).headers['strict-transport-security'], 'max-age=31536000')
 })
 
+test('a redirected host leads to its target, by https if the request or the target has it', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t), ({ maps }) => {
+    for (const [host, target] of [
+      ['www.a.test', 'a.test'],
+      ['b.test', 'c.test'],
+    ]) {
+      maps.hosts.set(host!, 'redirected')
+      maps.redirects.set(host!, target!)
+    }
+    maps.https.set('c.test', '1')
+  })
+  const { httpPort, httpsPort } = edge.frame
+  const lead = async (host: string) => {
+    const { status, headers } = await edge.ask(`${host}:80`, '/x?y=1', { method: 'POST' })
+    return [status, headers.location]
+  }
+  assert.deepEqual(await lead('www.a.test'), [308, `http://a.test:${httpPort}/x?y=1`])
+  assert.deepEqual(await lead('b.test'), [308, `https://c.test:${httpsPort}/x?y=1`])
+  const secure = await requestHttp2(edge, '/x?y=1', 'www.a.test')
+  assert.deepEqual([secure.status, secure.headers.location], [308, `https://a.test:${httpsPort}/x?y=1`])
+  assert.equal((await edge.ask('a.test')).status, 200)
+})
+
 test('HTTP/2 works on https, and the application learns of https', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))

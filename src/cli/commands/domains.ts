@@ -25,10 +25,14 @@ export function addDomainCommands(program: Command, run: Runner): void {
     .command('add')
     .argument('<name>', 'the service')
     .argument('<domain>', 'a host alone, such as shop.example.com')
+    .option('--redirect <domain>', 'redirect its requests to this domain of the service')
     .description('add a domain to a service')
     .addHelpText(
       'after',
-      examples('berth domains add shop shop.example.com', 'berth domains add shop shop.lan --json'),
+      examples(
+        'berth domains add shop shop.example.com',
+        'berth domains add shop www.shop.example.com --redirect shop.example.com',
+      ),
     )
     .action(run(add))
   domains
@@ -53,7 +57,10 @@ async function list(cli: Cli, name: string | undefined): Promise<void> {
   printTable(out, domains, [
     { heading: 'DOMAIN', text: ({ domain }) => domain, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
-    { heading: 'URL', text: ({ url }) => url ?? 'no edge' },
+    {
+      heading: 'URL',
+      text: ({ url, redirect_to }) => (redirect_to ? `-> ${redirect_to}` : (url ?? 'no edge')),
+    },
     { heading: 'CERTIFICATE', text: certificateOf, isFlexible: true },
   ])
 }
@@ -66,13 +73,15 @@ function certificateOf({ certificate }: ServiceDomain): string {
   return `${readable(status)}${until}${error ? `: ${error}` : ''}`
 }
 
-async function add(cli: Cli, name: string, wanted: string): Promise<void> {
+async function add(cli: Cli, name: string, wanted: string, options: { redirect?: string }): Promise<void> {
   const { client, out } = cli
   const path = `${servicePath(name)}/domains`
-  const added = await client.call<ServiceDomain>('POST', path, { body: { domain: wanted } })
+  const redirection = options.redirect === undefined ? {} : { redirect_to: options.redirect }
+  const body = { domain: wanted, ...redirection }
+  const added = await client.call<ServiceDomain>('POST', path, { body })
   if (out.isJson) return out.json(added)
-  const { domain } = added
-  printDone(cli, `${domain} now belongs to ${name}`)
+  const { domain, redirect_to } = added
+  printDone(cli, `${domain} now ${redirect_to ? `redirects to ${redirect_to}` : `belongs to ${name}`}`)
   if (isPublicHost(domain)) {
     printDnsRecord(cli, domain)
     await reportHttps(cli)

@@ -2,7 +2,7 @@
 // service changed, so one change costs the same among a thousand services.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
-import { hostsOf, isPublicType, wildcardOf } from '../../domain/domains.ts'
+import { hostsOf, isPublicType, redirectOf, wildcardOf } from '../../domain/domains.ts'
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../edge/routes.ts'
 import type { EdgePorts } from './ports.ts'
 
@@ -15,6 +15,8 @@ export interface ServiceRoute {
   id: string
   pool: number
   hosts: string[]
+  /** Host to host. */
+  redirects: ReadonlyMap<string, string>
   isSuspended: boolean
   hsts: boolean
   bodyLimitBytes: number
@@ -76,10 +78,16 @@ export class ServiceRoutes {
   #toRoute(row: ServiceRow): ServiceRoute | null {
     const { storage, settings } = this.#parts
     if (!isPublicType(row.type)) return null
+    const hosts = hostsOf(row, settings.baseDomain)
+    const redirects = hosts.flatMap((host) => {
+      const target = redirectOf(row, host, settings.baseDomain)
+      return target === null ? [] : [[host, target] as const]
+    })
     return {
       id: row.id,
       pool: storage.upstreams.poolOf(row.id) ?? 0,
-      hosts: hostsOf(row, settings.baseDomain),
+      hosts,
+      redirects: new Map(redirects),
       isSuspended: row.suspended,
       hsts: row.hsts,
       bodyLimitBytes: row.max_body_mb * 1024 * 1024,
@@ -106,7 +114,11 @@ export function toRoutes(
   const claims = services.flatMap((route) => route.hosts.map((host, at) => ({ host, route, at })))
   // After a change of the base domain, two services may claim one host, which is then a default host.
   for (const { host, route } of claims.sort((a, b) => b.at - a.at)) {
-    maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
+    const target = route.redirects.get(host)
+    if (target !== undefined) maps.redirects.set(host, target)
+    else maps.redirects.delete(host)
+    const pool = target === undefined ? poolName(route.pool) : 'redirected'
+    maps.hosts.set(host, route.isSuspended ? 'suspended' : pool)
     maps.timeouts.set(host, String(route.timeoutMs))
     maps['body-limits'].set(host, String(route.bodyLimitBytes))
     const isCovered = certificates.has(host) || certificates.has(wildcardOf(host))

@@ -9,6 +9,7 @@ import {
   isPublicType,
   normalizeDomain,
   originOf,
+  redirectOf,
   wildcardOf,
 } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
@@ -30,13 +31,19 @@ export async function addDomain(call: Call<ServiceParams, unknown, AddDomain>): 
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
   const domain = normalizeDomain(body.domain)
+  const target = body.redirect_to === undefined ? null : normalizeDomain(body.redirect_to)
   const answer = (changed: ServiceRow) => toDomain(context, changed, domain)
-  if (row.custom_domains.includes(domain) && !row.deleting) {
+  const isSame = (row.domain_redirects?.[domain] ?? null) === target
+  if (row.custom_domains.includes(domain) && isSame && !row.deleting) {
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), answer(row))
     return answer(row)
   }
   const withDomain = ({ custom_domains }: ServiceRow) => [...new Set([...custom_domains, domain])]
-  const change = (row: ServiceRow) => changedDomains(row, withDomain(row))
+  const change = (row: ServiceRow) => {
+    const changed = changedDomains(redirected(row, domain, target), withDomain(row))
+    if (target !== null) assertTarget(context, changed, domain, target)
+    return changed
+  }
   return answer(await changeService(call, row.id, change, { response: answer }))
 }
 
@@ -56,10 +63,25 @@ export async function removeDomain(call: Call<DomainParams>): Promise<undefined>
       )
     }
     return changedDomains(
-      row,
+      redirected(row, domain, null),
       row.custom_domains.filter((one) => one !== domain),
     )
   })
+}
+
+function redirected(row: ServiceRow, domain: string, target: string | null): ServiceRow {
+  const { [domain]: _, ...others } = row.domain_redirects ?? {}
+  return { ...row, domain_redirects: target === null ? others : { ...others, [domain]: target } }
+}
+
+/** A target that is not redirected itself: so redirects never form a circle. */
+function assertTarget({ config }: HttpContext, row: ServiceRow, domain: string, target: string): void {
+  if (!hostsOf(row, config.baseDomain).includes(target)) {
+    const hint = `add it first: berth domains add ${row.name} ${target}`
+    throw new Failure('invalid_request', `${target} is no domain of ${row.name}`, hint)
+  }
+  if (target !== domain && row.domain_redirects?.[target] === undefined) return
+  throw new Failure('invalid_request', `${domain} cannot be redirected to ${target}, which is redirected too`)
 }
 
 /** Throws `invalid_request` if the service cannot have domains, or has too many. */
@@ -76,6 +98,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
     service_id: row.id,
     kind: row.custom_domains.includes(domain) ? 'custom' : 'default',
     url: config.edge.mode === 'off' ? null : originOf(domain, publicationOf(context)),
+    redirect_to: redirectOf(row, domain, config.baseDomain),
     https: hasCertificate(domain),
     certificate: certificateOf(storage, row.id, domain) ?? certificateOf(storage, '', wildcardOf(domain)),
   }

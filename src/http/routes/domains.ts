@@ -19,10 +19,10 @@ export const domainRoutes = tagged('Domains', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/domains`,
-    summary: 'Adds a domain, effective immediately; adding it again changes nothing',
+    summary: 'Adds a domain, effective immediately; adding it again changes only its redirect',
     description:
       'Adds a domain, effective immediately. Adding a domain that the service already has returns the same ' +
-      'response: 201 with the domain.',
+      'response: 201 with the domain. It changes `redirect_to`: without it the domain is not redirected.',
     params: ServiceParams,
     body: AddDomain,
     response: ServiceDomain,

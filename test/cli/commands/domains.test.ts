@@ -52,6 +52,18 @@ test('domains adds, lists and removes, and prints how to undo each', async (t) =
   assert.deepEqual((await get('shop')).custom_domains, ['shop.example.com'])
 })
 
+test('domains add --redirect redirects a domain, and the list shows where', async (t) => {
+  const { berth, create } = await start(t)
+  await create({ name: 'shop', custom_domains: ['shop.lan'] })
+
+  const added = await berth('domains', 'add', 'shop', 'www.shop.lan', '--redirect', 'shop.lan')
+  const refused = await berth('domains', 'add', 'shop', 'b.lan', '--redirect', 'nothing.lan')
+
+  assert.match(added.stderr, /^ ✔ www\.shop\.lan now redirects to shop\.lan\n/)
+  assert.match((await berth('domains', 'shop')).stdout, /^www\.shop\.lan +custom +-> shop\.lan +none$/m)
+  assert.match(refused.stderr, /add it first: berth domains add shop nothing\.lan/)
+})
+
 test('domains --json prints the API response on stdout', async (t) => {
   const { berth, create, call } = await start(t)
   await create({ name: 'shop' })

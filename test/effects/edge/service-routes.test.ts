@@ -10,7 +10,7 @@ import { temporaryStorage } from '../../support/supervision.ts'
 const around = { certificates: new Map(), challenges: new Map(), dashboardHost: null }
 
 function route(changed: Partial<ServiceRoute>): ServiceRoute {
-  const limits = { bodyLimitBytes: 1000, timeoutMs: 75_000 }
+  const limits = { bodyLimitBytes: 1000, timeoutMs: 75_000, redirects: new Map() }
   return {
     ...{ id: 'svc-1', pool: 1, hosts: ['a.test'], isSuspended: false, hsts: false, upstreams: [] },
     ...limits,
@@ -37,6 +37,18 @@ test('each host routes to the pool of its service, with its limits', () => {
     pools.map(({ name }) => name),
     ['p1', 'p2', 'p3'],
   )
+})
+
+test('a redirected host has a target instead of a pool, unless the service is suspended', () => {
+  const redirects = new Map([['www.a.test', 'a.test']])
+  const of = (isSuspended: boolean) =>
+    toRoutes([route({ hosts: ['a.test', 'www.a.test'], redirects, isSuspended })], around).maps
+  deepEqual([...of(false).hosts].sort(), [
+    ['a.test', 'p1'],
+    ['www.a.test', 'redirected'],
+  ])
+  deepEqual([...of(false).redirects], [['www.a.test', 'a.test']])
+  equal(of(true).hosts.get('www.a.test'), 'suspended')
 })
 
 test('slots keep their positions, also with a gap before them', () => {

@@ -22,7 +22,7 @@ async function start(t: TestContext) {
   return { ...api, certified, domains, add, conflict }
 }
 
-const plain = { https: false, certificate: null }
+const plain = { redirect_to: null, https: false, certificate: null }
 
 test('a domain is added in its normal form, listed after the default host, and removed', async (t) => {
   const { create, get, call, add, domains } = await start(t)
@@ -213,4 +213,33 @@ test('without an edge there are no addresses, and domains can still be set', asy
       ['shop.example.com', null],
     ],
   )
+})
+
+test('a domain may redirect to another host of its service, until it is added without that', async (t) => {
+  const { create, call, domains, storage } = await start(t)
+  const { id } = await create({ name: 'shop', custom_domains: ['a.example'] })
+  await create({ name: 'other' })
+  const add = async (domain: string, redirect_to?: string) => {
+    const { status, body } = await call('POST', '/services/shop/domains', { domain, redirect_to })
+    return status === 201 ? body.redirect_to : body.code
+  }
+  const redirects = async () => (await domains('shop')).map(({ redirect_to }) => redirect_to)
+
+  assert.equal(await add('www.a.example', 'A.example.'), 'a.example')
+  assert.deepEqual(await redirects(), [null, null, 'a.example'])
+  const { revision } = storage.services.get(id)!
+  assert.equal(await add('www.a.example', 'a.example'), 'a.example')
+  assert.equal(storage.services.get(id)!.revision, revision)
+  for (const target of ['www.a.example', 'b.example', 'other.localhost']) {
+    assert.equal(await add('c.example', target), 'invalid_request', target)
+  }
+  assert.equal(await add('a.example', 'www.a.example'), 'invalid_request')
+  assert.equal(await add('a.example', 'a.example'), 'invalid_request')
+  assert.equal(await add('c.example', 'shop.localhost'), 'shop.localhost')
+
+  await call('DELETE', '/services/shop/domains/a.example')
+  assert.deepEqual(await redirects(), [null, null, 'shop.localhost'])
+  assert.equal(await add('c.example'), null)
+  await call('DELETE', '/services/shop/domains/www.a.example')
+  assert.deepEqual(storage.services.get(id)!.domain_redirects, {})
 })
