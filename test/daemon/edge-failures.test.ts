@@ -36,6 +36,12 @@ const bad = [
     reason: /exited with code 3/,
   },
   {
+    what: 'refuses its probe',
+    wishes: ['health=400'],
+    settings: { health_check_path: '/healthz' },
+    reason: /→ 400 for 20s, and the instance is idle$/,
+  },
+  {
     what: 'answers its probe and hangs up on what comes through the edge',
     wishes: ['hangup=x-forwarded-for'],
     settings: { health_check_path: '/healthz' },

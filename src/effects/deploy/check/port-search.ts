@@ -39,9 +39,9 @@ const reportAfterMs = 1_000
 const steadyMs = 3_000
 /** A busy app may still be starting. After this time its port counts even if it is busy. */
 const busyMs = 30_000
-const giveUpAfterMs = 20_000
+export const giveUpAfterMs = 20_000
 /** Checks are a second apart. */
-const quietChecks = { use: 2, giveUp: 5 }
+export const quietChecks = { use: 2, giveUp: 5 }
 /** Percent of the CPU limit below which an instance is idle. */
 const quietPercent = 10
 const connectTimeoutMs = 2_000
@@ -53,7 +53,7 @@ const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && po
 /** If an image exposes several ports, a service is unlikely to use these. */
 const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
 /** A setting above this default means that the app is known to start slowly. */
-const defaultTimeoutSeconds = 300
+export const defaultTimeoutSeconds = 300
 /** The range from which the kernel assigns a port to a listener without one. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
@@ -166,7 +166,7 @@ async function readListeners({ pid }: InstanceState, expected: number): Promise<
 }
 
 /** An instance whose usage is unknown counts as idle, so that it delays nothing. */
-async function isIdle(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
+export async function isIdle(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
   const usage = await ports.instances.usage(name).catch(() => null)
   return usage === null || usage.cpuPercent <= quietPercent * (cpuLimit || 1)
 }

@@ -11,7 +11,15 @@ import { describeExit } from '../../instances/exit.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
+import {
+  createPortSearch,
+  defaultTimeoutSeconds,
+  findAdvice,
+  giveUpAfterMs,
+  isIdle,
+  type PortSearch,
+  quietChecks,
+} from './port-search.ts'
 import { notYet, otherProtocol, type Probe, refused } from './probes.ts'
 import { restartInstance } from './restart-after-engine.ts'
 
@@ -47,6 +55,7 @@ export async function waitUntilPassed(
 ): Promise<void> {
   const search = createPortSearch(ports, check, check.log)
   const waiting = createWaitingLine(check.log)
+  const isFinal = createRefusalWatch(ports, check)
   let lastAnswer: string | null = null
   let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
@@ -70,6 +79,10 @@ export async function waitUntilPassed(
       if (pauseMs >= maxPauseMs) waiting(probe, response)
       lastAnswer = response
       if (response === refused) await searchPort(search, instance, check, signal)
+      if (await isFinal(response, instance)) {
+        const answer = `${probe.text} → ${response} for ${duration(giveUpAfterMs)}`
+        throw new Failure('health_check_failed', `${answer}, and the instance is idle`)
+      }
       await sleep(pauseMs, signal)
     } catch (error) {
       await showLastLines(ports, name, check.log)
@@ -88,6 +101,24 @@ async function searchPort(search: PortSearch, instance: InstanceState, check: Ch
   else {
     const { message, facts } = finding.advice
     throw new Failure('health_check_failed', `${check.probe().text} → ${refused}; ${message}`).with(facts)
+  }
+}
+
+/**
+ * Statuses with which an app that has started refuses the check, such as Django for a Host that it does not
+ * expect. Apps that still warm up answer 404 or 5xx.
+ */
+const refusals = ['400', '401', '405']
+
+/** Returns whether an idle instance has given the same refusal for so long that waiting is pointless. */
+function createRefusalWatch(ports: DeployPorts, { settings }: Check) {
+  let watched = { response: '', since: 0, quiet: 0 }
+  return async (response: string, instance: InstanceState): Promise<boolean> => {
+    if (response !== watched.response) watched = { response, since: Date.now(), quiet: 0 }
+    if (!refusals.includes(response)) return false
+    if (settings.health_check_timeout_seconds > defaultTimeoutSeconds) return false
+    watched.quiet = (await isIdle(ports, instance)) ? watched.quiet + 1 : 0
+    return Date.now() - watched.since >= giveUpAfterMs && watched.quiet >= quietChecks.giveUp
   }
 }
 
