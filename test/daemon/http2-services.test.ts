@@ -50,7 +50,7 @@ test('a service of HTTP/2 is checked, served and replaced over HTTP/2', async (t
   assert.equal((await site.page(service)).body, 'two')
 })
 
-test('a deploy of another protocol names the setting, and the next one follows it', async () => {
+test('a deploy of another protocol names the setting, and the next one follows it', async (t) => {
   const { node } = await baseImages()
   const former = {
     Dockerfile: `FROM ${node}\nCOPY server.cjs /app/\nCMD ["node", "/app/server.cjs"]\n`,
@@ -65,6 +65,13 @@ test('a deploy of another protocol names the setting, and the next one follows i
 
   await api.patch(`/services/${service.name}`, { protocol: 'h2c' })
   assert.equal((await site.page(service)).body, 'http')
+  const load = startLoad(t, { ...site.placeOf(service), inFlight: 5, pauseMs: 20 })
+  await load.round()
   await service.deploy(await http2App('other'))
+  await load.round()
+  await site.untilDeactivated(service.first.id)
+  await load.round()
+  await load.stop()
+  assert.deepEqual(load.failures, [])
   assert.equal((await site.page(service)).body, 'other')
 })
