@@ -7,6 +7,7 @@ import { join } from 'node:path'
 export interface Suggestion {
   /** The kind in "this looks like a Node.js project". */
   kind: string
+  /** Empty for a project of an unknown kind. */
   dockerfile: string[]
   /** Further hints about the project. */
   notes: string[]
@@ -101,13 +102,6 @@ const standaloneNext: Kind = {
   command: () => '["node", "server.js"]',
 }
 
-const unknown: Kind = {
-  kind: 'a project of an unknown kind',
-  evidence: [],
-  lines: () => ['FROM debian:stable-slim', 'WORKDIR /app', 'COPY . .'],
-  command: () => '["./start.sh"]',
-}
-
 const composeFiles = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
 
 export async function suggestDockerfile(directory: string): Promise<Suggestion> {
@@ -115,14 +109,12 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   const read = (name: string) => (files.has(name) ? readSmall(join(directory, name)) : Promise.resolve(''))
   const procfile = await read('Procfile')
   const project = { files, read, web: lineOf(procfile, 'web') }
-  const found = await detectKind(project)
-  // The shell form, as in a Procfile: $PORT is expanded.
-  const command = project.web ?? (await found.command(project))
+  const detected = await detectKind(project)
   const compose = composeFiles.find((name) => files.has(name))
   const release = lineOf(procfile, 'release')
   return {
-    kind: found.kind,
-    dockerfile: [...(await found.lines(project)), `CMD ${command}`],
+    kind: detected?.kind ?? 'a project of an unknown kind',
+    dockerfile: detected ? await toDockerfile(detected, project) : [],
     notes: [
       ...(release ? [`the release line of the Procfile is a pre-deploy command: ${release}`] : []),
       ...(compose
@@ -132,10 +124,16 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   }
 }
 
-async function detectKind(project: Project): Promise<Kind> {
+async function toDockerfile({ lines, command }: Kind, project: Project): Promise<string[]> {
+  // The shell form, as in a Procfile: $PORT is expanded.
+  return [...(await lines(project)), `CMD ${project.web ?? (await command(project))}`]
+}
+
+/** Null for a project of an unknown kind. */
+async function detectKind(project: Project): Promise<Kind | null> {
   const { files } = project
-  const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
-  return kind.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : kind
+  const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? null
+  return kind?.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : kind
 }
 
 /** Whether the build produces a standalone server. `next start` does not support such a build. */

@@ -45,6 +45,29 @@ test('without a Dockerfile the log shows the searched path and a starter Dockerf
   assert.ok(log.includes('    FROM node:22-slim'))
 })
 
+test('a Dockerfile in a subfolder is named, with the command that uses it', async (t) => {
+  const { deploy, log } = await failFirst(t, { 'backend/Dockerfile': 'FROM scratch', 'package.json': '{}' })
+  assert.equal(deploy.error, 'there is no Dockerfile in the source; it has backend/Dockerfile')
+  assert.match(deploy.hint, /^berth update \S+ --root-dir backend --dockerfile Dockerfile, then: berth /)
+  assert.equal(
+    log.some((line) => line.includes('FROM')),
+    false,
+  )
+})
+
+test('a missing file of COPY is named with the reason', async (t) => {
+  const { deploy } = await failFirst(t, {
+    Dockerfile: await dockerfile('COPY server.js /server.js'),
+    '.dockerignore': '*.js',
+    'server.js': '',
+  })
+  assert.equal(
+    deploy.error,
+    'COPY server.js /server.js: there is no server.js in the build context: ' +
+      'it is in the source, but .dockerignore leaves it out',
+  )
+})
+
 test('a failed build names its command and exit code', async (t) => {
   const { deploy, log } = await failFirst(t, {
     Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),

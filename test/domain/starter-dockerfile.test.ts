@@ -43,7 +43,7 @@ test('a Node.js project is installed by its lock file, and built if it has a bui
 test('the web line of a Procfile is the command for any kind of project', async (t) => {
   const Procfile = 'release: ./migrate\nweb: gunicorn app:app --bind :$PORT\nworker: celery\n'
   const python = await suggest(t, { Procfile, 'requirements.txt': '' })
-  const other = await suggest(t, { Procfile, 'main.zig': '' })
+  const other = await suggest(t, { Procfile, Gemfile: '' })
 
   for (const { dockerfile, notes } of [python, other]) {
     assert.equal(dockerfile.at(-1), 'CMD gunicorn app:app --bind :$PORT')
@@ -69,10 +69,10 @@ test('links are not followed, and a damaged or huge file counts as empty', async
   writeTree(folder, { secret: 'web: hush\n', 'app/package.json': '{"scripts":' })
   symlinkSync('../secret', join(folder, 'app/Procfile'))
   const linked = await suggestDockerfile(join(folder, 'app'))
-  const huge = await suggest(t, { Procfile: `web: ${'x'.repeat(300_000)}` })
+  const huge = await suggest(t, { Procfile: `web: ${'x'.repeat(300_000)}`, 'go.mod': '' })
 
   assert.equal(linked.dockerfile.at(-1), 'CMD ["npm", "start"]')
-  assert.equal(huge.dockerfile.at(-1), 'CMD ["./start.sh"]')
+  assert.equal(huge.dockerfile.at(-1), 'CMD ["/app"]')
 })
 
 test('a Next.js project with standalone output runs the server that its build produces', async (t) => {

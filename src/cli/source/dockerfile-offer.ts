@@ -1,6 +1,7 @@
 // The Dockerfile that `berth up` suggests for a folder without one, and writes if the user agrees.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { findDockerfiles } from '../../domain/dockerfiles.ts'
 import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'
 import type { Cli } from '../client/session.ts'
 import { plain } from '../terminal/output.ts'
@@ -11,6 +12,7 @@ export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean
   const { out } = cli
   if (out.isJson) return false
   const { kind, dockerfile, notes } = await suggestDockerfile(folder)
+  if (dockerfile.length === 0 || (await findDockerfiles(folder)).length > 0) return false
   out.say(`   there is no Dockerfile. This looks like ${kind}; here is one to start from:`)
   for (const line of dockerfile) out.say(plain(`     ${line}`))
   for (const note of notes) out.say(plain(`   ${note}`))

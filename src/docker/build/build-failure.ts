@@ -22,6 +22,11 @@ const maxStepLength = 120
 /** The facts of a failed build for programs: its step, and what was missing. */
 export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
   if (step === null) return {}
+  const missing = missingPathOf(step.error)
+  if (missing !== null) {
+    const from = stageOf(step.name)
+    return { step: shorten(stepName(step.name)), missing_path: missing, ...(from && { missing_from: from }) }
+  }
   const isRefused = baseImageOf(step.name) !== null && wantsCredentials.test(step.error)
   const reason = isRefused ? 'registry_credentials' : reached.memory === true ? 'build_memory' : null
   return { step: shorten(stepName(step.name)), ...(reason && { reason }) }
@@ -37,12 +42,40 @@ export function describeBuildFailure(
   if (baseImage !== null) return describeMissingBase(baseImage, cleanError(step.error))
   const code = exitCodeOf(step.error)
   const name = shorten(stepName(step.name))
+  const missing = missingPathOf(step.error)
+  if (missing !== null) {
+    const stage = stageOf(step.name)
+    const place = stage === null ? 'the build context' : `the stage or image ${stage}`
+    return `${name}: there is no ${missing} in ${place}`
+  }
   return code === null ? `${name}: ${cleanError(step.error)}` : `${name} ${explainStepExit(code, reached)}`
 }
 
 function baseImageOf(step: string): string | null {
   const name = /^(?:\[internal\] load metadata for|FROM(?: --\S+)*) (\S+)/i.exec(step)?.[1]
   return name?.replace(/^docker\.io\/(library\/)?/, '') ?? null
+}
+
+// The first two are BuildKit's, which looks for folders in a temporary directory of its own; the last one is
+// the classic builder's.
+const missingPaths = [
+  /"\/([^"]+)":? not found/,
+  /: lstat \S*\/buildkit-mount\d+\/(.+): no such file or directory/,
+  /: stat (.+): file does not exist/,
+]
+
+/** Relative to where the step copies from; null if the step failed for another reason. */
+function missingPathOf(error: string): string | null {
+  for (const pattern of missingPaths) {
+    const path = pattern.exec(oneLine(error))?.[1]
+    if (path !== undefined) return path
+  }
+  return null
+}
+
+/** The stage or image that a step copies from; null for the build context. */
+function stageOf(step: string): string | null {
+  return /^(?:\[[^\]]*\] )?(?:COPY|ADD)(?: --\S+)* --from=(\S+)/i.exec(step)?.[1] ?? null
 }
 
 const wantsCredentials = /unauthorized|no basic auth|authentication required|denied|authorization failed/i

@@ -36,9 +36,7 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
 function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
   switch (deploy.error_code) {
     case 'dockerfile_not_found':
-      return advise(
-        'its log contains a Dockerfile to start from; manual: /docs/sources-and-builds#dockerfiles',
-      )
+      return adviseOnDockerfile(deploy, name)
     case 'source_not_found': {
       const branch = detailOf(deploy, 'default_branch', '')
       return branch === ''
@@ -52,14 +50,34 @@ function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
     case 'git_remote_unreachable':
       return advise(`check the address of the source: berth show ${name}`, `berth show ${name}`)
     case 'build_failed':
-      return adviseOnBuild(deploy)
+      return adviseOnBuild(deploy, name)
     default:
       return null
   }
 }
 
-function adviseOnBuild(deploy: FailedDeploy): Advice | null {
+function adviseOnDockerfile(deploy: FailedDeploy, name: string): Advice {
+  const path = detailOf(deploy, 'dockerfile', '')
+  if (path === '') return advise('add one; manual: /docs/sources-and-builds#dockerfiles')
+  // A Dockerfile expects to see its own folder, as a rule.
+  const at = path.lastIndexOf('/')
+  const folder = at === -1 ? "''" : argument(path.slice(0, at), 'FOLDER')
+  const update = `berth update ${name} --root-dir ${folder} --dockerfile ${path.slice(at + 1)}`
+  return adviseSequence(update, retryCommand(deploy, name))
+}
+
+/** A path of the source as a word of a shell; the placeholder if it needs quotes. */
+function argument(path: string, placeholder: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : placeholder
+}
+
+function adviseOnBuild(deploy: FailedDeploy, name: string): Advice | null {
   switch (detailOf(deploy, 'reason', '')) {
+    case 'outside_root': {
+      const dockerfile = argument(detailOf(deploy, 'dockerfile', ''), 'PATH')
+      const update = `berth update ${name} --root-dir '' --dockerfile ${dockerfile}`
+      return adviseSequence(update, retryCommand(deploy, name))
+    }
     case 'registry_credentials':
       return credentials
     case 'build_memory':

@@ -147,7 +147,7 @@ test('for a folder without a Dockerfile one is suggested, and nothing is written
 
 test('at a terminal the suggested Dockerfile is written after confirmation', async (t) => {
   const folder = temporaryDirectory(t)
-  writeTree(folder, { 'start.sh': '#!/bin/sh\n' })
+  writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
   const name = newName()
   const terminal = openTerminal(t, ['up', name, folder], { ...suite })
   await terminal.shows('Write it to')
@@ -157,7 +157,7 @@ test('at a terminal the suggested Dockerfile is written after confirmation', asy
   await terminal.ended()
 
   const written = readFileSync(join(folder, 'Dockerfile'), 'utf8')
-  assert.equal(written, 'FROM debian:stable-slim\nWORKDIR /app\nCOPY . .\nCMD ["./start.sh"]\n')
+  assert.match(written, /^FROM python:3\.13-slim\n[\s\S]*CMD python3 web\.py\n$/)
 })
 
 test('what the server would reject is rejected before a service is created', async (t) => {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBuildFailure } from '../../../src/docker/build/build-failure.ts'
+import { buildFailureFacts, describeBuildFailure } from '../../../src/docker/build/build-failure.ts'
 import type { ReachedLimits } from '../../../src/docker/build/build-guard.ts'
+
+const noLimits: ReachedLimits = {
+  limits: { memoryMb: null, cpus: null, pids: null },
+  memory: null,
+  pids: false,
+}
 
 test('a failed command is named with its exit code, for messages of old and new engines', () => {
   const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'
@@ -82,6 +88,33 @@ test('the gRPC layers of an error are not shown', () => {
   )
   assert.equal(
     describeBuildFailure(missing, { name: '[2/2] COPY nothing /x', error: missing }),
-    'COPY nothing /x: "/nothing" not found',
+    'COPY nothing /x: there is no nothing in the build context',
   )
+})
+
+test('a missing file of the build context is named, without the paths of the engine', () => {
+  const errors = [
+    'failed to compute cache key: "/dist/api" not found: not found',
+    'failed to calculate checksum of ref moby::x1: "/dist/api": not found',
+    'failed to compute cache key: failed to walk /var/lib/docker/tmp/buildkit-mount12/dist/api: ' +
+      'lstat /var/lib/docker/tmp/buildkit-mount12/dist/api: no such file or directory',
+    'COPY failed: file not found in build context or excluded by .dockerignore: ' +
+      'stat dist/api: file does not exist',
+  ]
+  for (const error of errors) {
+    const step = { name: '[2/3] COPY dist/api api', error }
+    assert.equal(
+      describeBuildFailure(error, step),
+      'COPY dist/api api: there is no dist/api in the build context',
+    )
+    assert.equal(buildFailureFacts(step, noLimits).missing_path, 'dist/api')
+  }
+})
+
+test('a file that is missing in another stage is not looked for in the build context', () => {
+  const error = 'failed to compute cache key: "/out" not found: not found'
+  const step = { name: '[stage-1 2/3] COPY --chown=1 --from=build /out /app', error }
+
+  assert.match(describeBuildFailure(error, step), /: there is no out in the stage or image build$/)
+  assert.equal(buildFailureFacts(step, noLimits).missing_from, 'build')
 })

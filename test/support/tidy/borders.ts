@@ -170,6 +170,7 @@ export const borders: Border[] = [
       'src/cli/',
       'src/async/',
       'src/version.ts',
+      'src/domain/dockerfiles.ts',
       'src/domain/domains.ts',
       'src/domain/env-file.ts',
       'src/domain/service-settings.ts',

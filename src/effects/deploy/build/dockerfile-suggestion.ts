@@ -4,11 +4,13 @@ import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 /** Lines for the deploy's log. `shown` is the path that Berth looked for. */
 export async function suggestionLines(directory: string, path: string): Promise<string[]> {
   const { kind, dockerfile, notes } = await suggestDockerfile(directory)
+  const looks = `looked for ${path} and found none; this looks like ${kind}`
+  if (dockerfile.length === 0) return [looks]
   return [
-    `looked for ${path} and found none; this looks like ${kind}`,
+    looks,
     'a Dockerfile to start from:',
     ...dockerfile.map((line) => `    ${line}`),
     ...notes,
-    'commit it (or set dockerfile_path and root_dir) and deploy again',
+    'commit it and deploy again',
   ]
 }

@@ -1,8 +1,10 @@
 // The input of a build: the Dockerfile of the source, and the env and stored credentials that the build may
 // use. Build arguments stay readable in the image; a secret is readable only in the step that mounts it.
+import { realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
+import { findDockerfiles } from '../../../domain/dockerfiles.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -11,23 +13,57 @@ import { checkoutDirectory, pathExists, resolveInside, resolveRoot } from '../so
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
 import { suggestionLines } from './dockerfile-suggestion.ts'
+import { explainMissingFile } from './missing-file.ts'
+
+type BuildOptions = Pick<BuildRequest, 'tag' | 'labels' | 'noCache' | 'cachePrefix' | 'signal'>
+
+/** Builds the Dockerfile of the source. Throws `dockerfile_not_found`, and what a build throws. */
+export async function buildDockerfile(
+  ports: DeployPorts,
+  deployId: string,
+  log: DeployLog,
+  options: BuildOptions,
+): Promise<void> {
+  const source = await findDockerfile(ports, deployId, log)
+  const inputs = buildInputs(ports, deployId, log)
+  try {
+    await ports.builder.build({ ...source, ...inputs, ...options, onLine: log.build })
+  } catch (error) {
+    const isUpload = requireRelease(ports, deployId).settings.repo_url === null
+    throw await explainMissingFile(error, { ...source, isUpload })
+  }
+}
 
 /**
- * Finds the Dockerfile. If it is missing, the failure lists where Berth looked, and the log shows one to
+ * If the Dockerfile is missing, the failure lists those elsewhere in the source, or the log shows one to
  * start from.
  */
-export async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
+async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
   const { settings } = requireRelease(ports, deployId)
   const checkout = checkoutDirectory(ports, deployId)
   const contextDir = await resolveRoot(ports, deployId, settings)
   const dockerfilePath = settings.dockerfile_path ?? 'Dockerfile'
   const displayPath = normalize(join(settings.root_dir ?? '.', dockerfilePath))
   if (!(await pathExists(join(contextDir, dockerfilePath)))) {
-    for (const line of await suggestionLines(contextDir, displayPath)) log.info(line)
-    throw new Failure('dockerfile_not_found', `there is no ${displayPath} in the source`)
+    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, log)
   }
   const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')
-  return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: checkout }
+  return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(checkout) }
+}
+
+/** A starter Dockerfile is of use only if the source has none elsewhere. */
+async function missingDockerfileFailure(
+  { checkout, contextDir, displayPath }: { checkout: string; contextDir: string; displayPath: string },
+  log: DeployLog,
+): Promise<Failure> {
+  const message = `there is no ${displayPath} in the source`
+  const [first, ...others] = (await findDockerfiles(checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
+  if (first !== undefined) {
+    const list = [first, ...others].join(', ')
+    return new Failure('dockerfile_not_found', `${message}; it has ${list}`).with({ dockerfile: first })
+  }
+  for (const line of await suggestionLines(contextDir, displayPath)) log.info(line)
+  return new Failure('dockerfile_not_found', message)
 }
 
 /**

@@ -15,7 +15,7 @@ import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { removeWork } from '../source/source.ts'
 import { retryWhileBuilderUnavailable } from './builder-return.ts'
-import { buildInputs, findBuildCache, findDockerfile } from './dockerfile.ts'
+import { buildDockerfile, findBuildCache } from './dockerfile.ts'
 import { buildSite } from './static-site.ts'
 
 interface BuildInput {
@@ -111,13 +111,10 @@ async function buildFromDockerfile(
   log: DeployLog,
   signal: AbortSignal,
 ): Promise<void> {
-  await ports.builder.build({
-    ...(await findDockerfile(ports, input.id, log)),
-    ...buildInputs(ports, input.id, log),
+  await buildDockerfile(ports, input.id, log, {
     tag: image,
     labels: { ...ownerLabels(ports.owner), [labels.kind]: 'image', [labels.id]: input.id },
     ...(await findBuildCache(ports, input)),
-    onLine: log.build,
     signal,
   })
 }

@@ -3,7 +3,7 @@
 import { posix } from 'node:path'
 import { siteOwner } from '../../../base-images/static-server-files.ts'
 import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
-import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { Failure } from '../../../errors.ts'
 
 export interface Site {
   /** The server image: it serves /site on $PORT, and reads BERTH_SPA. */
@@ -31,13 +31,9 @@ export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site
   ].join('\n')
 }
 
-/**
- * Whether a build failed because the folder or its index.html is missing. Recognizes the messages of
- * both builders.
- */
+/** Whether a build failed because the folder or its index.html is missing. */
 export function isMissing(error: unknown): boolean {
-  if (codeOf(error) !== 'build_failed') return false
-  return /^COPY .*(not found|no such file|not exist)/.test(messageOf(error))
+  return error instanceof Failure && error.facts?.missing_path !== undefined
 }
 
 /**

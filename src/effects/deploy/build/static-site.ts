@@ -18,7 +18,7 @@ import {
   resolveRoot,
   workDirectory,
 } from '../source/source.ts'
-import { buildInputs, findBuildCache, findDockerfile } from './dockerfile.ts'
+import { buildDockerfile, findBuildCache } from './dockerfile.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
 
 interface SiteInput {
@@ -104,13 +104,10 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
   const service = ports.storage.services.get(input.serviceId)!
   const tree = treeName(ports.owner, service.name, input.id)
   try {
-    await ports.builder.build({
-      ...(await findDockerfile(ports, input.id, log)),
-      ...buildInputs(ports, input.id, log),
+    await buildDockerfile(ports, input.id, log, {
       tag: tree,
       labels: imageLabels(build, 'tree'),
       ...(await findBuildCache(ports, input)),
-      onLine: log.build,
       signal,
     })
     const folder = await folderInImage(build, tree)

@@ -19,7 +19,6 @@ const kinds: [file: string, kind: string, from: string][] = [
   ['Cargo.toml', 'a Rust project', 'rust:1 AS build'],
   ['Gemfile', 'a Ruby project', 'ruby:3.4-slim'],
   ['index.html', 'a folder of web pages', 'nginx:alpine'],
-  ['main.zig', 'a project of an unknown kind', 'debian:stable-slim'],
 ]
 
 for (const [file, kind, from] of kinds) {
@@ -34,7 +33,7 @@ for (const [file, kind, from] of kinds) {
     const instructions = lines.slice(2, -1).map((line) => /^ {4}([A-Z]+) \S/.exec(line)?.[1])
     assert.ok(instructions.every(Boolean), lines.join('\n'))
     assert.ok(instructions.includes('COPY'))
-    assert.equal(lines.at(-1), 'commit it (or set dockerfile_path and root_dir) and deploy again')
+    assert.equal(lines.at(-1), 'commit it and deploy again')
   })
 }
 
@@ -47,6 +46,8 @@ test('only the folder itself is inspected, not its subfolders', async (t) => {
   const directory = projectWith(t)
   mkdirSync(join(directory, 'web'))
   writeFileSync(join(directory, 'web', 'package.json'), '')
-  const [first] = await suggestionLines(directory, 'Dockerfile')
-  assert.match(first!, /of an unknown kind$/)
+  const lines = await suggestionLines(directory, 'Dockerfile')
+  assert.deepEqual(lines, [
+    'looked for Dockerfile and found none; this looks like a project of an unknown kind',
+  ])
 })

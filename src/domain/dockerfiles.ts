@@ -1,0 +1,31 @@
+// The Dockerfiles of a source, wherever they are. The files are untrusted: links are not followed, and the
+// search is bounded.
+import { opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const maxEntries = 20_000
+const maxFound = 5
+/** `Dockerfile`, `Dockerfile.prod`, `api.Dockerfile`, `dockerfile`, `Containerfile`. */
+const dockerfileName = /^([\w-]+\.)?(dockerfile|containerfile)(\.(?!dockerignore$)[\w-]+)?$/i
+const skippedFolders = new Set(['.git', 'node_modules', 'vendor'])
+
+/** Paths relative to the directory, those nearest to its top first; at most 5. */
+export async function findDockerfiles(directory: string): Promise<string[]> {
+  const found: string[] = []
+  const folders = ['']
+  let seen = 0
+  for (const folder of folders) {
+    // A name that is not UTF-8 cannot be opened by its text. Unreadable folders are skipped.
+    const entries = await opendir(join(directory, folder)).catch(() => [])
+    const names: string[] = []
+    for await (const entry of entries) {
+      if (++seen > maxEntries) return found
+      const path = join(folder, entry.name)
+      if (entry.isDirectory() && !skippedFolders.has(entry.name)) folders.push(path)
+      else if (entry.isFile() && dockerfileName.test(entry.name)) names.push(path)
+    }
+    found.push(...names.sort())
+    if (found.length >= maxFound) return found.slice(0, maxFound)
+  }
+  return found
+}

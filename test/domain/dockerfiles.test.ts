@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findDockerfiles } from '../../src/domain/dockerfiles.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { writeTree } from '../support/write-tree.ts'
+
+test('Dockerfiles are found by their usual names, the nearest to the top first', async (t) => {
+  const directory = temporaryDirectory(t)
+  const names = ['a/b/Dockerfile', 'backend/dockerfile', 'backend/prod.Dockerfile', 'Containerfile']
+  const others = [
+    'Dockerfile.dockerignore',
+    'docs/Dockerfile files.md',
+    'node_modules/x/Dockerfile',
+    '.git/Dockerfile',
+  ]
+  writeTree(directory, Object.fromEntries([...names, ...others].map((name) => [name, ''])))
+
+  assert.deepEqual(await findDockerfiles(directory), [
+    'Containerfile',
+    'backend/dockerfile',
+    'backend/prod.Dockerfile',
+    'a/b/Dockerfile',
+  ])
+})
+
+test('at most five are listed', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(
+    directory,
+    Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}/Dockerfile`, ''])),
+  )
+
+  assert.equal((await findDockerfiles(directory)).length, 5)
+})

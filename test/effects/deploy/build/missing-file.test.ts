@@ -1,0 +1,82 @@
+// A file that a Dockerfile copies and that the build does not get: the failure says where it got lost.
+import assert from 'node:assert/strict'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { explainMissingFile } from '../../../../src/effects/deploy/build/missing-file.ts'
+import { Failure } from '../../../../src/errors.ts'
+import { temporaryDirectory } from '../../../support/directory.ts'
+import { writeTree } from '../../../support/write-tree.ts'
+
+const cases = [
+  {
+    name: 'a file that .dockerignore excludes',
+    files: { '.dockerignore': '*\n!src', 'server.js': '' },
+    missing: 'server.js',
+    reason: 'it is in the source, but .dockerignore leaves it out',
+  },
+  {
+    name: "a file that the Dockerfile's own ignore file excludes",
+    files: { '.dockerignore': '', 'Dockerfile.dockerignore': 'server.js', 'server.js': '' },
+    missing: 'server.js',
+    reason: 'it is in the source, but Dockerfile.dockerignore leaves it out',
+  },
+  {
+    name: 'a file outside the root directory',
+    files: { 'apps/my api/Dockerfile': '', 'packages/shared/index.js': '' },
+    rootDir: 'apps/my api',
+    missing: 'packages/shared',
+    reason: 'it is in the source, but the build sees only apps/my api (root_dir)',
+  },
+  {
+    name: 'a folder that git ignores, in a repository',
+    files: { '.gitignore': '# build\n/node_modules\ndist\n' },
+    missing: 'dist/api',
+    reason: '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
+  },
+  {
+    name: 'a folder that git ignores, in an upload',
+    files: { '.gitignore': 'dist/' },
+    isUpload: true,
+    missing: 'dist/api',
+    reason: '.gitignore leaves it out of uploads; to send it, write !dist into .berthignore',
+  },
+  {
+    name: 'a folder that a .gitignore below the top names',
+    files: { 'web/.gitignore': '/out', 'web/Dockerfile': '' },
+    rootDir: 'web',
+    missing: 'out',
+    reason: '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
+  },
+  {
+    name: 'a file that is nowhere',
+    files: { '.gitignore': '/other\n!dist\n**/*/**/*/**/x' },
+    missing: 'dist/api',
+    reason: 'it is not in the source',
+  },
+]
+
+for (const { name, files, rootDir = '.', missing, reason, isUpload = false } of cases) {
+  test(`the reason is named for ${name}`, async (t) => {
+    const sourceDir = realpathSync(temporaryDirectory(t))
+    writeTree(sourceDir, files)
+    const failure = new Failure('build_failed', 'COPY x y: there is no x in the build context')
+
+    const explained = await explainMissingFile(failure.with({ step: 'COPY x y', missing_path: missing }), {
+      contextDir: join(sourceDir, rootDir),
+      dockerfile: 'Dockerfile',
+      sourceDir,
+      isUpload,
+    })
+
+    assert.ok(explained instanceof Failure)
+    assert.equal(explained.message, `COPY x y: there is no x in the build context: ${reason}`)
+  })
+}
+
+test('other failures stay as they are', async () => {
+  const source = { contextDir: '/', dockerfile: 'Dockerfile', sourceDir: '/', isUpload: false }
+  for (const error of [new Error('lost'), new Failure('build_failed', 'RUN x exited with code 1')]) {
+    assert.equal(await explainMissingFile(error, source), error)
+  }
+})
