@@ -49,7 +49,8 @@ export function changedRow(
 ): ServiceRow {
   const { suspended = row.suspended } = body
   const settings = normalizedSettings(body, made)
-  const changed = { ...withoutStaleBranch(row, made), ...settings, suspended, updated_at: made.at }
+  const merged = { ...withoutStaleBranch(row, made), ...settings, suspended, updated_at: made.at }
+  const changed = withoutStaleRedirects(merged)
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) throwSecondSource(row)
   return changed
 }
@@ -75,6 +76,14 @@ function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource):
   if (branch !== undefined) return others
   const isMoved = repoUrl !== undefined && repoUrl !== row.repo_url
   return branch_learnt && isMoved ? { ...others, branch: null } : row
+}
+
+/** A domain that is removed and added again serves the service itself. */
+function withoutStaleRedirects(row: ServiceRow): ServiceRow {
+  const { domain_redirects: redirects, custom_domains } = row
+  if (redirects === undefined) return row
+  const kept = Object.entries(redirects).filter(([domain]) => custom_domains.includes(domain))
+  return { ...row, domain_redirects: Object.fromEntries(kept) }
 }
 
 /**
