@@ -1,6 +1,6 @@
 // Finds the line of an output that names the error: Node.js, Go and others write it before a long trace.
 // It is a guess, so readers get it together with the last lines.
-import { stripVTControlCharacters } from 'node:util'
+import { withoutControlSequences } from './control-sequences.ts'
 
 const errorPatterns = [
   // `TypeError: x`, `java.lang.IllegalStateException: x`, `Uncaught Error: x`, `Error [ERR_X]: x`
@@ -16,9 +16,12 @@ const errorPatterns = [
   /^npm (error|ERR!) /,
 ]
 
+/** The name of an error is near the start of its line; a line of a log has up to 16 KiB. */
+const readChars = 1000
+
 export function namesError(line: string): boolean {
   // The builder prefixes the number of the step and its time.
-  const text = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
+  const text = withoutControlSequences(line.slice(0, readChars)).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
   return errorPatterns.some((sign) => sign.test(text))
 }
 

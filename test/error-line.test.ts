@@ -21,6 +21,8 @@ const telling = [
   '2026-11-22 15:00:00 | ERROR | cannot connect',
   '[error] no such table',
   '\u001b[31mError: in colour\u001b[39m',
+  '\u001b]8;;https://example.com\u0007Error: in a link\u001b]8;;\u0007',
+  '\u001b]0;title\u001b\\\u001b(BError: after a title',
   '#7 0.412 npm error code ERESOLVE',
   '0.412 npm ERR! code E404',
 ]

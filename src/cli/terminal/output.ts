@@ -1,7 +1,8 @@
 // The output of a command: results on stdout, messages on stderr, and on a live terminal a few animated
 // lines. Text from a server must pass through `plain` or `coloured` first, because it could move the cursor.
-import { stripVTControlCharacters, styleText } from 'node:util'
+import { styleText } from 'node:util'
 import type { createLogUpdate } from 'log-update'
+import { withoutControlSequences } from '../../control-sequences.ts'
 
 export type Style = Parameters<typeof styleText>[0]
 
@@ -141,7 +142,7 @@ const reorderingCharacters = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u202
 /** Text on one line, without control characters that could move the cursor. */
 export function plain(text: string): string {
   const line = text.replaceAll('\t', '  ').replaceAll('\n', ' ')
-  return stripVTControlCharacters(line)
+  return withoutControlSequences(line)
     .replace(/\p{Cc}/gu, '')
     .replace(reorderingCharacters, '')
 }

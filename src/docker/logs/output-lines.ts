@@ -1,7 +1,7 @@
 // Splits the output of a program into lines. It arrives in chunks of any length, so the last line is held
 // until its line break arrives. A line without an end is emitted in parts, to bound memory. A line that is
 // overwritten, such as progress, counts once, in its last state, as on a terminal.
-import { stripVTControlCharacters } from 'node:util'
+import { withoutControlSequences } from '../../control-sequences.ts'
 
 export interface OutputLines {
   /** The lines that a piece completes. */
@@ -46,5 +46,5 @@ function withoutFormerStates(pending: string): string {
 }
 
 function isBlank(text: string): boolean {
-  return stripVTControlCharacters(text).trim() === ''
+  return withoutControlSequences(text).trim() === ''
 }

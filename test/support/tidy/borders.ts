@@ -18,6 +18,7 @@ const ground = [
   'src/config/',
   'src/domain/',
   'src/address-classes.ts',
+  'src/control-sequences.ts',
   'src/error-line.ts',
   'src/errors.ts',
   'src/logger.ts',
@@ -58,7 +59,14 @@ export const borders: Border[] = [
     of: 'src/docker/',
     packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
     node: true,
-    values: ['src/docker/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
+    values: [
+      'src/docker/',
+      'src/async/',
+      'src/address-classes.ts',
+      'src/control-sequences.ts',
+      'src/errors.ts',
+      'src/quantities.ts',
+    ],
     types: [],
   },
   {
@@ -169,6 +177,7 @@ export const borders: Border[] = [
     values: [
       'src/cli/',
       'src/async/',
+      'src/control-sequences.ts',
       'src/version.ts',
       'src/domain/dockerfiles.ts',
       'src/domain/domains.ts',
