@@ -25,7 +25,7 @@ test('a deploy that goes live prints the address on stdout and its undo, with ex
   assert.equal(code, 0)
   assert.equal(await (await fetch(stdout.trim())).text(), 'one')
   const lines = stderr.trimEnd().split('\n')
-  assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+\\.\\ds$`))
+  assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+(\\.\\d)?s$`))
   assert.match(lines.at(-2)!, /^ {3}slowest: \w+, \d+(\.\d)?s$/)
   assert.equal(lines.at(-1), `   undo: berth rollback ${name} ${first.id}`)
   const reported = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
@@ -53,7 +53,7 @@ test('a failed build ends with exit code 1, the phase, the reason and the next s
 
   assert.deepEqual([code, stdout], [1, ''])
   const [phase, reason, hint, why] = stderr.trimEnd().split('\n').slice(-4)
-  assert.match(phase!, new RegExp(`^ ✘ ${name} failed while building, after \\d+\\.\\ds$`))
+  assert.match(phase!, new RegExp(`^ ✘ ${name} failed while building, after \\d+(\\.\\d)?s$`))
   assert.match(reason!, /exited with code 3$/)
   assert.ok(hint!.startsWith('   fix the step RUN echo compiling'), hint)
   assert.ok(hint!.endsWith(`, then: berth deploy ${name}`), hint)
@@ -178,7 +178,7 @@ test('a deploy that waits for another one of the service names it', async (t) =>
 
   await terminal.shows(`behind ${id}`)
 
-  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d+\\.\\ds$`))
+  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d+(\\.\\d)?s$`))
   const canceled = await runBerth(t, ['cancel', id], suite)
   assert.equal(canceled.code, 0)
   assert.equal((await runBerth(t, ['cancel', name], suite)).code, 0)
