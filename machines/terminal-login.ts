@@ -53,8 +53,6 @@ export type TerminalLoginEvent =
   | { type: 'collect'; at: string; by: string }
   /** The terminal receives the denial. */
   | { type: 'tell'; at: string; by: string }
-  /** A newer request replaces this one. */
-  | { type: 'evict'; at: string; by: string }
 
 interface ExpiryInput extends SlotInput {
   bootId: string
@@ -92,7 +90,6 @@ export const machine = login.createMachine({
           actions: { type: 'recordGrant', params: ({ event }) => event.grant },
         },
         deny: 'denied',
-        evict: 'expired',
       },
     },
     approved: {
@@ -114,7 +111,7 @@ export const machine = login.createMachine({
     },
     denied: {
       invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
-      on: { tell: 'told', evict: 'expired' },
+      on: { tell: 'told' },
     },
     revoking: {
       id: 'revoking',

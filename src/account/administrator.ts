@@ -76,14 +76,14 @@ export class Administrator {
   async checkSetupCode(code: string): Promise<void> {
     this.#assertNoAccount()
     this.#attempts.check('setup_code')
-    const known = this.#storage.setupCode.read()
-    if (known !== null && matchesHash(code.trim(), hashOf(known))) return
+    if (this.#isSetupCode(code)) return
     await this.#attempts.guess('setup_code', async () => false)
-    throw new Failure(
-      'invalid_setup_code',
-      'this is not the setup code of this server',
-      'the server printed the link when it started; the code is in its data directory, in setup_code',
-    )
+    throw wrongSetupCode()
+  }
+
+  /** Counts no attempt: the code has 144 random bits. Throws `invalid_setup_code`. */
+  assertSetupCode(code: string): void {
+    if (!this.#isSetupCode(code)) throw wrongSetupCode()
   }
 
   /** Serialized: the first of several calls creates the account. Throws `already_set_up`. */
@@ -183,6 +183,11 @@ export class Administrator {
     return this.#storage.devices.seal(id, account)
   }
 
+  #isSetupCode(code: string): boolean {
+    const known = this.#storage.setupCode.read()
+    return known !== null && matchesHash(code.trim(), hashOf(known))
+  }
+
   #assertNoAccount(): void {
     if (!this.get()) return
     throw new Failure('already_set_up', 'this server already has an account', 'sign in instead')
@@ -197,4 +202,12 @@ export class Administrator {
   #isoNow(): string {
     return new Date(this.#now()).toISOString()
   }
+}
+
+function wrongSetupCode(): Failure {
+  return new Failure(
+    'invalid_setup_code',
+    'this is not the setup code of this server',
+    'the server printed the link when it started; the code is in its data directory, in setup_code',
+  )
 }

@@ -1,40 +1,52 @@
 // The part of terminal logins that exists only in memory: a restart must drop it.
 import { randomBytes } from 'node:crypto'
-import pLimit from 'p-limit'
 import { RetryLater } from '../errors.ts'
-
-const minPollIntervalMs = 1000
-const maxTrackedPolls = 1000
+import { createStartCode, type StartCode } from './codes.ts'
+import { createRate, type Rate } from './rate.ts'
 
 export interface TerminalLogins {
   /** Identifies this run of the daemon: logins of earlier runs are expired. */
   readonly bootId: string
   /** Tokens of approved logins, by the login's id, until they are collected. */
   readonly uncollected: Map<string, string>
-  /** Addresses of logins that are being created and are in no index yet, by id. */
-  readonly starting: Map<string, string>
-  /** Serializes evictions: two concurrent ones would end the same request. */
-  serialize(work: () => Promise<void>): Promise<void>
+  readonly startCode: StartCode
+  readonly rates: LoginRates
   /** Throws `slow_down` if the terminal polls too often. */
   recordPoll(id: string): void
 }
 
+/**
+ * The rates of requested logins. A login is open for ten minutes, so at most 80 requests without a start code
+ * and 15 with one are open at a time.
+ */
+export interface LoginRates {
+  /** Of all clients together, under the key `all`. */
+  all: Rate
+  /** By network. */
+  network: Rate
+  /** With the start code, under the key `all`. */
+  withCode: Rate
+  /** Wrong start codes, by client. */
+  wrongCode: Rate
+}
+
+const minuteMs = 60_000
+
 export function createTerminalLogins(now: () => number = () => performance.now()): TerminalLogins {
-  const polls = new Map<string, number>()
+  const polls = createRate({ atOnce: 1, intervalMs: 1000 }, now)
   return {
     bootId: randomBytes(8).toString('hex'),
     uncollected: new Map(),
-    starting: new Map(),
-    serialize: pLimit(1),
+    startCode: createStartCode(now),
+    rates: {
+      all: createRate({ atOnce: 20, intervalMs: minuteMs / 6 }, now),
+      network: createRate({ atOnce: 10, intervalMs: minuteMs }, now),
+      withCode: createRate({ atOnce: 5, intervalMs: minuteMs }, now),
+      wrongCode: createRate({ atOnce: 10, intervalMs: minuteMs / 2 }, now),
+    },
     recordPoll(id) {
-      const last = polls.get(id) ?? Number.NEGATIVE_INFINITY
-      if (now() - last < minPollIntervalMs) {
-        throw new RetryLater('slow_down', 'this terminal polls too often', 2)
-      }
-      polls.delete(id)
-      polls.set(id, now())
-      // The oldest first: maps keep their insertion order.
-      if (polls.size > maxTrackedPolls) polls.delete(polls.keys().next().value!)
+      if (polls.waitMs(id) > 0) throw new RetryLater('slow_down', 'this terminal polls too often', 2)
+      polls.take(id)
     },
   }
 }

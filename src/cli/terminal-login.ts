@@ -12,12 +12,19 @@ export interface StartedLogin extends StartedTerminalLogin {
   page: string
 }
 
-/** Requests a login; `name` becomes the name of the token. Throws if the server has no account yet. */
-export async function startTerminalLogin(client: Client, name: string): Promise<StartedLogin> {
+/**
+ * Requests a login; `name` becomes the name of the token. The account page shows the start code. Throws if
+ * the server has no account yet.
+ */
+export async function startTerminalLogin(
+  client: Client,
+  { name, startCode }: { name: string; startCode: string | undefined },
+): Promise<StartedLogin> {
+  const body = { name, ...(startCode === undefined ? {} : { start_code: startCode }) }
   const started = await client
-    .call<StartedTerminalLogin>('POST', '/auth/cli', { body: { name } })
+    .call<StartedTerminalLogin>('POST', '/auth/cli', { body })
     .catch((error: unknown) => {
-      throw isConflict(error) ? withoutAccount(error) : error
+      throw error instanceof CliFailure ? withNextStep(error, client.url, startCode) : error
     })
   return { ...started, page: `${client.url}/cli-login?id=${encodeURIComponent(started.id)}` }
 }
@@ -61,16 +68,14 @@ async function poll(client: Client, { id, secret }: StartedLogin): Promise<Polle
   }
 }
 
-function isConflict(error: unknown): error is CliFailure {
-  return error instanceof CliFailure && error.code === 'conflict'
-}
-
-function withoutAccount({ message, code, requestId }: CliFailure): CliFailure {
-  return new CliFailure(message, {
-    code,
-    requestId,
-    hint: 'first open the setup link that the server printed when it started, then try again',
-  })
+function withNextStep(failure: CliFailure, url: string, startCode: string | undefined): CliFailure {
+  if (failure.code === 'conflict') {
+    const hint = 'first open the setup link that the server printed when it started, then try again'
+    return new CliFailure(failure.message, { ...failure, hint })
+  }
+  if (failure.code !== 'too_many_attempts' || startCode !== undefined) return failure
+  const hint = `berth login ${url} --code CODE   # the start code that ${url}/account shows`
+  return new CliFailure(failure.message, { ...failure, hint })
 }
 
 function denied(): CliFailure {

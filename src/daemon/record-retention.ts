@@ -1,4 +1,5 @@
-// Deletes old records every hour: request ids, sessions, tokens, logins and old deploys.
+// Deletes old records: ended logins of terminals within a minute, because anyone can request them, and every
+// hour request ids, sessions, tokens, old deploys and others.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import { removeExpiredCredentials } from '../account/ports.ts'
@@ -7,6 +8,7 @@ import { forgetOldDeploys } from '../effects/deploy/end/forgetting.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
+const loginIntervalMs = 20_000
 /** How long the outcome of a restore can be queried. */
 const restoreLifetimeMs = 30 * 24 * hourMs
 
@@ -15,12 +17,9 @@ export function startRecordRetention(
   owner: Owner,
   logger: Logger,
 ): { stop(): Promise<void> } {
-  const startedAt = Date.now()
   const removeOldRecords = async () => {
     const expired = Date.now() - eventLifetimeMs
     await storage.events.forgetBefore(new Date(expired).toISOString())
-    // Logins from before a restart can no longer be answered.
-    await storage.actors.removeFinal('terminal-login', Math.max(startedAt, expired))
     // Certificates of the server's own hosts: those of a service are deleted with it.
     await storage.actors.removeFinal('certificate', expired)
     await storage.actors.removeFinal('datastore', expired)
@@ -32,16 +31,30 @@ export function startRecordRetention(
     await forgetOldDeploys(storage, owner)
     await removeExpiredCredentials(storage)
   }
-  let round: Promise<void> = Promise.resolve()
-  const removeOrLog = () => {
-    round = removeOldRecords().catch((error: unknown) =>
-      logger.warn({ err: error }, 'old records could not be deleted'),
-    )
-  }
-  removeOrLog()
-  const timer = setInterval(removeOrLog, hourMs).unref()
+  const rounds = [
+    repeat(hourMs, logger, removeOldRecords),
+    repeat(loginIntervalMs, logger, () =>
+      storage.actors.removeFinal('terminal-login', Number.POSITIVE_INFINITY),
+    ),
+  ]
   return {
     /** Resolves when the store is no longer used: a read of a closed store would end the process. */
+    async stop() {
+      await Promise.all(rounds.map((round) => round.stop()))
+    },
+  }
+}
+
+function repeat(intervalMs: number, logger: Logger, work: () => Promise<void>) {
+  let round: Promise<void> = Promise.resolve()
+  const workOrLog = () => {
+    round = round.then(work).catch((error: unknown) => {
+      logger.warn({ err: error }, 'old records could not be deleted')
+    })
+  }
+  workOrLog()
+  const timer = setInterval(workOrLog, intervalMs).unref()
+  return {
     stop() {
       clearInterval(timer)
       return round

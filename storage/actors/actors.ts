@@ -181,33 +181,34 @@ export class Actors {
    * owner. Null: those of all owners.
    */
   async removeFinal(kind: string, createdBeforeMs: number, owner: string | null = ''): Promise<void> {
-    const all = [...this.#all.index.listed(kind, owner)]
-    const isExpired = (id: string) => idTime(id) < createdBeforeMs && this.#all.rows.getOrNull(id)?.final
-    const expired = all.filter(({ id }) => isExpired(id))
-    if (expired.length === 0) return
-    await this.#store.commit(() => {
-      for (const { kind, service_id: owner, id } of expired) this.#all.erase(kind, owner ?? '', id)
-    })
+    const candidates = [...this.#all.index.listed(kind, owner)]
+    await this.#removeFinal(candidates, (id) => idTime(id) < createdBeforeMs)
   }
 
   /**
    * Deletes the final actors of a kind and an owner, except the newest ones and those that `isRetained`
    * selects. Returns the deleted ids.
    */
-  async removeOlder(
+  removeOlder(
     kind: string,
     owner: string,
     retained: number,
     isRetained: (id: string) => boolean = () => false,
   ): Promise<string[]> {
-    const isRemovable = (id: string) => this.#all.rows.getOrNull(id)?.final && !isRetained(id)
-    const candidates = this.#all.index.beyondNewest(kind, owner, retained).filter(isRemovable)
+    const ids = this.#all.index.beyondNewest(kind, owner, retained)
+    const candidates = ids.map((id) => ({ kind, service_id: owner, id }))
+    return this.#removeFinal(candidates, (id) => !isRetained(id))
+  }
+
+  async #removeFinal(candidates: readonly ActiveActor[], isOver: (id: string) => boolean): Promise<string[]> {
+    const isRemovable = ({ id }: ActiveActor) => isOver(id) && this.#all.rows.getOrNull(id)?.final === true
+    const removable = candidates.filter(isRemovable)
     const removed: string[] = []
-    for (let start = 0; start < candidates.length; start += maxRemovedPerCommit) {
+    for (let start = 0; start < removable.length; start += maxRemovedPerCommit) {
       await this.#store.commit(() => {
-        for (const id of candidates.slice(start, start + maxRemovedPerCommit).filter(isRemovable)) {
-          this.#all.erase(kind, owner, id)
-          removed.push(id)
+        for (const one of removable.slice(start, start + maxRemovedPerCommit).filter(isRemovable)) {
+          this.#all.erase(one.kind, one.service_id ?? '', one.id)
+          removed.push(one.id)
         }
       })
     }

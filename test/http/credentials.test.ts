@@ -66,7 +66,10 @@ function asToken(role: Role, isOwn: boolean | null = null): Sort['expected'] {
     return isOwn && scope !== undefined ? isAllowed : tooLittle
   }
 }
-const asStranger: Sort['expected'] = ({ needed, checksOrigin }, isWrite) =>
+/** Browsers say where a request comes from. */
+const fromElsewhere: Sort['expected'] = ({ needed, checksOrigin }) =>
+  checksOrigin || needed !== 'public' ? crossSite : isAllowed
+const asScript: Sort['expected'] = ({ needed, checksOrigin }, isWrite) =>
   checksOrigin || (needed !== 'public' && isWrite) ? crossSite : isAllowed
 
 const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer ${secret}` } })
@@ -142,15 +145,23 @@ const sorts: Record<string, Sort> = {
   },
   'a session, from a page of another site': {
     show: async (api) => ({ headers: { 'sec-fetch-site': 'cross-site', ...(await cookie(api)) } }),
-    expected: asStranger,
+    expected: fromElsewhere,
+  },
+  'a session, from a page of a sibling domain': {
+    show: async (api) => ({ headers: { 'sec-fetch-site': 'same-site', ...(await cookie(api)) } }),
+    expected: fromElsewhere,
+  },
+  'a session, at an address that the user typed': {
+    show: async (api) => ({ headers: { 'sec-fetch-site': 'none', ...(await cookie(api)) } }),
+    expected: asScript,
   },
   'a session, from a page of another origin': {
     show: async (api) => ({ headers: { origin: 'http://evil.example', ...(await cookie(api)) } }),
-    expected: asStranger,
+    expected: fromElsewhere,
   },
   'a session, in a script': {
     show: async (api) => ({ headers: await cookie(api) }),
-    expected: asStranger,
+    expected: asScript,
   },
   'a wrong token beside a good session': {
     show: async (api) => ({

@@ -54,7 +54,7 @@ const states: Record<string, State> = {
     status: 'pending',
     isCollectable: false,
     invoked: 'awaitExpiry',
-    next: { approve: 'approved.issuing', deny: 'denied', evict: 'expired' },
+    next: { approve: 'approved.issuing', deny: 'denied' },
   },
   'approved.issuing': {
     events: ['approve'],
@@ -76,7 +76,7 @@ const states: Record<string, State> = {
     status: 'denied',
     isCollectable: false,
     invoked: 'awaitExpiry',
-    next: { tell: 'told', evict: 'expired' },
+    next: { tell: 'told' },
   },
   revoking: {
     events: ['approve', 'expire'],
@@ -91,7 +91,7 @@ const states: Record<string, State> = {
   expired: { events: ['expire'], status: 'expired', ...gone },
 }
 
-const events = ['approve', 'deny', 'collect', 'tell', 'evict']
+const events = ['approve', 'deny', 'collect', 'tell']
 
 /** Time that passes only when the test advances it. */
 function openClock() {

@@ -59,7 +59,7 @@ export async function startApi(
   { logger = silentLogger, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
 ) {
   const storage = await temporaryStorage(t)
-  const standard = createContext(storage)
+  const standard = { ...createContext(storage), ...overrides }
   const { actors, git } = withRealActors(t, storage, standard)
   const context = { ...standard, actors, git, ...overrides }
   const server = await openApi(context, { host: '127.0.0.1', port: 0, logger })

@@ -14,6 +14,11 @@ export const StartTerminalLogin = z
     name: optional(tokenName).meta({
       description: 'Name of the new token; a generic name by default.',
     }),
+    start_code: optional(z.string().max(100)).meta({
+      description:
+        'The start code that the account page shows. The request is then accepted even when others have ' +
+        'used up the rate of such requests. It grants nothing else.',
+    }),
   })
   .meta({ id: 'StartTerminalLogin' })
 export type StartTerminalLogin = z.output<typeof StartTerminalLogin>

@@ -31,6 +31,10 @@ export const problemCodes = {
     status: 403,
     meaning: 'The setup code is wrong.',
   },
+  invalid_start_code: {
+    status: 403,
+    meaning: 'The start code of the account page is wrong, or was replaced.',
+  },
   session_required: {
     status: 403,
     meaning: 'The account can be managed only with a browser session, not with a token.',
@@ -117,7 +121,7 @@ export const problemCodes = {
   },
   too_many_attempts: {
     status: 429,
-    meaning: 'Too many failed or open attempts; `Retry-After` has the delay.',
+    meaning: 'Too many failed attempts or requested logins; `Retry-After` has the delay.',
   },
   slow_down: {
     status: 429,

@@ -32,7 +32,8 @@ token.
 
 A browser request that changes something must come from a page of this server: \`Sec-Fetch-Site\` must
 be \`same-origin\` or, where the browser does not send it, \`Origin\` must be the origin of the server.
-Otherwise the response is 403. The \`Host\` of every request must be one of this server's, otherwise the
+Otherwise the response is 403. A read with the session cookie is refused when either header names another
+site. The \`Host\` of every request must be one of this server's, otherwise the
 response is 400. There is no CORS: pages of other origins cannot use the API.
 
 ## Errors

@@ -93,8 +93,7 @@ export function codesOf(route: Route): string[] {
   if (route.credential !== 'public') codes.push('unauthorized')
   if (route.credential === 'session') codes.push('session_required')
   if (route.credential === 'any' && !isForEveryToken(route)) codes.push('insufficient_role')
-  const isToBeOwn = route.method !== 'GET' || route.response === 'socket'
-  if (route.checksOrigin || (route.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
+  if (route.checksOrigin || route.credential !== 'public') codes.push('cross_site_request')
   if (route.params) codes.push('not_found')
   // A POST without fields still validates a body if the client sends one.
   const readsBody = route.body || route.upload || route.method === 'POST'

@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
-import { assertSameOrigin, hostOf, isFromBrowser, originOf } from './origin.ts'
+import { assertNotForeignRead, assertSameOrigin, hostOf, isFromBrowser, originOf } from './origin.ts'
 import type { Route } from './route.ts'
 
 type CredentialSource = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
@@ -36,10 +36,20 @@ export function authenticate(
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
   if (route) assertRole(context, caller, route)
+  if (caller.kind === 'session') assertOwnPage(context, request, route)
+  return caller
+}
+
+/** A sibling domain counts as the same site, so browsers send the cookie with requests of its pages. */
+function assertOwnPage(
+  context: HttpContext,
+  request: CredentialSource,
+  route: Pick<Route, 'response'> | undefined,
+): void {
   // Browsers let any page open a WebSocket to any server, with that server's cookies.
   const isSocket = route?.response === 'socket'
-  if (caller.kind === 'session' && (isSocket || isWrite(request))) assertSameOrigin(context, request)
-  return caller
+  if (isSocket || isWrite(request)) assertSameOrigin(context, request)
+  else assertNotForeignRead(context, request)
 }
 
 /** A route without a scope is closed to tokens that are limited to services. */

@@ -104,7 +104,7 @@ export interface HttpStorage {
   >
   registries: Storage['registries']
   gitAuthorizations: Pick<Storage['gitAuthorizations'], 'removeWithin'>
-  gitConnections: Pick<Storage['gitConnections'], 'removeWithin'>
+  gitConnections: Pick<Storage['gitConnections'], 'hasApplication' | 'removeWithin'>
   actors: Pick<
     Storage['actors'],
     'active' | 'record' | 'list' | 'page' | 'latest' | 'history' | 'parked' | 'parkedOf'

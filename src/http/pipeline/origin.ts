@@ -33,8 +33,13 @@ export function portOf({ scheme, host }: Origin): string {
 
 /** The client's address; behind trusted proxies, the last forwarded address that is not one of them. */
 export function clientAddressOf(context: Trust, request: RequestSource): string {
-  const hops = forwardedAll(context, request, 'x-forwarded-for')
+  const hops = forwardedAll(context, request, 'x-forwarded-for').map(withoutPort)
   return hops.reverse().find((hop) => !context.isTrustedProxy(hop)) ?? request.address()
+}
+
+/** Some proxies append the port of the client: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  return hop.replace(/^([\d.]+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1')
 }
 
 const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
@@ -51,6 +56,15 @@ export function isLocalRequest(context: Trust, request: RequestSource): boolean 
 /** Whether a browser sent the request. Scripts send neither of these headers. */
 export function isFromBrowser({ headers }: RequestSource): boolean {
   return headers.has('sec-fetch-site') || headers.has('origin')
+}
+
+/**
+ * For a read with a session: other sites cannot see the response, but a read may make the server connect.
+ * Scripts send neither header, and `none` is an address that the user typed. Throws `cross_site_request`.
+ */
+export function assertNotForeignRead(context: Trust, request: RequestSource): void {
+  const isTyped = request.headers.get('sec-fetch-site') === 'none'
+  if (isFromBrowser(request) && !isTyped) assertSameOrigin(context, request)
 }
 
 /** Throws `cross_site_request` for a request that a page of another site triggered. */

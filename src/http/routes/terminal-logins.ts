@@ -26,7 +26,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     bodyLimitBytes: accountBodyLimitBytes,
     response: StartedTerminalLogin,
     status: 201,
-    problems: ['conflict', 'too_many_attempts'],
+    problems: ['conflict', 'invalid_start_code', 'too_many_attempts'],
     handler: logins.startTerminalLogin,
   }),
   route({

@@ -1,58 +1,39 @@
-// Limits the number of open terminal logins, because anyone can open one. A network at its limit is
-// rejected. At the overall limit, a new login evicts the oldest one of the network that has the most.
-import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
-import { RetryLater } from '../../errors.ts'
+// Limits how many terminal logins are requested, because anyone can request one. Who has used up a rate is
+// rejected, and no request ends another one. The start code of the account page has a rate of its own.
+import type { Rate } from '../../account/rate.ts'
+import { Failure, RetryLater } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { networkOf } from '../server/address-block.ts'
+import { clientOf, networkOf } from '../server/address-block.ts'
 
-const maxOpenLogins = { all: 100, perSource: 10 }
-
-/** Throws `too_many_attempts` if the network of the address has too many open logins. */
-export function assertBelowLoginLimit(context: HttpContext, address: string): void {
-  const source = networkOf(address)
-  const ownLogins = openLogins(context).filter((one) => networkOf(one.address) === source)
-  // Counted by id, because a login can briefly be in both lists.
-  const starting = [...context.terminalLogins.starting].filter(([, one]) => networkOf(one) === source)
-  const ids = new Set([...starting.map(([id]) => id), ...ownLogins.map(({ id }) => id)])
-  if (ids.size < maxOpenLogins.perSource) return
-  const ends = ownLogins.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
-  const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
-  const message = 'too many open logins from this address'
-  const hint = 'wait until one of them ends; each lasts at most ten minutes'
-  throw new RetryLater('too_many_attempts', message, Math.max(1, waitSeconds), hint)
-}
-
-/** Runs after a login was created. An approved login is never ended. */
-export function enforceLoginLimit(context: HttpContext, madeId: string): Promise<void> {
-  return context.terminalLogins.serialize(() => evictSurplus(context, madeId))
-}
-
-async function evictSurplus(context: HttpContext, madeId: string): Promise<void> {
-  const attempted = new Set([madeId])
-  for (;;) {
-    const open = openLogins(context)
-    const next = evictionOrder(open).find(({ id }) => !attempted.has(id))
-    const ids = new Set([...context.terminalLogins.starting.keys(), ...open.map(({ id }) => id)])
-    if (ids.size <= maxOpenLogins.all || !next) return
-    attempted.add(next.id)
-    const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit on open terminal logins' }
-    // The login may have ended in the meantime.
-    await context.actors.send(next.id, event).catch(() => undefined)
+/** Throws `too_many_attempts`, `invalid_start_code`. */
+export function takeTerminalLogin(
+  { terminalLogins: { rates, startCode } }: HttpContext,
+  address: string,
+  typedCode: string | null,
+): void {
+  if (typedCode === null) {
+    const hint = 'the start code on the page /account works at once: berth login URL --code CODE'
+    const network = networkOf(address)
+    assertAvailable(rates.network, network, 'too many terminal logins from this network', hint)
+    assertAvailable(rates.all, 'all', 'too many terminal logins at the moment', hint)
+    rates.network.take(network)
+    rates.all.take('all')
+    return
   }
-}
-
-/** The networks with the most open logins first, and within them the oldest login. */
-function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecord[] {
-  const counts = new Map<string, number>()
-  for (const { address } of open) {
-    counts.set(networkOf(address), (counts.get(networkOf(address)) ?? 0) + 1)
+  const client = clientOf(address)
+  const hint = 'a token of the page /account needs no login: berth login URL --token-file FILE'
+  // Not even the right code is accepted then: the response would tell whether a guess is right.
+  assertAvailable(rates.wrongCode, client, 'too many wrong start codes from this address', hint)
+  if (!startCode.matches(typedCode)) {
+    rates.wrongCode.take(client)
+    const now = 'it changes every ten minutes: the page /account shows the current one'
+    throw new Failure('invalid_start_code', 'this is not the start code of this server', now)
   }
-  const countOf = ({ address }: TerminalLoginRecord) => counts.get(networkOf(address))!
-  const evictable = open.filter(({ status }) => status !== 'approved')
-  return evictable.sort((a, b) => countOf(b) - countOf(a) || (a.created_at < b.created_at ? -1 : 1))
+  assertAvailable(rates.withCode, 'all', 'too many terminal logins with a start code', hint)
+  rates.withCode.take('all')
 }
 
-function openLogins({ storage: { actors } }: HttpContext): TerminalLoginRecord[] {
-  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record<'terminal-login'>(id))
-  return records.filter((record) => record !== null)
+function assertAvailable(rate: Rate, key: string, message: string, hint: string): void {
+  const waitMs = rate.waitMs(key)
+  if (waitMs > 0) throw new RetryLater('too_many_attempts', message, Math.ceil(waitMs / 1000), hint)
 }

@@ -165,6 +165,26 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /there is no account yet.*\n.*setup link that the server printed/)
   })
 
+  test('names the start code when the server gets too many logins, and sends it', async (t) => {
+    const busy = problem(429, 'too_many_attempts', 'too many terminal logins at the moment')
+    const server = await loginServer(t, { start: busy })
+    const { env } = homeOf(t)
+    const code = 'ACEF-HJKM-NPRT'
+
+    const without = await runBerth(t, ['login', server.url], { env })
+    const withCode = await runBerth(t, ['login', server.url, '--code', code], { env })
+
+    assert.deepEqual([without.code, withCode.code], [1, 1])
+    assert.match(without.stderr, /too many terminal logins at the moment/)
+    assert.ok(without.stderr.includes(`berth login ${server.url} --code CODE`), without.stderr)
+    assert.doesNotMatch(withCode.stderr, /--code CODE/)
+    const name = `berth on ${hostname()}`
+    assert.deepEqual(
+      server.requests.map(({ body }) => body),
+      [{ name }, { name, start_code: code }],
+    )
+  })
+
   test('verifies a token passed as an option without prompting', async (t) => {
     const server = await loginServer(t, {})
     const { env, config } = homeOf(t)

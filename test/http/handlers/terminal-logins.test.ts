@@ -233,9 +233,9 @@ test('an uncollected approved token ends with the request', async (t) => {
   assert.deepEqual((await api.browser.call('GET', '/auth/tokens')).body, [])
 })
 
-test('one address has at most ten open requests, also concurrently and with forged headers', async (t) => {
+test('one address has at most ten requests at once, also concurrently and with forged headers', async (t) => {
   const api = await startWithAccount(t)
-  const claim = (index: number) => ({ 'x-forwarded-for': `192.0.2.${index}` })
+  const claim = (index: number) => ({ 'x-forwarded-for': `192.0.${index}.1` })
 
   const came = await Promise.all(Array.from({ length: 25 }, (_, index) => begin(api, {}, claim(index))))
 
@@ -244,10 +244,6 @@ test('one address has at most ten open requests, also concurrently and with forg
   for (const one of refused) {
     assert.equal(outcomeOf(one), '429 too_many_attempts')
     const seconds = Number(one.headers['retry-after'])
-    assert.ok(seconds > 0 && seconds <= 600, `the wait is ${seconds} s`)
+    assert.ok(seconds > 0 && seconds <= 60, `the wait is ${seconds} s`)
   }
-  const { id, secret } = came.find(({ status }) => status === 201)!.body
-  await deny(api, id)
-  await answered(api, id, secret)
-  assert.equal(outcomeOf(await begin(api)), '201')
 })

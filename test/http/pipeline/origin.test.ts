@@ -67,11 +67,25 @@ test('a script with the cookie and without an origin cannot make changes either'
   assert.equal((await browser.call('GET', '/auth/sessions', undefined, script)).status, 200)
 })
 
-test('neither reads nor tokens are checked for their origin', async (t) => {
+test('with the cookie a page of another site cannot read either, nor open a stream', async (t) => {
+  const { url, browser, call } = await startWithAccount(t)
+
+  for (const [says, isOwn] of places(url)) {
+    const isAllowed = isOwn || says['sec-fetch-site'] === 'none'
+    const read = await browser.call('GET', '/auth/sessions', undefined, says)
+    assert.equal(outcomeOf(read), isAllowed ? '200' : crossSite, JSON.stringify(says))
+    if (isAllowed) continue
+    assert.equal(outcomeOf(await browser.call('GET', '/events', undefined, says)), crossSite)
+    const named = Object.entries(says).filter(([, value]) => value !== null)
+    const headers = { ...(Object.fromEntries(named) as Record<string, string>), cookie: browser.cookie }
+    assert.equal((await call('HEAD', '/api/v1/auth/sessions', { token: null, headers })).status, 403)
+  }
+})
+
+test('tokens are not checked for their origin', async (t) => {
   const { url, browser, call } = await startWithAccount(t)
 
   for (const [says] of places(url)) {
-    assert.equal((await browser.call('GET', '/auth/sessions', undefined, says)).status, 200)
     const headers = Object.fromEntries(Object.entries(says).filter(([, value]) => value !== null))
     const response = await call('POST', '/api/v1/services', {
       body: {},

@@ -1,105 +1,176 @@
-// Terminal logins of many clients: how many may be open, and that no request is refused without need.
+// Terminal logins of many clients: how many may be requested, and that strangers end no other login.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { createTerminalLogins } from '../../../src/account/terminal-logins.ts'
 import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import type { BrowserAnswer } from '../../support/browser.ts'
 
-const behindProxy = { isTrustedProxy: (address: string) => address === '127.0.0.1' }
+const isTrustedProxy = (address: string) => address === '127.0.0.1'
+const tooMany = '429 too_many_attempts'
+const wrongCode = '403 invalid_start_code'
 
-const limit = 100
-
+/** Clients behind a trusted proxy, and a clock that only the test advances. */
 async function startCrowd(t: TestContext) {
-  const api = await startWithAccount(t, behindProxy)
-  const begin = (address: string) =>
-    api.signedOut().call('POST', '/auth/cli', {}, { 'x-forwarded-for': address, 'sec-fetch-site': null })
+  const clock = { ms: 0 }
+  const terminalLogins = createTerminalLogins(() => clock.ms)
+  const api = await startWithAccount(t, { isTrustedProxy, terminalLogins })
+  const begin = (address: string, body: object = {}) =>
+    api.signedOut().call('POST', '/auth/cli', body, { 'x-forwarded-for': address, 'sec-fetch-site': null })
   const statusOf = async ({ body }: BrowserAnswer) =>
     outcomeOf(await api.browser.call('GET', `/auth/cli/${body.id}`))
   const countOpen = () => [...api.storage.actors.active('terminal-login')].length
-  return { ...api, begin, statusOf, countOpen }
+  const startCode = () => terminalLogins.startCode.current()
+  return { ...api, clock, begin, statusOf, countOpen, startCode }
 }
 
-test('login 101 evicts the oldest instead of being refused', async (t) => {
-  const { begin, statusOf, countOpen } = await startCrowd(t)
-  const requests = []
-  for (let index = 0; index < limit; index++) requests.push(await begin(`192.0.2.${index}`))
-  const [first, second] = requests as [BrowserAnswer, BrowserAnswer]
+type Crowd = Awaited<ReturnType<typeof startCrowd>>
 
-  const late = await begin('198.51.100.1')
+/** Requests from many networks, until the rate of all of them is used up. */
+async function useUp({ begin }: Crowd): Promise<BrowserAnswer> {
+  for (let index = 0; ; index++) {
+    const response = await begin(`10.${index >> 8}.${index & 255}.1`)
+    if (response.status !== 201) return response
+  }
+}
 
-  assert.equal(outcomeOf(late), '201')
-  const statuses = [await statusOf(first), await statusOf(second), await statusOf(late)]
-  assert.deepEqual(statuses, ['404 not_found', '200', '200'])
-  assert.equal(countOpen(), limit)
-})
+test('a flood of requests ends no login, and at most 100 are open', async (t) => {
+  const crowd = await startCrowd(t)
+  const { begin, clock, countOpen, startCode, statusOf } = crowd
+  const own = await begin('198.51.100.1')
+  const approved = await begin('198.51.100.1')
+  await crowd.browser.call('POST', `/auth/cli/${approved.body.id}/approve`)
 
-test('a source with many open logins loses them before a source with one', async (t) => {
-  const { begin, statusOf } = await startCrowd(t)
-  const owner = await begin('198.51.100.1')
-  for (let index = 0; index < limit - 1; index++) await begin(`192.0.2.${Math.floor(index / 10)}`)
-
-  for (let index = 0; index < 30; index++) await begin(`203.0.113.${Math.floor(index / 10)}`)
-
-  assert.equal(await statusOf(owner), '200')
-})
-
-test('an approved login stays until its terminal has the token', async (t) => {
-  const { begin, browser, signedOut } = await startCrowd(t)
-  const { id, secret } = (await begin('198.51.100.1')).body
-  await browser.call('POST', `/auth/cli/${id}/approve`)
-  for (let index = 0; index < limit + 5; index++) await begin(`192.0.2.${index}`)
-
-  const response = await signedOut().call('POST', `/auth/cli/${id}/token`, { secret })
-
-  assert.equal(response.body.status, 'approved')
-})
-
-test('of concurrent requests, a hundred stay open', async (t) => {
-  const { begin, countOpen } = await startCrowd(t)
-
-  const came = await Promise.all(Array.from({ length: 130 }, (_, index) => begin(`192.0.2.${index}`)))
-
-  assert.deepEqual(new Set(came.map(outcomeOf)), new Set(['201']))
-  assert.equal(countOpen(), limit)
-})
-
-test('all addresses of one IPv6 network share the limit of ten', async (t) => {
-  const { begin } = await startCrowd(t)
-  for (let index = 0; index < 10; index++) {
-    assert.equal(outcomeOf(await begin(`2001:db8:0:1::${index.toString(16)}`)), '201')
+  for (let second = 0; second < 600; second += 5) {
+    assert.equal(outcomeOf(await useUp(crowd)), tooMany)
+    await begin(`203.0.113.${second & 255}`, { start_code: startCode() })
+    clock.ms += 5000
   }
 
-  for (const address of ['2001:db8:0:1::ffff', '2001:0db8:0000:0001:1:2:3:4', '2001:DB8:0:1:ffff::']) {
-    assert.equal(outcomeOf(await begin(address)), '429 too_many_attempts', address)
-  }
-  assert.equal(outcomeOf(await begin('2001:db8:0:2::1')), '201')
+  assert.deepEqual([await statusOf(own), await statusOf(approved)], ['200', '200'])
+  assert.ok(countOpen() > 80 && countOpen() <= 100, `${countOpen()} are open`)
 })
 
-test('behind a trusted proxy each address has its own limit of ten', async (t) => {
-  const { signedOut } = await startWithAccount(t, behindProxy)
-  const begin = (hops: string) =>
-    signedOut().call('POST', '/auth/cli', {}, { 'x-forwarded-for': hops, 'sec-fetch-site': null })
-
+test('the rate recovers: of all networks six a minute, of one network one a minute', async (t) => {
+  const crowd = await startCrowd(t)
+  const { begin, clock } = crowd
   for (let count = 0; count < 10; count++) assert.equal(outcomeOf(await begin('192.0.2.1')), '201')
 
-  // The last address counts that no trusted proxy has: what stands before it is its own claim.
-  for (const hops of ['192.0.2.1', '192.0.2.9, 192.0.2.1', '192.0.2.9, 192.0.2.1, 127.0.0.1']) {
-    assert.equal(outcomeOf(await begin(hops)), '429 too_many_attempts', hops)
-  }
-  assert.equal(outcomeOf(await begin('192.0.2.1, 192.0.2.2')), '201')
+  const sameNetwork = await begin('192.0.2.1')
+  assert.deepEqual([outcomeOf(sameNetwork), sameNetwork.headers['retry-after']], [tooMany, '60'])
+  const all = await useUp(crowd)
+  assert.deepEqual([outcomeOf(all), all.headers['retry-after']], [tooMany, '10'])
+
+  clock.ms += 10_000
+  assert.deepEqual([await begin('192.0.2.1'), await begin('10.9.9.9')].map(outcomeOf), [tooMany, '201'])
+  clock.ms += 50_000
+  assert.deepEqual([await begin('192.0.2.1'), await begin('192.0.2.1')].map(outcomeOf), ['201', tooMany])
 })
 
-test('a request that arrives while others are created is counted once', async (t) => {
-  const { signedOut } = await startWithAccount(t)
-  const requests = []
-  for (let count = 0; count < 10; count++) {
-    requests.push(signedOut().call('POST', '/auth/cli', {}))
-    await new Promise((resolve) => setTimeout(resolve, count % 3))
+test('a refused request names the way in, and uses up nothing', async (t) => {
+  const crowd = await startCrowd(t)
+  const { begin, clock } = crowd
+  await useUp(crowd)
+  for (let count = 0; count < 30; count++) {
+    const { body } = await begin('192.0.2.1')
+    assert.match(String(body.hint), /start code on the page \/account.* berth login URL --code CODE/)
   }
 
-  const came = await Promise.all(requests)
+  clock.ms += 10_000
 
-  assert.deepEqual(
-    came.map(outcomeOf),
-    requests.map(() => '201'),
-  )
+  assert.equal(outcomeOf(await begin('192.0.2.1')), '201')
+})
+
+test('networks are /24 and /48, also in other notations and with ports', async (t) => {
+  const groups = [
+    ['192.0.2.1', '192.0.2.254', '::ffff:192.0.2.7', '::ffff:c000:207', '192.0.2.7:4711'],
+    ['2001:db8:0:1::1', '2001:DB8:0000:ffff::', '[2001:db8::7]:4711', '[2001:db8::7]'],
+  ]
+  const next = ['192.0.3.1', '2001:db8:1::1']
+  for (const [index, addresses] of groups.entries()) {
+    const { begin } = await startCrowd(t)
+    for (let count = 0; count < 10; count++) {
+      assert.equal(outcomeOf(await begin(addresses[count % addresses.length]!)), '201')
+    }
+    for (const address of addresses) assert.equal(outcomeOf(await begin(address)), tooMany, address)
+    assert.equal(outcomeOf(await begin(next[index]!)), '201')
+  }
+})
+
+test('what stands before the last address that is no proxy is the client’s own claim', async (t) => {
+  const { begin } = await startCrowd(t)
+  for (let count = 0; count < 10; count++) await begin('192.0.2.1')
+
+  for (const hops of ['192.0.2.1', '198.51.100.9, 192.0.2.1', '198.51.100.9, 192.0.2.1, 127.0.0.1']) {
+    assert.equal(outcomeOf(await begin(hops)), tooMany, hops)
+  }
+  assert.equal(outcomeOf(await begin('192.0.2.1, 198.51.100.2')), '201')
+})
+
+test('with the start code a login is requested while the rate is used up, but is not approved', async (t) => {
+  const crowd = await startCrowd(t)
+  const { begin, browser, signedOut, startCode } = crowd
+  const { status } = await useUp(crowd)
+  assert.equal(status, 429)
+
+  const { body } = await begin('10.0.0.1', { name: 'laptop', start_code: startCode() })
+
+  const poll = () => signedOut().call('POST', `/auth/cli/${body.id}/token`, { secret: body.secret })
+  assert.deepEqual((await poll()).body, { status: 'pending' })
+  const { body: shown } = await browser.call('GET', `/auth/cli/${body.id}`)
+  assert.deepEqual([shown.status, shown.code, shown.name], ['pending', body.code, 'laptop'])
+  assert.ok(!JSON.stringify([body, shown]).includes(startCode()))
+})
+
+test('a wrong start code is refused even without a flood, and an empty one is none', async (t) => {
+  const { begin, countOpen, startCode } = await startCrowd(t)
+
+  for (const code of ['ACEF-HJKM-NPRT', startCode().slice(1), '\u0000', '-']) {
+    assert.equal(outcomeOf(await begin('192.0.2.1', { start_code: code })), wrongCode, code)
+  }
+  assert.equal(outcomeOf(await begin('192.0.2.1', { start_code: 'A'.repeat(101) })), '400 invalid_request')
+  assert.equal(countOpen(), 0)
+  for (const code of ['', null]) {
+    assert.equal(outcomeOf(await begin('192.0.2.1', { start_code: code })), '201')
+  }
+})
+
+test('after ten wrong start codes a client is refused, and nobody else', async (t) => {
+  const { begin, clock, startCode } = await startCrowd(t)
+  for (const address of ['192.0.2.1', '2001:db8::1']) {
+    for (let count = 0; count < 10; count++) {
+      assert.equal(outcomeOf(await begin(address, { start_code: 'guess' })), wrongCode)
+    }
+  }
+
+  for (const address of ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8::ffff']) {
+    const refused = await begin(address, { start_code: startCode() })
+    assert.deepEqual([outcomeOf(refused), refused.headers['retry-after']], [tooMany, '30'], address)
+  }
+  for (const address of ['192.0.2.2', '2001:db8:0:1::1']) {
+    assert.equal(outcomeOf(await begin(address, { start_code: startCode() })), '201', address)
+  }
+  // Without a code the client may go on.
+  assert.equal(outcomeOf(await begin('192.0.2.1')), '201')
+  clock.ms += 30_000
+  assert.equal(outcomeOf(await begin('192.0.2.1', { start_code: startCode() })), '201')
+})
+
+test('the start code has a rate of its own', async (t) => {
+  const crowd = await startCrowd(t)
+  const { begin, startCode } = crowd
+  for (let index = 0; index < 5; index++) {
+    assert.equal(outcomeOf(await begin(`192.0.${index}.1`, { start_code: startCode() })), '201')
+  }
+
+  assert.equal(outcomeOf(await begin('198.51.100.1', { start_code: startCode() })), tooMany)
+  assert.equal(outcomeOf(await begin('198.51.100.1')), '201')
+})
+
+test('the host itself has no exemption: its users and proxies look the same', async (t) => {
+  const { signedOut, startCode } = await startCrowd(t)
+  const begin = (body: object) => signedOut().call('POST', '/auth/cli', body, { 'sec-fetch-site': null })
+  for (let count = 0; count < 10; count++) assert.equal(outcomeOf(await begin({})), '201')
+
+  assert.equal(outcomeOf(await begin({})), tooMany)
+  assert.equal(outcomeOf(await begin({ start_code: startCode() })), '201')
 })

@@ -33,10 +33,12 @@ export function addLoginCommands(program: Command, run: Runner): void {
     .argument('[url]', `the server's address (${defaultUrl})`)
     .description('log in to a server; --server sets its local name')
     .option('--no-browser', 'only print the page to open')
+    .option('--code <code>', 'the start code of the account page, if the server gets too many logins')
     .addHelpText(
       'after',
       examples(
         'berth login',
+        'berth login http://127.0.0.1:8080       # another port',
         'berth login berth.example.com --server production',
         'berth login https://berth.example.com --token-file token.txt   # without a browser, for scripts',
       ),
@@ -55,11 +57,16 @@ export function addLoginCommands(program: Command, run: Runner): void {
     .action(run(whoAmI))
 }
 
-async function logIn(cli: Cli, address: string | undefined, options: { browser: boolean }): Promise<void> {
+interface LoginOptions {
+  browser: boolean
+  code?: string
+}
+
+async function logIn(cli: Cli, address: string | undefined, options: LoginOptions): Promise<void> {
   const { env, flags, out } = cli
   const { url } = chooseTarget(cli, readConfig(env), address)
   const enter = async () => {
-    const token = configuredToken(flags, env) ?? (await approvedToken(cli, url, options.browser))
+    const token = configuredToken(flags, env) ?? (await approvedToken(cli, url, options))
     return { token, info: await verify(cli, url, token) }
   }
   const { token, info } = await enter().catch((error: unknown) => {
@@ -131,12 +138,13 @@ function isThisHost(url: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
 }
 
-async function approvedToken(cli: Cli, url: string, mayOpen: boolean): Promise<string> {
+async function approvedToken(cli: Cli, url: string, options: LoginOptions): Promise<string> {
   const { out, signal } = cli
   const client = createClient({ url, token: undefined, signal })
-  const login = await startTerminalLogin(client, `berth on ${hostname()}`)
+  const name = `berth on ${hostname()}`
+  const login = await startTerminalLogin(client, { name, startCode: options.code })
   printInstructions(cli, login)
-  const isOpen = mayOpen && (await openInBrowser(cli, login.page))
+  const isOpen = options.browser && (await openInBrowser(cli, login.page))
   if (isOpen) out.say(`${out.tint('dim', '   Your browser should show it now.')}\n`)
   const endsAt = Date.now() + login.expires_in * 1000
   out.animate((spinner) => {

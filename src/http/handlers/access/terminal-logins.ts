@@ -1,8 +1,8 @@
 // Terminal logins: a terminal creates a request, the administrator approves it on a page, the terminal polls.
 // For the terminal, an expired request looks the same as an unknown one.
-import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../../machines/terminal-login.ts'
 import type { Caller } from '../../../account/callers.ts'
+import { newCode } from '../../../account/codes.ts'
 import { hashOf, matchesHash, newSecret } from '../../../account/secrets.ts'
 import type {
   ApproveTerminalLogin,
@@ -19,15 +19,13 @@ import type { HttpContext } from '../../pipeline/context.ts'
 import { clientAddressOf } from '../../pipeline/origin.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { command } from '../../records/requester.ts'
-import { assertBelowLoginLimit, enforceLoginLimit } from '../../rules/terminal-login-limit.ts'
+import { takeTerminalLogin } from '../../rules/terminal-login-limit.ts'
 import { toGrant } from '../../rules/token-grant.ts'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 2
 const freshSessionMs = 10 * 60_000
 const defaultName = 'berth in a terminal'
-/** At most one of each group of similar characters: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
-const codeLetters = 'ACEFHJKMNPRTWXY34679'
 
 export async function startTerminalLogin(
   call: Pick<Call<unknown, unknown, StartTerminalLogin>, 'body' | 'context' | 'request'>,
@@ -35,13 +33,13 @@ export async function startTerminalLogin(
   const { context, request, body } = call
   context.administrator.requireAccount()
   const address = clientAddressOf(context, request)
-  assertBelowLoginLimit(context, address)
+  takeTerminalLogin(context, address, body.start_code || null)
   const now = Date.now()
   const secret = newSecret()
   const input: TerminalLoginInput = {
     id: context.storage.ids.newId('cli'),
     bootId: context.terminalLogins.bootId,
-    code: newCode(),
+    code: newCode(2),
     name: body.name || defaultName,
     secretHash: hashOf(secret),
     address,
@@ -49,11 +47,7 @@ export async function startTerminalLogin(
     expiresAt: new Date(now + lifetimeSeconds * 1000).toISOString(),
   }
   const { id, code } = input
-  context.terminalLogins.starting.set(id, address)
-  await context.actors.spawn('terminal-login', id, input).finally(() => {
-    context.terminalLogins.starting.delete(id)
-  })
-  await enforceLoginLimit(context, id)
+  await context.actors.spawn('terminal-login', id, input)
   return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
 }
 
@@ -152,11 +146,6 @@ function isOpen({ terminalLogins }: HttpContext, record: TerminalLoginRecord): b
 function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {
   const { id, code, name, address, status, created_at, expires_at } = record
   return { id, code, name, address, status: status as TerminalLogin['status'], created_at, expires_at }
-}
-
-function newCode(): string {
-  const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
-  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
 }
 
 function unknownLogin(): Failure {
