@@ -46,6 +46,9 @@ export function openGitConnections(store: Store, sealer: Sealer) {
     /** Only inside a commit. */
     removeWithin: secrets.remove,
     application: (provider: string, baseUrl: string) => applications.get(keyOf(provider, baseUrl)),
+    /** Whether there is one at any instance of the provider. */
+    hasApplication: (provider: string) =>
+      applications.keys().some((key) => key.startsWith(keyOf(provider, ''))),
     /** Only inside a commit. */
     putApplicationWithin: (provider: string, baseUrl: string, value: GitApplication) =>
       applications.put(keyOf(provider, baseUrl), value),

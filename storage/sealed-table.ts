@@ -11,6 +11,7 @@ export function openSealedTable<T>(store: Store, sealer: Sealer, table: string, 
       const row = rows.get(key)
       return row === null ? null : JSON.parse(sealer.open(row, nameOf(key)))
     },
+    keys: (): string[] => [...rows.keys()] as string[],
     /** Only inside a commit. */
     put: (key: string, value: T) => rows.put(key, sealer.seal(JSON.stringify(value), nameOf(key))),
     /** Only inside a commit. */

@@ -7,13 +7,16 @@ import { browserOf } from './browser.ts'
 import { checkbox, roleChoice } from './choices.ts'
 import { type Field, fieldsOf, newPasswordField, passwordField, usernameOf } from './fields.ts'
 import { alertOf, type FormError } from './form-error.ts'
-import { type Html, html } from './html.ts'
+import { attributesOf, type Html, html } from './html.ts'
 import type { Form } from './input.ts'
-import { pageOf } from './layout.ts'
+import { accountPath, pageOf } from './layout.ts'
 import { relativeTime } from './text.ts'
 
 interface AccountDetails {
   email: string
+  /** With the address that this browser uses. */
+  loginCommand: string
+  startCode: string
   sessions: Session[]
   tokens: Token[]
 }
@@ -26,18 +29,46 @@ export interface FormOutcome {
   typed?: Form
 }
 
-export function accountPage({ email, sessions, tokens }: AccountDetails, outcome: FormOutcome): Page {
+export function accountPage(details: AccountDetails, outcome: FormOutcome): Page {
+  const { email, sessions, tokens } = details
   const { created, done, formError = null, typed = {} } = outcome
   const body = html`<h1>Account</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
+<nav class="jump" aria-label="On this page"><a href="${accountPath}#tokens">API tokens</a>
+<a href="${accountPath}#sessions">Sessions</a> <a href="${accountPath}#password">Password</a></nav>
 ${alertOf(formError)}
 ${done ? html`<div class="done" role="status"><p><strong>${done}</strong></p></div>` : null}
 ${created ? newToken(created) : null}
+${terminalSection(details)}
 ${tokenSection(tokens, typed, formError)}
 ${sessionSection(sessions)}
-${passwordSection(email, formError)}`
-  const corner = formFor('sign-out', html`<button class="second">Sign out</button>`)
-  return pageOf({ title: 'Account', body, formError, corner, width: 'wide' })
+${passwordSection(email, typed, formError)}`
+  return pageOf({ title: 'Account', body, formError, reader: 'user', width: 'wide' })
+}
+
+/** What comes next on a new server, until there is a token. */
+function terminalSection({ tokens, loginCommand, startCode }: AccountDetails): Html {
+  const isNew = tokens.length === 0
+  return html`<section aria-labelledby="terminal">
+<h2 id="terminal">${isNew ? 'Next: connect your terminal' : 'Connect a terminal'}</h2>
+${isNew && html`<p>Run this where your code is. It opens a page here, where you approve it.</p>`}
+<p class="command"><code>${loginCommand}</code></p>
+${
+  isNew &&
+  html`<p>Then <code>berth up</code> deploys the folder that you are in.
+<a href="/docs/getting-started">Getting started</a> shows each step.</p>`
+}
+<details><summary>If the server gets too many logins</summary>
+<p>This start code lets your terminal ask anyway. You still approve it here.</p>
+<p class="command"><code>${loginCommand} --code ${startCode}</code></p>
+<p class="quiet">It works for at least ten minutes. Reload this page for a new one.</p></details>
+</section>`
+}
+
+/** A closed form behind its title; open if it has an error. */
+function disclosed(title: string, act: string, typed: Form, content: Html): Html {
+  const attributes = attributesOf({ class: 'form', open: typed.act === act })
+  return html`<details ${attributes}><summary>${title}</summary>${formFor(act, content)}</details>`
 }
 
 /** `act` must be a key of `acts` in account.ts. */
@@ -78,7 +109,7 @@ function tokenSection(tokens: Token[], typed: Form, formError: FormError | null)
 <h2 id="tokens">API tokens</h2>
 <p>For scripts, CI and terminals. No token can manage this account.</p>
 ${tokens.length > 0 ? html`<ul>${tokens.map(tokenRow)}</ul>` : null}
-${formFor('create-token', form)}
+${disclosed('New token', 'create-token', typed, form)}
 </section>`
 }
 
@@ -115,7 +146,7 @@ ${current ? null : formFor('end-session', end)}
 </li>`
 }
 
-function passwordSection(email: string, formError: FormError | null): Html {
+function passwordSection(email: string, typed: Form, formError: FormError | null): Html {
   const fields: Field[] = [
     {
       ...passwordField,
@@ -132,10 +163,10 @@ function passwordSection(email: string, formError: FormError | null): Html {
     note: 'Scripts and terminals have to be connected again.',
   })
   const content = html`${usernameOf(email)}${fieldsOf(fields, formError, false)}${revoking}
-<button>Change the password</button>`
+<button>Set the new password</button>`
   return html`<section aria-labelledby="password">
 <h2 id="password">Password</h2>
 <p>A new password ends all other sessions.</p>
-${formFor('change-password', content)}
+${disclosed('Change the password', 'change-password', typed, content)}
 </section>`
 }

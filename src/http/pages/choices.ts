@@ -1,4 +1,4 @@
-// Form controls: the role and expiry of a token, the provider of a git account, and checkboxes.
+// Form controls: the role and expiry of a token, and checkboxes.
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import { attributesOf, type Html, html } from './html.ts'
 
@@ -27,21 +27,6 @@ export function roleChoice(chosen: string | undefined): Html {
     optionOf('radio', { name: 'role', value, isChecked: value === known, label, note }),
   )
   return html`<fieldset class="field"><legend>Role</legend>${options}</fieldset>`
-}
-
-const gitProviders: [string, string, string][] = [
-  ['github', 'GitHub', 'Registers an app that reads only the repositories that you choose.'],
-  ['gitlab', 'GitLab', 'Needs an OAuth application with the scopes read_api and read_repository.'],
-  ['gitea', 'Gitea or Forgejo', 'Needs an OAuth application and the address of your server.'],
-]
-
-/** Selects GitHub unless another provider was submitted. */
-export function providerChoice(chosen: string | undefined): Html {
-  const known = gitProviders.some(([name]) => name === chosen) ? chosen : 'github'
-  const options = gitProviders.map(([value, label, note]) =>
-    optionOf('radio', { name: 'provider', value, isChecked: value === known, label, note }),
-  )
-  return html`<fieldset class="field"><legend>Provider</legend>${options}</fieldset>`
 }
 
 export function checkbox(option: Omit<Option, 'isChecked'>): Html {

@@ -43,7 +43,7 @@ function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html
   })
   return html`<div class="field">
 <label for="${name}">${label}${isOptional ? html` <span class="quiet">optional</span>` : null}</label>
-<input ${attributes}>
+${type === 'password' ? html`<div class="secret"><input ${attributes}></div>` : html`<input ${attributes}>`}
 ${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${note}</p>` : null}
 </div>`
 }

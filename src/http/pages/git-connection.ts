@@ -6,31 +6,40 @@ import { originOf } from '../pipeline/origin.ts'
 import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { pagePolicyFor } from '../server/headers.ts'
-import { providerChoice } from './choices.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { alertOf, type FormError, toFormError } from './form-error.ts'
-import { attributesOf, html } from './html.ts'
+import { attributesOf, type Html, html } from './html.ts'
 import type { Form } from './input.ts'
-import { pageOf } from './layout.ts'
+import { gitStartPath, pageOf } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
 
 export const gitCallbackPath = '/git/callback'
 
 /** The query may fill the fields in, as `berth git connect` does. */
 export function showGitStart(call: SignedInCall<Form>): Page {
-  return startPage(call.query, redirectUriOf(call), null)
+  return gitStartPage(call, call.query, null)
 }
 
 export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Page> {
   const typed = call.body
-  const redirect_uri = redirectUriOf(call)
   try {
     const filled = Object.entries(typed).filter(([name, value]) => name in AuthorizeGit.shape && value !== '')
-    const request = { ...Object.fromEntries(filled), redirect_uri }
+    const request = { ...Object.fromEntries(filled), redirect_uri: redirectUriOf(call) }
     return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) as AuthorizeGit }))
   } catch (error) {
-    return startPage(typed, redirect_uri, withInstructions(toFormError(error, call)))
+    return gitStartPage(call, typed, withInstructions(toFormError(error, call)))
   }
+}
+
+function gitStartPage(call: SignedInCall<Form>, typed: Form, formError: FormError | null): Page {
+  const { storage } = call.context
+  const form = {
+    typed,
+    formError,
+    redirectUri: redirectUriOf(call),
+    hasApplication: storage.gitConnections.hasApplication,
+  }
+  return startPage(form)
 }
 
 function redirectUriOf({ context, request }: SignedInCall<Form>): string {
@@ -47,14 +56,23 @@ function withInstructions(formError: FormError): FormError {
 
 /** The parameters come from the provider, by way of the browser. */
 export function showGitCallback({ query }: SignedInCall<Form>): Page {
+  if (!query.state && !query.installation_id && !query.error) return nothingPage()
   const names = Object.keys(CompleteGit.shape).filter((name) => query[name] !== undefined)
+  const isSent = Boolean(query.state)
   const body = html`<h1>Connecting</h1>
-<form method="post" action="${gitCallbackPath}" ${attributesOf({ 'data-submit': Boolean(query.state) })}>
+<p class="lead">${isSent ? 'The account is being connected.' : 'GitHub has installed the app.'}</p>
+<form method="post" action="${gitCallbackPath}" ${attributesOf({ 'data-submit': isSent })}>
 ${names.map((name) => html`<input type="hidden" name="${name}" value="${query[name]!}">`)}
-<p class="lead">The account is being connected.</p>
 <button>Continue</button>
 </form>`
-  return pageOf({ title: 'Connecting', body })
+  return pageOf({ title: 'Connecting', body, reader: 'user' })
+}
+
+function nothingPage(): Page {
+  const body = html`<h1>No account to connect</h1>
+<p class="lead">A git provider opens this page when you have agreed there.</p>
+<p><a class="button" href="${gitStartPath}">Connect a git account</a></p>`
+  return pageOf({ title: 'No account to connect', body, reader: 'user' })
 }
 
 export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise<Page> {
@@ -65,8 +83,8 @@ export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise
     const formError = toFormError(error, call)
     const body = html`<h1>Not connected</h1>
 ${alertOf({ ...formError, messages: [...formError.messages, ...formError.fields.values()] })}
-<p><a class="button" href="/git/start">Start again</a></p>`
-    return pageOf({ title: 'Not connected', body, formError })
+<p><a class="button" href="${gitStartPath}">Start again</a></p>`
+    return pageOf({ title: 'Not connected', body, formError, reader: 'user' })
   }
 }
 
@@ -75,10 +93,11 @@ function nextPage({ method, url, fields, connection }: GitRedirect): Page {
   const { origin, host } = new URL(url)
   if (method === 'get') {
     const body = html`<h1>Continue at ${host}</h1>
-<p class="lead"><a class="button" href="${url}">Continue</a></p>`
+<p><a class="button" href="${url}">Continue</a></p>`
     return pageOf({
       title: 'Continue',
       body,
+      reader: 'user',
       head: html`<meta http-equiv="refresh" content="0; url=${url}">`,
     })
   }
@@ -97,45 +116,153 @@ function connectedPage({ account, provider, base_url: address }: GitRedirect['co
 Its repositories can now be deployed.</p>
 <p class="command"><code>berth git repos</code></p>
 <p class="quiet">You can close this page.</p>`
-  return pageOf({ title: 'Connected', body })
+  return pageOf({ title: 'Connected', body, reader: 'user' })
 }
 
-function startPage(typed: Form, redirectUri: string, formError: FormError | null): Page {
+interface StartForm {
+  typed: Form
+  formError: FormError | null
+  redirectUri: string
+  /** Whether the server has an application of the provider, so that none has to be entered. */
+  hasApplication(provider: string): boolean
+}
+
+function startPage(form: StartForm): Page {
+  const { typed, formError } = form
+  const provider = providers.find(({ name }) => name === typed.provider) ?? providers[0]
+  const isResumed = Boolean(typed.connection_id)
   const body = html`<h1>Connect a git account</h1>
 <p class="lead">Berth lists the repositories of the account, and clones private ones when it deploys them.</p>
+${isResumed ? null : providerLinks(provider)}
 ${alertOf(formError)}
 <form method="post">
-${typed.connection_id ? resumed(typed.connection_id) : choices(typed, redirectUri, formError)}
-<button>Connect</button>
+${isResumed ? resumedFields(form) : providerFields(provider, form)}
 </form>`
-  return pageOf({ title: 'Connect a git account', body, formError })
+  return pageOf({ title: 'Connect a git account', body, formError, reader: 'user' })
 }
 
-function resumed(id: string) {
-  return html`<input type="hidden" name="connection_id" value="${id}">`
+type FieldText = Omit<Field, 'autocomplete'>
+
+interface Provider {
+  name: string
+  label: string
+  button: string
+  note: string | null
+  fields: FieldText[]
+  /** Where its OAuth application is registered, and with what; null without one. */
+  application: Html | null
+  /** Fields that few need, behind their title. */
+  further: { title: string; fields: FieldText[] } | null
 }
 
-function choices(typed: Form, redirectUri: string, formError: FormError | null) {
-  const application = `of the OAuth application that you register there with the redirect URI ${redirectUri}`
-  const fields: Field[] = [
-    {
-      name: 'base_url',
-      label: 'Address',
-      hint: 'Only for a server of your own, such as https://gitlab.example.com.',
-      ...optional,
+const organization = {
+  name: 'organization',
+  label: 'Organization',
+  hint: 'It will own the app. Without one, you do.',
+  isOptional: true,
+} as const
+
+const providers: [Provider, ...Provider[]] = [
+  {
+    name: 'github',
+    label: 'GitHub',
+    button: 'Continue with GitHub',
+    note: 'GitHub registers an app for this server, and asks which repositories it may read.',
+    fields: [],
+    application: null,
+    further: {
+      title: 'For an organization or your own GitHub server',
+      fields: [organization, { ...addressOf('https://github.example.com'), isOptional: true }],
     },
-    {
-      name: 'organization',
-      label: 'Organization',
-      hint: 'GitHub only: the organization that will own the app, if it is not you.',
-      ...optional,
+  },
+  {
+    name: 'gitlab',
+    label: 'GitLab',
+    button: 'Continue with GitLab',
+    note: null,
+    fields: [],
+    application: html`GitLab with the scopes <code>read_api</code>, <code>read_repository</code> and`,
+    further: {
+      title: 'For your own GitLab server',
+      fields: [{ ...addressOf('https://gitlab.example.com'), isOptional: true }],
     },
-    { name: 'client_id', label: 'Application ID', hint: `GitLab and Gitea: ${application}.`, ...optional },
+  },
+  {
+    name: 'gitea',
+    label: 'Gitea, Forgejo',
+    button: 'Continue',
+    note: null,
+    fields: [addressOf('https://git.example.com')],
+    application: html`your server with`,
+    further: null,
+  },
+]
+
+function addressOf(example: string) {
+  return { name: 'base_url', label: 'Address', hint: `Such as ${example}.` } as const
+}
+
+function providerLinks(chosen: Provider): Html {
+  const links = providers.map(({ name, label }) => {
+    const current = attributesOf({ 'aria-current': name === chosen.name ? 'true' : undefined })
+    return html`<a href="${gitStartPath}?provider=${name}" ${current}>${label}</a>`
+  })
+  return html`<nav class="tabs" aria-label="Provider">${links}</nav>`
+}
+
+function providerFields(provider: Provider, form: StartForm): Html {
+  const { name, button, note, fields, application, further } = provider
+  const isKnown = form.hasApplication(name)
+  return html`<input type="hidden" name="provider" value="${name}">
+${note === null ? null : html`<p>${note}</p>`}
+${fieldsIn(form, fields)}
+${application && !isKnown && applicationFields(form, application)}
+<button>${button}</button>
+${application && isKnown && otherApplication(form, application)}
+${further && furtherFields(further, form)}`
+}
+
+/** The connection knows its provider and its address. Its application may be missing. */
+function resumedFields(form: StartForm): Html {
+  return html`<input type="hidden" name="connection_id" value="${form.typed.connection_id!}">
+${isWithoutApplication(form) && applicationFields(form, html`the provider with`)}
+<button>Continue</button>`
+}
+
+function isWithoutApplication({ formError }: StartForm): boolean {
+  return formError?.code === 'git_application_required'
+}
+
+function applicationFields(form: StartForm, place: Html, isNeeded = true): Html {
+  const optional = isNeeded ? {} : ({ isOptional: true } as const)
+  const fields: FieldText[] = [
+    { name: 'client_id', label: 'Application ID', ...optional },
     { name: 'client_secret', label: 'Application secret', type: 'password', ...optional },
   ]
-  // A secret is not sent back to the browser.
-  const typedFields = fields.map((field) => (field.type ? field : { ...field, value: typed[field.name] }))
-  return html`${providerChoice(typed.provider)}${fieldsOf(typedFields, formError, false)}`
+  return html`<p>Register an OAuth application at ${place} this redirect URI:</p>
+<p class="command"><code>${form.redirectUri}</code></p>
+${fieldsIn(form, fields)}`
 }
 
-const optional = { autocomplete: 'off', isOptional: true } as const
+/** The known application may be of another server. A closed field cannot be required in a browser. */
+function otherApplication(form: StartForm, place: Html): Html {
+  const fields = applicationFields(form, place, false)
+  return html`<details ${attributesOf({ open: isWithoutApplication(form) })}>
+<summary>With another application</summary>${fields}</details>`
+}
+
+function furtherFields({ title, fields }: NonNullable<Provider['further']>, form: StartForm): Html {
+  const isUsed = fields.some(({ name }) => form.typed[name] || form.formError?.fields.has(name))
+  return html`<details ${attributesOf({ open: isUsed })}><summary>${title}</summary>
+${fieldsIn(form, fields)}</details>`
+}
+
+/** A secret is not sent back to the browser. */
+function fieldsIn({ typed, formError }: StartForm, fields: FieldText[]): Html {
+  const filled = fields.map((field) => ({
+    autocomplete: 'off',
+    ...field,
+    value: field.type ? undefined : typed[field.name],
+  }))
+  return html`${fieldsOf(filled, formError, false)}`
+}

@@ -5,18 +5,40 @@ import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
 import { mark } from './mark.ts'
 
+export const accountPath = '/account'
+export const gitStartPath = '/git/start'
+export const manualPath = '/docs'
+
 interface Content {
   title: string
   body: Html
   /** Sets status and headers of a failed request; otherwise the status is 200. */
   formError?: { status: number; headers: HeaderList } | null
   head?: Html | null
-  /** Shown in the page header. */
-  corner?: Html | null
+  /** The links in the header. `manual` is for pages that are the same for everyone. */
+  reader?: Reader
   /** Replaces the standard Content-Security-Policy. */
   policy?: HeaderList[number]
   /** `wide` is for lists. */
   width?: 'narrow' | 'wide' | 'manual'
+}
+
+type Reader = 'visitor' | 'manual' | 'user'
+
+const pages = { account: accountPath, git: gitStartPath, manual: manualPath } as const
+const labels = { account: 'Account', git: 'Git accounts', manual: 'Manual' } as const
+const linksOf: Record<Reader, (keyof typeof pages)[]> = {
+  visitor: ['manual'],
+  manual: ['account', 'manual'],
+  user: ['account', 'git', 'manual'],
+}
+
+function headerOf(reader: Reader): Html {
+  const links = linksOf[reader].map((name) => html`<a href="${pages[name]}">${labels[name]}</a>`)
+  const signOut = html`<form method="post" action="${accountPath}">
+<button name="act" value="sign-out" class="plain">Sign out</button></form>`
+  return html`<header><a class="brand" href="/">${mark}Berth</a>
+<nav aria-label="Pages">${links}</nav>${reader === 'user' && signOut}</header>`
 }
 
 export function pageOf({
@@ -24,7 +46,7 @@ export function pageOf({
   body,
   formError,
   head = null,
-  corner = null,
+  reader = 'visitor',
   policy,
   width = 'narrow',
 }: Content): Page {
@@ -42,7 +64,7 @@ export function pageOf({
 ${head}
 </head>
 <body class="${width}">
-<header><a class="brand" href="/">${mark}Berth</a>${corner}</header>
+${headerOf(reader)}
 <main>
 ${body}
 </main>
@@ -57,8 +79,6 @@ ${body}
 export function redirect(path: string, headers: HeaderList = []): Page {
   return new Page(303, '', [['Location', path], ...headers])
 }
-
-export const accountPath = '/account'
 
 /** The path from a link; the account page for anything that could redirect to another site. */
 export function ownPath(address: string | undefined): string {

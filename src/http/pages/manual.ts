@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import type { Page } from '../pipeline/route.ts'
 import { Html, html } from './html.ts'
 import type { ManualParams } from './input.ts'
-import { pageOf } from './layout.ts'
+import { manualPath, pageOf } from './layout.ts'
 
 /** Three folders up in the sources, four in the build. */
 const folder = ['../../../docs/', '../../../../docs/']
@@ -14,7 +14,6 @@ const folder = ['../../../docs/', '../../../../docs/']
   .find((path) => existsSync(path))!
 
 const contents = 'README'
-const manualPath = '/docs'
 
 /** Holds existing pages only, so requests cannot make it grow. */
 const pages = new Map<string, Page>()
@@ -48,8 +47,7 @@ async function renderPage(name: string, text: string): Promise<Page> {
   const { Marked } = await import('marked')
   const body = new Html(await new Marked({ renderer: rendererOf(name) }).parse(text))
   const title = /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Manual'
-  const corner = html`<nav><a href="${manualPath}">Manual</a></nav>`
-  return pageOf({ title, body: html`<article>${body}</article>`, corner, width: 'manual' })
+  return pageOf({ title, body: html`<article>${body}</article>`, reader: 'manual', width: 'manual' })
 }
 
 function rendererOf(name: string): RendererObject {

@@ -1,4 +1,4 @@
-// The only script of the pages: a button next to each password shows it, and forms with `data-submit` are
+// The only script of the pages: a button in each password field shows it, and forms with `data-submit` are
 // sent immediately. The pages work without it. Browsers store the text of plain text fields, so a password
 // is hidden again before it is sent.
 
@@ -10,7 +10,7 @@ export const script = `for (const field of document.querySelectorAll('input[type
     button.setAttribute('aria-label', (isShown ? 'Hide: ' : 'Show: ') + field.labels[0].textContent)
   }
   button.type = 'button'
-  button.className = 'second show'
+  button.className = 'show'
   button.addEventListener('click', () => show(field.type === 'password'))
   field.form.addEventListener('submit', () => show(false))
   show(false)

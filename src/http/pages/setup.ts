@@ -2,6 +2,7 @@
 
 import { Setup } from '../../api/access/account.ts'
 import { signUp } from '../handlers/access/account.ts'
+import { sessionOf } from '../pipeline/auth.ts'
 import type { Call, Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { cookiesFor } from '../rules/sign-in.ts'
@@ -11,8 +12,16 @@ import { html } from './html.ts'
 import type { Form, SetupQuery } from './input.ts'
 import { ownPath, pageOf, redirect, withNext } from './layout.ts'
 
-export function showSetup({ context, query }: Call<unknown, SetupQuery>): Page {
-  return context.administrator.get() ? alreadySetUp(query, null) : setupPage(query, {}, null)
+export function showSetup(call: Call<unknown, SetupQuery>): Page {
+  const { context, query, request } = call
+  if (sessionOf(context, request)) return redirect(ownPath(query.next))
+  if (context.administrator.get()) return alreadySetUp(query, null)
+  try {
+    if (query.code) context.administrator.assertSetupCode(query.code)
+    return setupPage(query, {}, null)
+  } catch (error) {
+    return setupPage(query, {}, moveToField(toFormError(error, call), 'code'))
+  }
 }
 
 export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promise<Page> {

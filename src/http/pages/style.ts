@@ -153,11 +153,18 @@ button, .button {
 }
 button:hover, .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
 .second, .danger { background: transparent; color: var(--text); border-color: var(--edge); }
-.show { margin-top: 0.5rem; }
+.plain, .show { width: auto; border-color: transparent; background: transparent; color: var(--accent); }
+.plain { padding-inline: 0.25rem; }
+.plain:hover, .show:hover { border-color: transparent; background: transparent; text-decoration: underline; }
+.secret { position: relative; }
+.secret input { padding-right: 5rem; }
+.secret input::-ms-reveal { display: none; }
+.show { position: absolute; inset: 0 0 0 auto; padding-inline: 1rem; }
 .second:hover { background: var(--sunk); border-color: var(--text); }
 .danger { color: var(--bad); border-color: var(--bad); }
 .danger:hover { background: var(--bad-ground); border-color: var(--bad); }
 p > .button { margin-top: 0.9rem; }
+p + button, p + .field { margin-top: 1.1rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .alert, .done { margin-top: 1.25rem; padding: 0.9rem 1.1rem; border-radius: 0.6rem; }
 .alert { background: var(--bad-ground); border-left: 4px solid var(--bad); }
@@ -184,13 +191,41 @@ header, .row {
   justify-content: space-between;
   gap: 1rem;
 }
+header { row-gap: 0.25rem; }
 header form, .row form { margin: 0; }
 header button, .row button { width: auto; min-height: 2.75rem; padding-block: 0.4rem; }
+header button { margin-right: -0.25rem; font-weight: 400; }
+header nav { display: flex; flex-wrap: wrap; column-gap: 1.25rem; }
+header nav:has(+ form) { order: 1; flex-basis: 100%; }
+nav a { display: inline-block; padding-block: 0.6rem; text-decoration: none; }
+nav a:hover { text-decoration: underline; }
+.jump { display: flex; flex-wrap: wrap; column-gap: 1.25rem; font-size: 0.9rem; }
+.jump a { color: var(--quiet); text-decoration: underline; }
+.tabs {
+  display: flex;
+  margin-top: 1.25rem;
+  padding: 0.25rem;
+  border-radius: 0.75rem;
+  background: var(--sunk);
+  border: 1px solid var(--line);
+}
+.tabs a {
+  flex: 1 1 auto;
+  padding: 0.5rem 0.6rem;
+  border-radius: 0.5rem;
+  color: var(--quiet);
+  text-align: center;
+}
+.tabs [aria-current] {
+  background: var(--sheet);
+  color: var(--text);
+  font-weight: 600;
+  box-shadow: 0 1px 2px rgb(0 0 0 / 0.15);
+}
 ul { padding: 0; list-style: none; }
 li { padding: 0.9rem 0; border-top: 1px solid var(--line); }
 li:last-child { padding-bottom: 0; }
 li p + p { margin-top: 0.1rem; }
-section > ul + form { padding-top: 1.5rem; border-top: 1px solid var(--line); }
 .tag {
   padding: 0.1rem 0.55rem;
   border-radius: 1rem;
@@ -201,8 +236,22 @@ section > ul + form { padding-top: 1.5rem; border-top: 1px solid var(--line); }
   white-space: nowrap;
 }
 summary { width: fit-content; padding: 0.5rem 0; color: var(--accent); font-size: 0.9rem; cursor: pointer; }
-details form { margin: 0.35rem 0 0; }
-details button { width: auto; margin-top: 0.6rem; }
+summary + .field { margin-top: 0.6rem; }
+li form { margin: 0.35rem 0 0; }
+li details button { width: auto; margin-top: 0.6rem; }
+details.form { margin-top: 1.1rem; }
+details.form > summary {
+  padding: 0.6rem 1.1rem;
+  border: 1px solid var(--edge);
+  border-radius: 0.6rem;
+  color: var(--text);
+  font-size: 1rem;
+  font-weight: 600;
+  list-style: none;
+}
+details.form > summary::-webkit-details-marker { display: none; }
+details.form > summary:hover { background: var(--sunk); border-color: var(--text); }
+form > details, .command + p { margin-top: 1rem; }
 article h2 { margin-top: 2.25rem; }
 article h3 { margin-top: 1.75rem; font-size: 1.05rem; }
 article p, article ul, article ol, article pre, article table { margin-top: 0.9rem; }
@@ -231,6 +280,7 @@ article td { min-width: 5rem; overflow-wrap: break-word; }
   .narrow main { padding: 2.25rem; }
   section { padding: 1.75rem 2rem; }
   .choice { grid-template-columns: 1fr 1fr; }
-  .wide section > form > button { width: auto; }
+  .wide header nav:has(+ form) { order: 0; flex-basis: auto; margin-left: auto; }
+  .wide details.form > form > button { width: auto; }
 }
 `

@@ -90,7 +90,7 @@ ${needsPassword(call.context, call.caller) ? passwordQuestion(call, displayedErr
 </div>
 </form>
 <p class="quiet">The terminal gets an API token of this name. The request expires ${expiry}.</p>`
-  return pageOf({ title: 'Connect a terminal?', body, formError })
+  return pageOf({ title: 'Connect a terminal?', body, formError, reader: 'user' })
 }
 
 /** A browser that was signed in a while ago may be unattended. */
@@ -105,14 +105,14 @@ function approvedPage(login: TerminalLogin): Page {
   const body = html`<h1>Approved</h1>
 <p class="lead">Go back to your terminal: ${nameOf(login)} is being connected.</p>
 <p class="quiet">You can close this page. <a href="/account">Your account</a> can revoke the token.</p>`
-  return pageOf({ title: 'Approved', body })
+  return pageOf({ title: 'Approved', body, reader: 'user' })
 }
 
 function deniedPage(login: TerminalLogin): Page {
   const body = html`<h1>Denied</h1>
 <p class="lead">${nameOf(login)} gets no token.</p>
 <p class="quiet">You can close this page.</p>`
-  return pageOf({ title: 'Denied', body })
+  return pageOf({ title: 'Denied', body, reader: 'user' })
 }
 
 function closedPage(formError: FormError): Page {
@@ -120,7 +120,7 @@ function closedPage(formError: FormError): Page {
 <p class="lead">It was answered, it waited for more than ten minutes, or the server was restarted.</p>
 <p>If your terminal says that it is connected, all is well. Otherwise run this in it again:</p>
 <p class="command"><code>berth login</code></p>`
-  return pageOf({ title: 'This request is over', body, formError })
+  return pageOf({ title: 'This request is over', body, formError, reader: 'user' })
 }
 
 /** `bdi` isolates right-to-left characters in the name from the text around it. */

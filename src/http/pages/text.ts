@@ -27,7 +27,7 @@ export function relativeTime(timestamp: string): Html {
 function formatDistance(seconds: number): string {
   const unit = units.find(([, size]) => Math.abs(seconds) >= size)
   if (unit) return counted.format(Math.round(seconds / unit[1]), unit[0])
-  return seconds < 0 ? 'just now' : 'in less than a minute'
+  return seconds <= 0 ? 'just now' : 'in less than a minute'
 }
 
 /** `in 40 seconds` or `in 4 minutes`, rounded up. */

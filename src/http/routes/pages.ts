@@ -9,7 +9,7 @@ import {
   submitGitStart,
 } from '../pages/git-connection.ts'
 import { Form, LoginQuery, ManualParams, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
-import { accountPath, redirect } from '../pages/layout.ts'
+import { accountPath, gitStartPath, manualPath, redirect } from '../pages/layout.ts'
 import { showLogin, submitLogin } from '../pages/login.ts'
 import { showContents, showManual } from '../pages/manual.ts'
 import { markSvg } from '../pages/mark.ts'
@@ -95,14 +95,14 @@ export const pageRoutes = tagged('Pages', [
   }),
   route({
     ...pageRoute,
-    path: '/git/start',
+    path: gitStartPath,
     summary: 'The page that connects a git account',
     query: Form,
     handler: forSession(showGitStart),
   }),
   route({
     ...sent,
-    path: '/git/start',
+    path: gitStartPath,
     summary: 'Starts the authorization of a git account',
     query: Form,
     handler: forSession(submitGitStart),
@@ -123,13 +123,13 @@ export const pageRoutes = tagged('Pages', [
   }),
   route({
     ...pageRoute,
-    path: '/docs',
+    path: manualPath,
     summary: 'The contents page of the manual',
     handler: showContents,
   }),
   route({
     ...pageRoute,
-    path: '/docs/{page}',
+    path: `${manualPath}/{page}`,
     summary: 'A page of the manual',
     params: ManualParams,
     handler: showManual,

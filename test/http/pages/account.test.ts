@@ -107,6 +107,47 @@ test('a token is shown once, works immediately, and stops when it is revoked', a
   assert.match(twice.html, /role="alert"><p><strong>There is no such token\./)
 })
 
+test('a new account is told what comes next, until it has a token', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const command = `berth login ${pages.url}`
+
+  const first = await pages.get('/account', session)
+  await actor(pages, session)('create-token', { name: 'ci', expires_in_days: '' })
+  const later = await pages.get('/account', session)
+
+  assert.match(first.text, /Next: connect your terminal Run this where your code is\./)
+  assert.match(first.html, /href="\/docs\/getting-started"/)
+  assert.doesNotMatch(later.text, /Next:/)
+  for (const { html, text } of [first, later]) {
+    assert.ok(html.includes(`<code>${command}</code>`))
+    assert.ok(text.includes(`${command} --code ${pages.context.terminalLogins.startCode.current()}`))
+  }
+})
+
+test('lists come before forms, and each section can be reached from the top', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const act = actor(pages, session)
+  await act('create-token', { name: 'ci', expires_in_days: '' })
+
+  const { html } = await pages.get('/account', session)
+  const [failedToken, failedPassword] = [await act('create-token'), await act('change-password')]
+
+  const places = ['<bdi>ci</bdi>', 'id="name"', 'id="sessions"', 'id="password"', 'id="new_password"']
+  const positions = places.map((place) => html.indexOf(place))
+  assert.ok(!positions.includes(-1))
+  assert.deepEqual(
+    positions,
+    positions.toSorted((a, b) => a - b),
+  )
+  for (const id of ['tokens', 'sessions', 'password']) assert.ok(html.includes(`href="/account#${id}"`))
+  const openIn = ({ html }: { html: string }) =>
+    [...html.matchAll(/<details class="form" open><summary>([^<]*)/g)].map(([, title]) => title)
+  assert.deepEqual(openIn({ html }), [])
+  assert.deepEqual([openIn(failedToken), openIn(failedPassword)], [['New token'], ['Change the password']])
+})
+
 test('errors of a new token are shown next to its field', async (t) => {
   const pages = await startPages(t)
   const act = actor(pages, await pages.signUp())

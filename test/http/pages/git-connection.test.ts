@@ -26,7 +26,7 @@ const screens: Screen[] = [
 async function signIn(page: Page): Promise<void> {
   await page.type('#email', owner.email)
   await page.type('#password', owner.password)
-  await press(page, 'form button:not(.show)')
+  await press(page, 'main form button:not(.show)')
 }
 
 /** The user agrees on the page of the provider, and comes back. */
@@ -46,7 +46,7 @@ for (const screen of screens) {
     await page.goto(`${pages.url}/git/start?base_url=${provider.url}`)
     await signIn(page)
     await checkLayout(page, screen)
-    await page.click('form button:not(.show)')
+    await page.click('main form button:not(.show)')
     await agree(page)
     await agree(page)
     await page.waitForSelector('.command')
@@ -57,7 +57,7 @@ for (const screen of screens) {
   })
 
   test(
-    `${title}: a missing application is reported at the form, and an account of GitLab connected`,
+    `${title}: an account of GitLab is connected, the second time without its application`,
     inBrowser,
     async (t) => {
       const [pages, provider] = [await startPages(t), await createGitProvider(t, { host: 'localhost' })]
@@ -65,22 +65,100 @@ for (const screen of screens) {
       const { page, complaints } = await openVisitor(await openChromium(t), screen)
       await page.goto(`${pages.url}/git/start?provider=gitlab&base_url=${provider.url}`)
       await signIn(page)
-      await press(page, 'form button:not(.show)')
-      assert.match(await textAt(page, '[role=alert]'), /This server has no OAuth application at GitLab/)
       await checkLayout(page, screen)
-
       await page.type('#client_id', 'client')
       await page.type('#client_secret', 'the client secret')
-      await page.click('form button:not(.show)')
+      await page.click('main form button:not(.show)')
       await agree(page)
       await page.waitForSelector('.command')
-
       assert.equal(await textAt(page, 'h1'), 'Connected')
-      const expected = complaints.filter((text) => !text.includes('400'))
-      assert.deepEqual(expected, [])
+
+      await page.goto(`${pages.url}/git/start?provider=gitlab&base_url=${provider.url}`)
+      await checkLayout(page, screen)
+      await page.click('main form button:not(.show)')
+      await agree(page)
+      await page.waitForSelector('.command')
+      assert.equal(await textAt(page, 'h1'), 'Connected')
+      assert.deepEqual(complaints, [])
     },
   )
 }
+
+/** The fields of a page, by name; `closed` for those behind a title. */
+function fieldsIn(html: string): Record<string, 'required' | 'optional' | 'closed'> {
+  const [, main = ''] = html.split('<main>')
+  const closed = new Set(
+    [...main.matchAll(/<details >[\s\S]*?<\/details>/g)].flatMap(([part]) => namesIn(part)),
+  )
+  const required = new Set(namesIn(main, / required/))
+  return Object.fromEntries(
+    namesIn(main).map((name) => [
+      name,
+      closed.has(name) ? 'closed' : required.has(name) ? 'required' : 'optional',
+    ]),
+  )
+}
+
+function namesIn(html: string, pattern = /./): string[] {
+  const inputs = [...html.matchAll(/<input (?!type="hidden")[^>]*>/g)].filter(([input]) =>
+    pattern.test(input),
+  )
+  return inputs.map(([input]) => / name="(\w+)"/.exec(input)![1]!)
+}
+
+const application = { client_id: 'required', client_secret: 'required' } as const
+const shown = {
+  '': { organization: 'closed', base_url: 'closed' },
+  '?provider=github': { organization: 'closed', base_url: 'closed' },
+  '?provider=svn': { organization: 'closed', base_url: 'closed' },
+  '?provider=github&organization=acme': { organization: 'optional', base_url: 'optional' },
+  '?provider=gitlab': { ...application, base_url: 'closed' },
+  '?provider=gitlab&base_url=git.example.com': { ...application, base_url: 'optional' },
+  '?provider=gitea': { ...application, base_url: 'required' },
+  '?connection_id=git-1': {},
+}
+
+for (const [query, fields] of Object.entries(shown)) {
+  test(`/git/start${query} shows only the fields of its provider, without a script`, async (t) => {
+    const pages = await startPages(t)
+    const session = await pages.signUp()
+
+    const { html, text } = await pages.get(`/git/start${query}`, { ...session })
+
+    assert.deepEqual(fieldsIn(html), fields)
+    assert.equal(html.split('<main>')[1]!.match(/<button/g)!.length, 1)
+    assert.equal(text.includes('redirect URI'), 'client_id' in fields)
+    const chosen = /aria-current="true">([^<]*)/.exec(html)?.[1]
+    const names = { gitlab: 'GitLab', gitea: 'Gitea, Forgejo' }
+    const provider = /provider=(\w+)/.exec(query)?.[1] as keyof typeof names
+    assert.equal(chosen, query.includes('connection_id') ? undefined : (names[provider] ?? 'GitHub'))
+  })
+}
+
+test('a missing application is reported at the form of its provider', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+
+  const { status, html, text } = await pages.post('/git/start', { provider: 'gitlab' }, { ...session })
+
+  assert.equal(status, 400)
+  assert.match(text, /This server has no OAuth application at GitLab/)
+  assert.deepEqual(fieldsIn(html), { ...application, base_url: 'closed' })
+})
+
+test('a callback without an outcome says so, and leads to the start', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+
+  for (const query of ['', '?code=b', '?state=', '?other=c']) {
+    const { text, html } = await pages.get(`/git/callback${query}`, { ...session })
+    assert.match(text, /^No account to connect/, query)
+    assert.match(html, /<a class="button" href="\/git\/start">/)
+    assert.doesNotMatch(html, /data-submit/)
+  }
+  const installed = await pages.get('/git/callback?installation_id=7', { ...session })
+  assert.match(installed.text, /^Connecting GitHub has installed the app/)
+})
 
 test('a callback with an unknown state is refused, and leads back to the start', inBrowser, async (t) => {
   const pages = await startPages(t)

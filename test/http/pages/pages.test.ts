@@ -32,15 +32,61 @@ test('on a new server every page redirects to the instructions for the setup lin
 test('the setup page prompts for the code only if the link has none', async (t) => {
   const pages = await startPages(t)
 
-  const linked = await pages.get('/setup?code=abc')
+  const linked = await pages.get(`/setup?code=${pages.setupCode()}`)
   const bare = await pages.get('/setup')
 
-  assert.match(linked.html, /<input type="hidden" name="code" value="abc">/)
+  assert.match(linked.html, /<input type="hidden" name="code" value="[\w-]{24}">/)
   assert.doesNotMatch(linked.text, /Setup code/)
   assert.match(bare.html, /<input id="code"[^>]* required autofocus/)
   for (const { html } of [linked, bare]) {
     assert.match(html, /name="email" type="text" autocomplete="username" inputmode="email"/)
     assert.match(html, /name="password" type="password" autocomplete="new-password"/)
+  }
+})
+
+test('a link with a wrong code says so at once, and uses up no attempt', async (t) => {
+  const pages = await startPages(t)
+  const code = pages.setupCode()
+
+  for (const wrong of ['x', code.slice(1), `${code}x`]) {
+    const page = await pages.get(`/setup?code=${wrong}`)
+    assert.equal(page.status, 403)
+    assert.match(problemAt(page, 'code'), /^This is not the setup code of this server\./)
+    assert.match(page.html, new RegExp(`<input id="code"[^>]*value="${wrong}"[^>]*autofocus`))
+    assert.doesNotMatch(page.html, /type="hidden"/)
+  }
+  assert.deepEqual(pages.storage.attempts.list('setup_code'), [])
+})
+
+test('a signed-in browser that opens the setup page is redirected', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+
+  for (const path of ['/setup', '/setup?code=wrong']) {
+    const page = await pages.get(path, { ...session })
+    assert.deepEqual([page.status, page.location], [303, '/account'])
+  }
+  assert.equal((await pages.get('/setup?next=/cli-login?id=cli-1', session)).location, '/cli-login?id=cli-1')
+})
+
+test('every page leads to the manual, and those of a user to the account, git and the way out', async (t) => {
+  const pages = await startPages(t)
+  const before = [await pages.get('/setup'), await pages.get('/login')]
+  const session = await pages.signUp()
+  const paths = { visitor: ['/setup', '/login', '/nothing'], manual: ['/docs', '/docs/limits'] }
+  const inside = ['/account', '/git/start', '/git/callback', '/git/callback?state=a', '/cli-login?id=cli-1']
+  const linksIn = ({ html }: ShownPage) =>
+    [.../<header>[\s\S]*<\/header>/.exec(html)![0].matchAll(/href="([^"]*)"/g)].map(([, path]) => path)
+  const isLeavable = ({ html }: ShownPage) => html.includes('value="sign-out"')
+
+  for (const page of [...before, ...(await Promise.all(paths.visitor.map((path) => pages.get(path))))]) {
+    assert.deepEqual([linksIn(page), isLeavable(page)], [['/', '/docs'], false])
+  }
+  for (const page of await Promise.all(paths.manual.map((path) => pages.get(path)))) {
+    assert.deepEqual([linksIn(page), isLeavable(page)], [['/', '/account', '/docs'], false])
+  }
+  for (const page of await Promise.all(inside.map((path) => pages.get(path, { ...session })))) {
+    assert.deepEqual([linksIn(page), isLeavable(page)], [['/', '/account', '/git/start', '/docs'], true])
   }
 })
 
