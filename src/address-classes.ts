@@ -11,7 +11,7 @@ for (const subnet of [...subnets, ...metadata]) {
 }
 
 /** Addresses of the host itself or of its cloud's services; also an IPv4 address inside an IPv6 one. */
-export function isHostOnly(address: string): boolean {
+function isHostOnly(address: string): boolean {
   const inner = innerAddress(address)
   if (inner !== null && isHostOnly(inner)) return true
   return list.check(address.replace(/%.*$/, ''), isIPv4(address) ? 'ipv4' : 'ipv6')

@@ -2,6 +2,7 @@
 // src/http/rules/service-rules.ts, which sees the whole row.
 import { posix } from 'node:path'
 import { z } from 'zod'
+import { reservedBuildArgs } from '../domain/reserved-build-args.ts'
 import type { SettingName } from '../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { Domain } from './domains.ts'
@@ -52,8 +53,11 @@ const publishDir = z
   .refine((text) => plain.test(text) && !text.split('/').includes('..'), {
     error: 'must be a path without ..',
   })
+const buildArgKey = EnvKey.refine((key) => !reservedBuildArgs.has(key), {
+  error: ({ input }) => `is a reserved build argument: ${reservedBuildArgs.get(String(input))}`,
+})
 const buildEnv = z
-  .array(EnvKey)
+  .array(buildArgKey)
   .max(256)
   .refine((keys) => new Set(keys).size === keys.length, { error: 'must not contain a key twice' })
 
@@ -63,7 +67,7 @@ const buildTarget = z
   .regex(/^([A-Za-z0-9][A-Za-z0-9_.-]*)?$/, { error: 'must be the name of a stage' })
 const buildArgs = z
   .record(
-    EnvKey,
+    buildArgKey,
     z
       .string()
       .max(4096)

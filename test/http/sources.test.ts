@@ -118,6 +118,25 @@ test('a build has a stage and arguments, which are replaced and cleared as a who
   }
 })
 
+test('build arguments that decide about cache mounts are refused, also from the env', async (t) => {
+  const { call, create } = await startChecked(t)
+  await create({ name: 'web' })
+  for (const key of ['BUILDKIT_CACHE_MOUNT_NS', 'BUILDKIT_SYNTAX']) {
+    for (const wish of [{ build_args: { A: '1', [key]: 'x' } }, { build_env: ['A', key] }]) {
+      const requests = [
+        await call('PATCH', '/services/web', wish),
+        await call('POST', '/services', { name: 'api', ...wish }),
+      ]
+      for (const { status, body } of requests) {
+        assert.equal(status, 400)
+        assert.match(JSON.stringify(body), /is a reserved build argument: (Berth sets it|a '# syntax=' line)/)
+      }
+    }
+  }
+  const other = { build_args: { BUILDKIT_INLINE_CACHE: '1' } }
+  assert.equal((await call('PATCH', '/services/web', other)).status, 200)
+})
+
 test('build arguments that are too large in total are rejected, and 512 KiB are not', async (t) => {
   const { call, create, refused } = await startChecked(t)
   await create({ name: 'web' })

@@ -94,7 +94,7 @@ async function buildSite(engine: Engine, image: string, files: Record<string, st
       tag: image,
       labels: {},
       noCache: false,
-      cachePrefix: '',
+      cacheNamespace: '',
       buildArgs: {},
       secrets: [],
       registries: [],

@@ -78,7 +78,7 @@ async function listFiles({ archives, buildCaches, logs, restoreFiles, runtimeLog
   return {
     archives: (await archives.ids()).map((id) => [id, contentOf(archives.path(id))]),
     restores: (await restoreFiles.ids()).map((id) => [id, contentOf(restoreFiles.path(id))]),
-    buildCache: await buildCaches.prefixOf('svc-1'),
+    buildCache: await buildCaches.namespaceOf('svc-1'),
     log: [await logs.tail('deploy-failed', 10), logs.isEnded('deploy-failed')],
     note: await runtimeLogs.readNote('svc-1'),
   }

@@ -70,12 +70,11 @@ async function build(
   const log = createClassicLog(request.onLine)
   try {
     const { engine, owner, check } = options
-    const checked = (dockerfile: string) => {
-      check?.(dockerfile)
-      return dockerfile
+    const run = async (build: BuildAttempt) => {
+      check?.(build.context.dockerfileText)
+      return follow(build, options, log)
     }
-    const run = (build: BuildAttempt) => follow(build, options, log)
-    return { imageId: await attempt(engine, owner, request, run, checked) }
+    return { imageId: await attempt(engine, owner, request, run) }
   } catch (error) {
     leftovers.addBuild(log.facts())
     // After `build_failed`, the engine has already removed the containers of the build.

@@ -18,6 +18,8 @@ const nothingReached: ReachedLimits = {
   pids: false,
 }
 const maxStepLength = 120
+/** Twice the longest path of Linux. */
+const maxMissingPathError = 8192
 
 /** The facts of a failed build for programs: its step, and what was missing. */
 export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
@@ -66,6 +68,8 @@ const missingPaths = [
 
 /** Relative to where the step copies from; null if the step failed for another reason. */
 function missingPathOf(error: string): string | null {
+  // A longer error quotes the user's command, which may hold any of these phrases many times.
+  if (error.length > maxMissingPathError) return null
   for (const pattern of missingPaths) {
     const path = pattern.exec(oneLine(error))?.[1]
     if (path !== undefined) return path

@@ -1,7 +1,6 @@
 // The default builder: BuildKit, as part of the engine. BuildKit requests secrets and credentials through
 // a session.
 import { Failure } from '../../errors.ts'
-import { withCacheIds, withoutCacheIds } from '../dockerfile/dockerfile-mounts.ts'
 import type { Engine } from '../engine/client.ts'
 import type { Owner } from '../engine/names.ts'
 import {
@@ -18,7 +17,7 @@ import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog } from './build-log.ts'
 import { openBuildSession } from './build-session.ts'
-import { type BuildStatus, decodeBuildStatus } from './build-status.ts'
+import { decodeBuildStatus } from './build-status.ts'
 import { killOrphans } from './orphaned-steps.ts'
 import { withCleanup } from './when-idle.ts'
 
@@ -44,15 +43,7 @@ export function buildKitDriver(
   { owner, guard }: Pick<BuildKitOptions, 'owner' | 'guard'>,
 ): BuildDriver {
   const buildOnce = (request: BuildRequest) =>
-    guard.run((watch) =>
-      attempt(
-        engine,
-        owner,
-        request,
-        (started) => buildInSession(started, watch),
-        (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
-      ),
-    )
+    guard.run((watch) => attempt(engine, owner, request, (started) => buildInSession(started, watch)))
   return {
     build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)),
     async tidy() {
@@ -72,29 +63,23 @@ async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{
 }
 
 async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
-  const redact = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
-  const log = createBuildLog(withOwnNames(build), build.request.onStep)
+  const { buildArgs, cacheNamespace, onStep } = build.request
+  const log = createBuildLog(withOwnNames(build), onStep)
   let imageId: string | null = null
-  for await (const message of messagesOf<Message>(build, { version: '2', session })) {
+  // The namespace comes last: a value of the user's could name that of another service.
+  const buildargs = { ...buildArgs, BUILDKIT_CACHE_MOUNT_NS: cacheNamespace }
+  for await (const message of messagesOf<Message>(build, { version: '2', session, buildargs })) {
     if (message.error !== undefined) {
       const [step, reached] = [log.failedStep(), watch.reachedLimits()]
-      const reason = describeBuildFailure(redact(message.error), step, reached)
+      const reason = describeBuildFailure(message.error, step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
       throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))
     }
-    if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), redact))
+    if (message.id === 'moby.buildkit.trace') log.push(decodeBuildStatus(message.aux))
     if (message.id === 'moby.image.id') imageId = message.aux.ID
   }
   if (imageId !== null) return { imageId }
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
-}
-
-/** Shows the steps as they are in the Dockerfile. */
-function withShownNames(status: BuildStatus, redact: (text: string) => string): BuildStatus {
-  const vertexes = status.vertexes.map((vertex) => {
-    return { ...vertex, name: redact(vertex.name), error: redact(vertex.error) }
-  })
-  return { ...status, vertexes }
 }
 
 /** BuildKit shows image names as if they were on Docker Hub; Berth's images exist only on this host. */

@@ -1,9 +1,7 @@
 // What it is to build an image from a directory: the contract of all builders, and what they share of it.
 // A build that fails still answers 200: the error is one of the lines of the answer.
 import { type BuildContext, openBuildContext } from '../dockerfile/build-context.ts'
-import { assertPublicSources } from '../dockerfile/dockerfile-sources.ts'
-import { assertStageExists } from '../dockerfile/dockerfile-stages.ts'
-import { withHeredocAdvice } from '../dockerfile/heredocs.ts'
+import { withDockerfileAdvice } from '../dockerfile/dockerfile-advice.ts'
 import { type Engine, toFailure } from '../engine/client.ts'
 import { buildHost, type Owner } from '../engine/names.ts'
 import { upload } from '../engine/raw-requests.ts'
@@ -37,8 +35,8 @@ export interface BuildRequest {
   tag: string
   labels: Record<string, string>
   noCache: boolean
-  /** Prefix of the ids of its cache mounts: builds with different prefixes share no folders. */
-  cachePrefix: string
+  /** Of its cache mounts: builds with different namespaces share no folders. */
+  cacheNamespace: string
   /** For `ARG`. The image's history shows what a command was run with. */
   buildArgs: Record<string, string>
   /** The stage to build; without it the last one. */
@@ -80,25 +78,19 @@ export async function attempt<T>(
   owner: Owner,
   request: BuildRequest,
   run: (build: BuildAttempt) => Promise<T>,
-  edit = (dockerfile: string) => dockerfile,
 ): Promise<T> {
   const connections = engine.fork()
   const packing = new AbortController()
   let dockerfile = ''
   try {
     request.signal.throwIfAborted()
-    const editDockerfile = async (text: string) => {
-      dockerfile = text
-      await assertPublicSources(text, request.buildArgs)
-      if (request.target) assertStageExists(text, request.target)
-      return edit(text)
-    }
-    const context = await openBuildContext({ ...request, editDockerfile, signal: packing.signal })
+    const context = await openBuildContext({ ...request, signal: packing.signal })
+    dockerfile = context.dockerfileText
     const unreadable = new Promise<never>((_, reject) => context.packed.catch(reject))
     return await Promise.race([run({ engine: connections, owner, request, context }), unreadable])
   } catch (error) {
     request.signal.throwIfAborted()
-    throw withHeredocAdvice(error, dockerfile)
+    throw withDockerfileAdvice(error, dockerfile, request.target ?? null)
   } finally {
     packing.abort()
     connections.close()

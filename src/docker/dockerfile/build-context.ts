@@ -5,7 +5,7 @@ import { join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { type Pack, pack } from 'tar-stream'
 import { Failure, messageOf } from '../../errors.ts'
-import { packContent, packTree, type Tree } from './context-archive.ts'
+import { packFile, packTree, type Tree } from './context-archive.ts'
 import { readBounded, readIgnoreFile } from './ignore-file.ts'
 import { type IgnoreRules, ignoreRules } from './ignore-rules.ts'
 
@@ -17,8 +17,6 @@ export interface ContextRequest {
   sourceDir?: string | undefined
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[] | undefined
-  /** Returns the Dockerfile for the builder; throws when it is invalid. Each character is a byte. */
-  editDockerfile?: ((text: string) => Promise<string>) | undefined
   signal: AbortSignal
 }
 
@@ -27,13 +25,16 @@ export interface BuildContext {
   stream: Readable
   /** The path of the Dockerfile inside the archive. */
   dockerfile: string
+  /** The text of the Dockerfile. Each character is a byte. */
+  dockerfileText: string
   /** Resolves when the last entry is in the stream; rejects when something cannot be read, and on abort. */
   packed: Promise<void>
 }
 
 /** A Dockerfile that is not a plain file of the context is added as a copy with this name. */
 const copiedDockerfile = '.berth.Dockerfile'
-const maxDockerfileBytes = 512 * 1024
+/** The largest Dockerfile that was found, MegaLinter's generated one, has 60 KiB. */
+export const maxDockerfileBytes = 512 * 1024
 
 /**
  * Throws `build_failed` if there is no Dockerfile, if the Dockerfile or the context lies outside the source,
@@ -46,11 +47,11 @@ export async function openBuildContext(request: ContextRequest): Promise<BuildCo
   const isPlain = isInside(root, file) && file === join(root, request.dockerfile)
   const dockerfile = isPlain ? toArchivePath(root, file) : copiedDockerfile
   const rules = request.ignore ? ignoreRules(request.ignore) : await readRules(root, request.dockerfile)
-  const edited = await readDockerfile(file, request)
-  const tree = openTree(root, { path: dockerfile, content: edited }, rules)
+  const bytes = await readBounded(file, { name: 'the Dockerfile', maxBytes: maxDockerfileBytes })
+  const tree = openTree(root, dockerfile, rules)
   const archive = pack().on('error', () => {})
   const packAll = async () => {
-    if (!isPlain) await packContent(archive, file, dockerfile, edited)
+    if (!isPlain) await packFile(archive, file, dockerfile, request.signal)
     await packTree(archive, tree, request.signal)
   }
   const packed = packAll().catch((error: unknown) => {
@@ -58,18 +59,13 @@ export async function openBuildContext(request: ContextRequest): Promise<BuildCo
     request.signal.throwIfAborted()
     throw new Failure('build_failed', `the source cannot be read: ${messageOf(error)}`)
   })
-  return { stream: toStream(archive, packed), dockerfile, packed }
+  return { stream: toStream(archive, packed), dockerfile, dockerfileText: bytes.toString('latin1'), packed }
 }
 
 async function locateDockerfile(source: string, root: string, dockerfile: string): Promise<string> {
   const file = await locate(source, join(root, dockerfile), `file '${dockerfile}'`)
   if ((await stat(file)).isFile()) return file
   throw new Failure('build_failed', `'${dockerfile}' is not a file`)
-}
-
-async function readDockerfile(file: string, { editDockerfile }: ContextRequest): Promise<Buffer> {
-  const bytes = await readBounded(file, { name: 'the Dockerfile', maxBytes: maxDockerfileBytes })
-  return editDockerfile ? Buffer.from(await editDockerfile(bytes.toString('latin1')), 'latin1') : bytes
 }
 
 /** Resolves a path, which must lie inside the source. */
@@ -84,12 +80,11 @@ async function locate(source: string, path: string, name: string): Promise<strin
  * The Dockerfile is always included, as in other builders: the builder reads it even if .dockerignore
  * excludes it.
  */
-function openTree(root: string, dockerfile: Tree['replaced'], rules: IgnoreRules): Tree {
+function openTree(root: string, dockerfile: string, rules: IgnoreRules): Tree {
   return {
     root,
-    replaced: dockerfile,
-    keeps: async (path) => path === dockerfile.path || !(await rules.ignores(path)),
-    mayKeepBelow: (path) => rules.hasExceptions || dockerfile.path.startsWith(`${path}/`),
+    keeps: async (path) => path === dockerfile || !(await rules.ignores(path)),
+    mayKeepBelow: (path) => rules.hasExceptions || dockerfile.startsWith(`${path}/`),
   }
 }
 

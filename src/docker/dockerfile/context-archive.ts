@@ -10,8 +10,6 @@ type EntryHeader = Partial<Header> & Pick<Header, 'name'>
 
 export interface Tree {
   root: string
-  /** A file whose content is replaced. */
-  replaced: { path: string; content: Buffer }
   keeps(path: string): Promise<boolean>
   /** Whether an excluded directory may contain included files. */
   mayKeepBelow(path: string): boolean
@@ -20,9 +18,7 @@ export interface Tree {
 /** Packs what the tree keeps and closes the archive. */
 export async function packTree(archive: Pack, tree: Tree, signal: AbortSignal): Promise<void> {
   for await (const path of walk(tree, '', signal)) {
-    const { replaced } = tree
-    if (path === replaced.path) await packContent(archive, join(tree.root, path), path, replaced.content)
-    else await packEntry(archive, join(tree.root, path), path, signal)
+    await packEntry(archive, join(tree.root, path), path, signal)
   }
   archive.finalize()
 }
@@ -45,13 +41,6 @@ export async function packFile(
   } finally {
     await handle.close()
   }
-}
-
-/** The file's name, mode and time with other content. */
-export async function packContent(archive: Pack, file: string, path: string, content: Buffer): Promise<void> {
-  const header = { ...headersOf(await lstat(file), path), type: 'file' as const, size: content.length }
-  if (content.length === 0) return packEmpty(archive, header)
-  await pipeline([content], archive.entry(header))
 }
 
 async function* walk(tree: Tree, directory: string, signal: AbortSignal): AsyncGenerator<string> {

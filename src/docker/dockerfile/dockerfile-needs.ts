@@ -1,7 +1,7 @@
 // Finds the parts of a Dockerfile that only BuildKit can build. The classic builder silently ignores some of
 // them, such as the platform arguments, which are then empty. Known differences are therefore checked before
 // the build.
-import { linesOf } from './dockerfile-lines.ts'
+import { instructionsOf } from './dockerfile.ts'
 
 const flags: Record<string, RegExp> = {
   RUN: /^\s*(?:--\S+\s+)*(--(?:mount|network|security))\b/,
@@ -16,15 +16,11 @@ const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
  */
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
-/**
- * The feature as written in the Dockerfile (`RUN --mount`); null if the classic builder suffices.
- * Throws `build_failed`.
- */
+/** The feature as written in the Dockerfile (`RUN --mount`); null if the classic builder suffices. */
 export function buildKitFeature(dockerfile: string): string | null {
   const frontend = frontendOf(dockerfile)
   if (frontend !== null && !usualFrontend.test(frontend)) return `# syntax=${frontend}`
-  const escapeChar = /^#\s*escape\s*=\s*`/im.test(dockerfile) ? '`' : '\\'
-  for (const { keyword, rest } of linesOf(dockerfile, ['FROM', 'ARG', 'RUN', 'COPY', 'ADD'], escapeChar)) {
+  for (const { keyword, rest } of instructionsOf(dockerfile)) {
     const flag = flags[keyword]?.exec(rest)?.[1]
     if (flag !== undefined) return `${keyword} ${flag}`
     const document = keyword in flags ? heredoc.exec(rest)?.[1] : undefined

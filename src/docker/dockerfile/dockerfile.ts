@@ -1,43 +1,41 @@
-// The instructions of a Dockerfile with their places in its text, as the frontend will read them.
-// Bytes that are not ASCII may have any encoding: the text is decoded so that each byte is one character.
-import { DockerfileParser, From, type Instruction, type JSONInstruction, type Onbuild } from 'dockerfile-ast'
-import { Failure, messageOf } from '../../errors.ts'
+// The instructions of a Dockerfile, for hints and for the choice of the builder: only the builder itself
+// decides what a Dockerfile means. The text is untrusted, so reading it takes time linear in its length.
 
-export type { Instruction }
+export interface Instruction {
+  /** In capitals; of `ONBUILD RUN` the `RUN`. */
+  keyword: string
+  rest: string
+}
 
-/** Those that will run: of `ONBUILD RUN` the `RUN`. Throws `build_failed` when the text cannot be parsed. */
-export function stepsOf(text: string): Instruction[] {
-  try {
-    return DockerfileParser.parse(text.replace(/^\xEF\xBB\xBF/, '   '))
-      .getInstructions()
-      .map((instruction) => {
-        const isTrigger = instruction.getKeyword() === 'ONBUILD'
-        return (isTrigger ? (instruction as Onbuild).getTriggerInstruction() : null) ?? instruction
-      })
-  } catch (error) {
-    throw new Failure('build_failed', `the Dockerfile cannot be read: ${messageOf(error)}`)
+/** Continued lines are joined. A line of a heredoc counts as an instruction. */
+export function* instructionsOf(text: string): Generator<Instruction> {
+  const escapeChar = /^#[ \t]*escape[ \t]*=[ \t]*`/im.test(text) ? '`' : '\\'
+  let pieces: string[] = []
+  for (const line of text.replace(/^\xEF\xBB\xBF/, '').split('\n')) {
+    if (/^\s*(#|$)/.test(line)) continue
+    const piece = line.trimEnd()
+    const isContinued = piece.endsWith(escapeChar)
+    pieces.push(isContinued ? piece.slice(0, -1) : piece)
+    if (isContinued) continue
+    yield parse(pieces.join(''))
+    pieces = []
   }
+  if (pieces.length > 0) yield parse(pieces.join(''))
+}
+
+function parse(line: string): Instruction {
+  const [, keyword = '', rest = ''] = /^\s*(?:onbuild\s+)?([a-z]*)(.*)$/is.exec(line) ?? []
+  return { keyword: keyword.toUpperCase(), rest }
 }
 
 /** The names of its stages, in their order. */
 export function stagesOf(text: string): string[] {
-  return stepsOf(text).flatMap((step) => (step instanceof From ? (step.getBuildStage() ?? []) : []))
-}
-
-/** The offsets in the text of the values of all flags with the given name. */
-export function flagValues(instruction: Instruction, name: string, text: string): number[] {
-  const lines = lineStarts(text)
-  const flags = 'getFlags' in instruction ? (instruction as JSONInstruction).getFlags() : []
-  return flags.flatMap((flag) => {
-    const start = flag.getValueRange()?.start
-    return start && flag.getName().toLowerCase() === name ? [lines[start.line]! + start.character] : []
+  return [...instructionsOf(text)].flatMap(({ keyword, rest }) => {
+    const [, as = '', name] = keyword === 'FROM' ? rest.split(/\s+/).filter(isNoFlag) : []
+    return as.toUpperCase() === 'AS' && name !== undefined ? name : []
   })
 }
 
-function lineStarts(text: string): number[] {
-  const starts = [0]
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] === '\n') starts.push(index + 1)
-  }
-  return starts
+function isNoFlag(word: string): boolean {
+  return word !== '' && !word.startsWith('--')
 }

@@ -64,6 +64,7 @@ function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
   if (issue.code === 'invalid_format') return 'has an invalid format'
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message
   return undefined
 }
 

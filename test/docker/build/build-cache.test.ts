@@ -26,7 +26,7 @@ test('a build prunes the build cache to its size, and nothing else', {
     const fill = `head -c 30000000 /dev/urandom > /c/${word}`
     const Dockerfile = `FROM ${busybox}\nRUN --mount=type=cache,target=/c ${fill}\nRUN true ${word}`
     const { request } = prepareBuild(t, owner, { Dockerfile })
-    const id = { tag: `${owner.prefix}/web:${word}`, cachePrefix: `${word}-` }
+    const id = { tag: `${owner.prefix}/web:${word}`, cacheNamespace: `${word}-` }
     await createBuildKit(engine, { ...unlimited(owner), cache }).build({ ...request, ...id })
   }
   const volume = await engine.docker.createVolume({ Name: 'kept' })

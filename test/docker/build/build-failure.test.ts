@@ -59,6 +59,20 @@ test('a long or multi-line step is shortened to one line', () => {
   assert.equal(text.length, 120 + ' exited with code 2'.length)
 })
 
+test('an error that quotes a very long command is explained in under a second', () => {
+  for (const phrase of [': stat ', ': lstat /buildkit-mount1/', '"/a', ' --from=a', '\n', ': exit']) {
+    const command = phrase.repeat((512 * 1024) / phrase.length)
+    const error = `executor failed running [/bin/sh -c ${command}]: exit code: 1`
+    const { user } = process.cpuUsage()
+
+    const text = describeBuildFailure(error, { name: `[2/2] RUN ${command}`, error })
+
+    assert.match(text, /^RUN.* exited with code 1$/)
+    const seconds = (process.cpuUsage().user - user) / 1e6
+    assert.ok(seconds < 1, `${seconds} s for ${JSON.stringify(phrase)}`)
+  }
+})
+
 test('a missing base image is named in its short form', () => {
   const error = 'failed to do request: Head "https://registry.example/v2/": no such host'
   const step = { name: '[internal] load metadata for docker.io/library/node:20', error }

@@ -13,6 +13,7 @@ const needs: [string, string][] = [
   ['FROM a\nRUN cat <<-"EOF" > /x\necho\nEOF', 'RUN <<-"EOF'],
   ['FROM a\nCOPY <<EOF /x\necho\nEOF', 'COPY <<EOF'],
   ['FROM --platform=$BUILDPLATFORM a', 'FROM with BUILDPLATFORM'],
+  ['\xEF\xBB\xBFFROM --platform=$BUILDPLATFORM a', 'FROM with BUILDPLATFORM'],
   ['FROM a\nARG TARGETARCH', 'ARG with TARGETARCH'],
   ['# syntax=example.com/frontend:1\nFROM a', '# syntax=example.com/frontend:1'],
   ['# escape=`\n# syntax = other/frontend\nFROM a', '# syntax=other/frontend'],

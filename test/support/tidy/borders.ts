@@ -57,7 +57,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/docker/',
-    packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
+    packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js'],
     node: true,
     values: [
       'src/docker/',

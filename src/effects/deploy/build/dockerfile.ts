@@ -5,6 +5,7 @@ import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
 import { findDockerfiles } from '../../../domain/dockerfiles.ts'
+import { reservedBuildArgs } from '../../../domain/reserved-build-args.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -15,7 +16,7 @@ import { resolveProperty } from '../start/instances.ts'
 import { suggestionLines } from './dockerfile-suggestion.ts'
 import { explainMissingFile } from './missing-file.ts'
 
-type BuildOptions = Pick<BuildRequest, 'tag' | 'labels' | 'noCache' | 'cachePrefix' | 'signal'>
+type BuildOptions = Pick<BuildRequest, 'tag' | 'labels' | 'noCache' | 'cacheNamespace' | 'signal'>
 
 /** Builds the Dockerfile of the source. Throws `dockerfile_not_found`, and what a build throws. */
 export async function buildDockerfile(
@@ -84,8 +85,14 @@ export function buildInputs(
     )
   }
   const args = settings.build_env.flatMap((key) => (values.has(key) ? [[key, values.get(key)!]] : []))
+  const buildArgs: Record<string, string> = { ...Object.fromEntries(args), ...settings.build_args }
+  for (const [key, reason] of reservedBuildArgs) {
+    // A former version accepted them.
+    if (Object.hasOwn(buildArgs, key)) log.info(`the build runs without the build argument ${key}: ${reason}`)
+    delete buildArgs[key]
+  }
   return {
-    buildArgs: { ...Object.fromEntries(args), ...settings.build_args },
+    buildArgs,
     target: settings.build_target ?? null,
     secrets,
     registries: ports.storage.registries.list(),
@@ -96,9 +103,11 @@ export function buildInputs(
 export async function findBuildCache(
   { storage: { buildCaches } }: DeployPorts,
   { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
-): Promise<Pick<BuildRequest, 'noCache' | 'cachePrefix'>> {
-  const cachePrefix = await (clearCache ? buildCaches.renew(serviceId) : buildCaches.prefixOf(serviceId))
-  return { noCache: clearCache, cachePrefix }
+): Promise<Pick<BuildRequest, 'noCache' | 'cacheNamespace'>> {
+  const cacheNamespace = await (clearCache
+    ? buildCaches.renew(serviceId)
+    : buildCaches.namespaceOf(serviceId))
+  return { noCache: clearCache, cacheNamespace }
 }
 
 /** A build may not need a reference that cannot be resolved. If the instances need it, their start fails. */

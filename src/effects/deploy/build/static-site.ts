@@ -161,7 +161,7 @@ async function buildServer(
     tag: image,
     labels: imageLabels(build, 'image'),
     noCache: false,
-    cachePrefix: '',
+    cacheNamespace: '',
     buildArgs: {},
     secrets: [],
     registries: ports.storage.registries.list(),

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { buildInputs } from '../../../../src/effects/deploy/build/dockerfile.ts'
 import { openDeployLog } from '../../../../src/effects/deploy/log.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
 import { standIn } from '../../../support/stand-in.ts'
@@ -11,12 +12,13 @@ import { serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervision.ts'
 
 /** Ports with one deploy whose env has a reference to the service `other`. */
-async function openHost(t: TestContext) {
+async function openHost(t: TestContext, wishes: Partial<ServiceRow> = {}) {
   const storage = await temporaryStorage(t)
   const id = createIds().newId('dep')
-  const settings = serviceRow()
+  const settings = { ...serviceRow(), ...wishes }
   const env = [
     { key: 'PLAIN', value: 'x' },
+    { key: 'BUILDKIT_CACHE_MOUNT_NS', value: 'other' },
     { key: 'URL', value: `\${{service.other.internalUrl}}` },
   ]
   await storage.services.create(settings)
@@ -30,7 +32,27 @@ test('a build omits variables with unresolved references', async (t) => {
 
   const { secrets } = buildInputs(ports, id, openDeployLog(ports, id))
 
-  assert.deepEqual(secrets, [{ key: 'PLAIN', value: 'x' }])
+  assert.deepEqual(
+    secrets.map(({ key }) => key),
+    ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'],
+  )
+})
+
+test('a build omits reserved arguments that a former version stored, and its log says so', async (t) => {
+  const build_args = { MODE: 'fast', BUILDKIT_SYNTAX: 'elsewhere/frontend' }
+  const { ports, id } = await openHost(t, { build_env: ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'], build_args })
+  const lines: string[] = []
+  const log = { ...openDeployLog(ports, id), info: (line: string) => lines.push(line) }
+
+  const { buildArgs } = buildInputs(ports, id, log)
+
+  assert.deepEqual(buildArgs, { PLAIN: 'x', MODE: 'fast' })
+  assert.deepEqual(lines, [
+    'the build runs without the build argument BUILDKIT_CACHE_MOUNT_NS: ' +
+      'Berth sets it, to another value for each service',
+    'the build runs without the build argument BUILDKIT_SYNTAX: ' +
+      "a '# syntax=' line in the Dockerfile does the same",
+  ])
 })
 
 test('a damaged row is not treated as a missing one', async (t) => {

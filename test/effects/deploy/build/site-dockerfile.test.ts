@@ -93,7 +93,7 @@ function builderOf(t: TestContext, { engine, owner }: DockerSite, name: string) 
       tag,
       labels: {},
       noCache: false,
-      cachePrefix: '',
+      cacheNamespace: '',
       buildArgs: {},
       secrets: [],
       registries: [],

@@ -1,7 +1,7 @@
-// Heredocs on an engine whose own builder does not know them, as Docker 20.10.
+// What is added to the failure by which an engine refuses a Dockerfile: old engines know no heredocs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { withHeredocAdvice } from '../../../src/docker/dockerfile/heredocs.ts'
+import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile-advice.ts'
 import { Failure, messageOf } from '../../../src/errors.ts'
 import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
 
@@ -23,7 +23,7 @@ for (const [name, driver] of Object.entries(drivers))
 test('only a failure caused by a heredoc gets the advice', () => {
   const failure = new Failure('build_failed', 'dockerfile parse error line 3: unknown instruction: APK')
   const advised = (dockerfile: string, error: unknown = failure) =>
-    advice.test(messageOf(withHeredocAdvice(error, dockerfile)))
+    advice.test(messageOf(withDockerfileAdvice(error, dockerfile, null)))
 
   assert.equal(advised('FROM a\nRUN <<EOF\napk add b\nEOF'), true)
   assert.equal(advised("FROM a\n  copy <<-'END' /b\nc\nEND"), true)
@@ -31,4 +31,17 @@ test('only a failure caused by a heredoc gets the advice', () => {
   assert.equal(advised('FROM a\nRUNN x'), false)
   assert.equal(advised('FROM a\nRUN <<EOF', new Failure('build_failed', 'RUN x exited with code 1')), false)
   assert.equal(advised('FROM a\nRUN <<EOF', new Failure('docker_error', 'unknown instruction')), false)
+})
+
+test('the stages of a Dockerfile are listed in any spelling, at most 20 of them', () => {
+  // BuildKit since 0.11 puts the stage in quotes.
+  const failure = new Failure('build_failed', 'target stage "x" could not be found')
+  const stageList = (dockerfile: string) =>
+    messageOf(withDockerfileAdvice(failure, dockerfile, 'x')).split(': ')[1]
+
+  const dockerfile =
+    'from --platform=linux/amd64 a as One\nFROM a\nFROM b \\\n# comment\n  AS two\n# FROM a AS no\n'
+  assert.equal(stageList(dockerfile), 'its stages are One, two')
+  const many = Array.from({ length: 50 }, (_, index) => `FROM a AS s${index}`).join('\n')
+  assert.match(stageList(many)!, /, s19$/)
 })
