@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { coloured } from '../src/cli/terminal/output.ts'
 import { createOutputLines } from '../src/docker/logs/output-lines.ts'
 import { excerptOf } from '../src/http/why/diagnosis.ts'
+import { cpuMs } from './support/cpu-time.ts'
 
 const single = '\u001b\u009b\u00e9\u{1f600}\ud800a0 \t\n\r\0\\/.*?#-:=,;@!|[](){}<"\'`$%'
 const several = [
@@ -24,13 +25,6 @@ function shapesOf(length: number): string[] {
     bodies.map((body) => (opening + filled(body)).slice(0, length)),
   )
   return [...units.flatMap((unit) => [filled(unit), `x${filled(unit).slice(2)}x`]), ...unended]
-}
-
-function cpuMs(run: () => unknown): number {
-  const before = process.cpuUsage()
-  run()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
 }
 
 const logLineChars = 16 * 1024

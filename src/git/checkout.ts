@@ -86,8 +86,8 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
   await empty(tree.directory)
   const commitSha = await fetchCommit(tree)
   await write(tree, ['checkout', '--quiet', '--detach', commitSha, '--'])
-  const history = openHistory(tree.directory, tree.marker)
-  const commitMessage = clip(await history.message(commitSha), maxMessageBytes)
+  const history = openHistory(tree.directory, tree.marker, tree.signal)
+  const commitMessage = clip(await history.message(commitSha, maxMessageBytes), maxMessageBytes)
   const submodules = await listSubmodules(history, commitSha, tree)
   await removeHistory(tree)
   if (submodules.length > 0 && tree.depth === maxSubmoduleDepth) {
@@ -120,11 +120,11 @@ async function fetchCommit(tree: Tree): Promise<string> {
 }
 
 async function fetchCommitAs(tree: Tree, hash: 'sha1' | 'sha256'): Promise<string> {
-  const { repository, directory, marker } = tree
+  const { repository, directory, marker, signal } = tree
   await removeHistory(tree)
   await write(tree, ['init', '--quiet', '--template=', '--initial-branch=main', `--object-format=${hash}`])
   return findCommit(
-    { remote: openRemote(tree), history: openHistory(directory, marker), repository },
+    { remote: openRemote(tree), history: openHistory(directory, marker, signal), repository },
     tree.wanted,
   )
 }
@@ -164,7 +164,7 @@ function title({ commitSha, commitMessage }: Checkout): string {
 
 /** Whole characters only. */
 function clip(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text)
+  const bytes = Buffer.from(text.slice(0, maxBytes))
   if (bytes.length <= maxBytes) return text
   let end = maxBytes
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--

@@ -49,9 +49,10 @@ function searches(remote: Remote, { branch, commit }: { branch: string | null; c
 
 /** Remotes also list refs that are not branches or tags, such as the heads of pull requests. */
 async function fetchShown(remote: Remote, commit: string): Promise<void> {
-  const { refs } = await remote.advertised()
-  const shas = new Set(refs.map(({ sha }) => sha).filter((sha) => sha.startsWith(commit)))
-  const refspecs = [...shas].map((sha) => `${sha}:refs/berth/shown/${sha}`)
+  const { refs } = await remote.advertised(({ sha }) => sha.startsWith(commit))
+  const shas = new Set(refs.map(({ sha }) => sha))
+  // Many ids would not fit on a command line. So many are ambiguous in any case.
+  const refspecs = [...shas].slice(0, 100).map((sha) => `${sha}:refs/berth/shown/${sha}`)
   if (refspecs.length > 0) await remote.fetch(refspecs, 'none')
 }
 
@@ -66,7 +67,7 @@ async function cameBack(fetching: Promise<void>): Promise<boolean> {
   }
 }
 
-const refused = /couldn't find remote ref|not our ref|unadvertised object|remote error: want .* not valid/
+const refused = /couldn't find remote ref|not our ref|unadvertised object|remote error: want \S+ not valid/
 
 async function missingBranch({ remote, repository }: Places, branch: string): Promise<Failure> {
   const advertised = await remote.advertised()

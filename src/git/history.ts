@@ -1,50 +1,67 @@
-// Reads fetched objects. The only file that uses simple-git, and only for quick commands: it kills git
-// without git's helper processes, so long operations use process.ts.
-import { simpleGit } from 'simple-git'
-import { messageOf } from '../errors.ts'
+// Reads fetched objects. All of them are written by strangers, so each output has a limit.
+import { Failure } from '../errors.ts'
 import { readingEnvironment } from './environment.ts'
+import { GitError, runGit } from './process.ts'
 
 export interface History {
   /** The full id of a commit in this repository, by its first digits or a ref; null if it does not exist. */
   find(commit: string): Promise<string | null | 'ambiguous'>
-  /** The full message in UTF-8, without trailing whitespace. */
-  message(sha: string): Promise<string>
-  /** The settings in a file with the syntax of a git configuration; empty if the file does not exist. */
+  /** The start of the message in UTF-8, up to the line that reaches this many characters. */
+  message(sha: string, length: number): Promise<string>
+  /**
+   * The settings in a file with the syntax of a git configuration; empty if the file does not exist. Throws
+   * `source_invalid` if it is too large, and GitError if git cannot read it.
+   */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
-  /** The commit that a tree holds at this path in place of a folder (a submodule), or null. */
-  linkedCommit(sha: string, path: string): Promise<string | null>
+  /** The commits that a tree holds in place of folders (submodules), by their paths. */
+  linkedCommits(sha: string, paths: string[]): Promise<Map<string, string>>
 }
 
-export function openHistory(directory: string, marker: string): History {
-  const env = readingEnvironment(marker)
-  // simple-git treats these variables as an attack; ours exclude the host's configuration.
-  const guards = { allowEnvironment: Object.keys(env), unsafe: { allowUnsafeConfigPaths: true } }
-  const git = simpleGit({ baseDir: directory, ...guards }).env(env)
+/** The largest .gitmodules known, of 10,000 Emacs packages (emacsmirror/epkgs), has about 1 MB. */
+const maxSettingsMib = 1
+const bytesPerMib = 1024 * 1024
+/** git repeats the name of the section for each setting. */
+const maxOutputMib = 4
+
+export function openHistory(directory: string, marker: string, signal: AbortSignal): History {
+  const env = { ...readingEnvironment(marker), GIT_LITERAL_PATHSPECS: '1' }
+  const run = { cwd: directory, env, mask: (text: string) => text, onLine() {}, signal }
+  const read = (...args: string[]) => runGit(args, { ...run, maxOutputMib })
 
   return {
     async find(commit) {
       try {
-        return (await git.raw('rev-parse', '--verify', `${commit}^{commit}`)).trim()
+        return (await read('rev-parse', '--verify', `${commit}^{commit}`)).trim()
       } catch (error) {
-        const said = messageOf(error)
+        if (!(error instanceof GitError)) throw error
+        const said = error.outputLines.join('\n')
         if (said.includes('is ambiguous')) return 'ambiguous'
         if (/single revision|unknown revision|bad revision/.test(said)) return null
         throw error
       }
     },
-    async message(sha) {
-      return (await git.raw('log', '-1', '--encoding=UTF-8', '--format=%B', sha, '--')).trimEnd()
+    async message(sha, length) {
+      let message = ''
+      const onOutput = (line: string) => {
+        if (message.length < length) message += `${line}\n`
+      }
+      await runGit(['log', '-1', '--encoding=UTF-8', '--format=%B', sha, '--'], { ...run, onOutput })
+      return message.trimEnd()
     },
     async settingsOf(sha, file) {
-      const exists = (await git.raw('ls-tree', '--full-tree', sha, '--', file)).startsWith('100')
-      if (!exists) return []
-      const output = await git.raw('config', '--blob', `${sha}:${file}`, '--no-includes', '--null', '--list')
+      const entry = await read('ls-tree', '--long', '--full-tree', sha, '--', file)
+      const [, sizeBytes] = /^100\d+ blob [0-9a-f]+ +(\d+)\t/.exec(entry) ?? []
+      if (sizeBytes === undefined) return []
+      if (Number(sizeBytes) > maxSettingsMib * bytesPerMib)
+        throw new Failure('source_invalid', `${file} is larger than ${maxSettingsMib} MiB`)
+      const output = await read('config', '--blob', `${sha}:${file}`, '--no-includes', '--null', '--list')
       return output.split('\0').flatMap((entry) => toSetting(entry))
     },
-    async linkedCommit(sha, path) {
-      const entry = await git.raw('ls-tree', '-z', '--full-tree', sha, '--', path)
-      const [, commit, name] = /^160000 commit ([0-9a-f]+)\t([^\0]*)\0$/.exec(entry) ?? []
-      return commit !== undefined && name === path ? commit : null
+    async linkedCommits(sha, paths) {
+      if (paths.length === 0) return new Map()
+      const output = await read('ls-tree', '-z', '--full-tree', sha, '--', ...paths)
+      const links = output.split('\0').map((entry) => /^160000 commit ([0-9a-f]+)\t(.*)$/s.exec(entry))
+      return new Map(links.flatMap((link) => (link ? [[link[2]!, link[1]!]] : [])))
     },
   }
 }

@@ -15,6 +15,10 @@ export interface GitRun {
   mask: Mask
   onLine(line: string): void
   signal: AbortSignal
+  /** Gets each line of standard output as it comes. Without it, runGit resolves with the whole output. */
+  onOutput?(line: string): void
+  /** git is ended with a GitError above it. */
+  maxOutputMib?: number
 }
 
 /** git ran and failed; `outputLines` is its masked output without progress lines. */
@@ -29,7 +33,12 @@ export class GitError extends Error {
   }
 }
 
-const maxOutputBytes = 64 * 1024 * 1024
+/**
+ * The largest output is the list of refs. That of NixOS/nixpkgs, with one for each of some 450,000 pull
+ * requests, has about 30 MB.
+ */
+const defaultOutputMib = 64
+const bytesPerMib = 1024 * 1024
 
 /**
  * Resolves with standard output. Rejects with a GitError, or with the signal's reason once no process of
@@ -49,8 +58,9 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
   run.signal.addEventListener('abort', kill, { once: true })
   const progress = createProgress((line) => run.onLine(run.mask(line)))
   try {
-    const { output, exitCode } = await finish(child, progress, kill)
+    const { output, exitCode, isTooLong } = await finish(child, progress, run, kill)
     run.signal.throwIfAborted()
+    if (isTooLong) throw new GitError(args[0] ?? '', [`its output is larger than ${limitOf(run)} MiB`])
     if (exitCode !== 0) throw new GitError(args[0] ?? '', progress.outputLines().map(run.mask))
     return output
   } finally {
@@ -59,14 +69,16 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
 }
 
 /** 'close' and not 'exit': it waits for every descendant that holds the pipes. */
-function finish(child: ChildProcess, progress: Progress, kill: () => void) {
-  return new Promise<{ output: string; exitCode: number | null }>((resolve, reject) => {
-    const chunks: Buffer[] = []
+function finish(child: ChildProcess, progress: Progress, run: GitRun, kill: () => void) {
+  return new Promise<{ output: string; exitCode: number | null; isTooLong: boolean }>((resolve, reject) => {
+    let output = ''
     let sizeBytes = 0
-    child.stdout?.on('data', (chunk: Buffer) => {
-      sizeBytes += chunk.length
-      if (sizeBytes <= maxOutputBytes) chunks.push(chunk)
-      else kill()
+    const take = run.onOutput ? createSplitter(run.onOutput) : (text: string) => (output += text)
+    const isTooLong = () => sizeBytes > limitOf(run) * bytesPerMib
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      sizeBytes += Buffer.byteLength(text)
+      if (isTooLong()) kill()
+      else take(text)
     })
     child.stderr?.setEncoding('utf8').on('data', (text: string) => progress.write(text))
     child.on('error', (error) =>
@@ -74,9 +86,25 @@ function finish(child: ChildProcess, progress: Progress, kill: () => void) {
     )
     child.on('close', (exitCode) => {
       progress.end()
-      resolve({ output: Buffer.concat(chunks).toString('utf8'), exitCode })
+      resolve({ output, exitCode, isTooLong: isTooLong() })
     })
   })
+}
+
+function limitOf({ maxOutputMib = defaultOutputMib }: GitRun): number {
+  return maxOutputMib
+}
+
+function createSplitter(onOutput: (line: string) => void): (text: string) => void {
+  let rest = ''
+  return (text) => {
+    rest += text
+    // Without this, a line in many pieces would be searched again for each of them.
+    if (!text.includes('\n')) return
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    lines.forEach(onOutput)
+  }
 }
 
 function killGroup(child: ChildProcess): void {

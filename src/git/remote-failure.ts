@@ -64,7 +64,7 @@ function reasonOf({ outputLines: said }: GitError): string {
   const before = isVague
     ? said.slice(0, said.indexOf(fatal)).findLast((line) => line.trim() !== '')
     : undefined
-  const reason = bare(before ?? fatal).replace(/[.\s]+$/, '')
+  const reason = bare((before ?? fatal).slice(0, maxReasonLength)).replace(/[.\s]+$/, '')
   const translated = translations.find(([pattern]) => pattern.test(reason))?.[1] ?? reason
   const whole = remote === undefined ? translated : `${translated} (${bare(remote)})`
   return whole.slice(0, maxReasonLength)

@@ -8,7 +8,7 @@ import { duration } from '../quantities.ts'
 import { type Credentials, createMask } from './credentials.ts'
 import { remoteEnvironment } from './environment.ts'
 import { openLocal } from './local.ts'
-import { runGit } from './process.ts'
+import { GitError, type GitRun, runGit } from './process.ts'
 import { followRedirects, type Target } from './redirects.ts'
 import { toFailure } from './remote-failure.ts'
 import { type HostRules, pinHost } from './remote-host.ts'
@@ -29,27 +29,39 @@ export interface RemotePlace {
 
 /** Both reject with a GitError: only the caller knows whether a missing commit is a failure. */
 export interface Remote {
-  /** All refs of the remote: branches, tags and others. */
-  advertised(): Promise<Advertised>
+  /** Refs of the remote: its branches, or which of all refs are wanted. */
+  advertised(isWanted?: (ref: Ref) => boolean): Promise<Advertised>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
 }
 
 export interface Advertised {
   defaultBranch: string | null
-  refs: { name: string; sha: string }[]
+  refs: Ref[]
 }
 
-export interface Branch {
+interface Ref {
   name: string
   sha: string
 }
+
+export type Branch = Ref
+
+/** The largest number of branches known, in a repository of Windows, is some 4,000. */
+const maxRefs = 100_000
 
 const listTimeoutMs = 20_000
 /** Headers without their secrets, on standard error. */
 const traceVariables = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1', GIT_TRACE_REDACT: '1' }
 /** git's value for "no limit". Unlike --unshallow, it also works for a complete repository. */
 const wholeDepth = 0x7fffffff
+
+const headPrefix = 'ref: refs/heads/'
+
+interface RunOptions {
+  traced: boolean
+  onOutput?: GitRun['onOutput'] | undefined
+}
 
 export function openRemote({
   repository,
@@ -64,29 +76,34 @@ export function openRemote({
   const mask = createMask(credentials)
   let current: Target = { repository, credentials }
 
-  async function runAt(target: Target, args: string[], options: string[], traced: boolean): Promise<string> {
+  async function runAt(target: Target, args: string[], options: string[], more: RunOptions): Promise<string> {
     const address = await toGitAddress(target.repository, localRepositories)
     const pinned = await pinHost(target.repository, hostRules)
     const remote = remoteEnvironment(target.repository, target.credentials, { marker, pinned })
+    const { traced, onOutput } = more
     const env = traced ? { ...remote, ...traceVariables } : remote
     const whole = [...args, ...address, ...options]
     // The headers of a trace are read and never shown: masking would change the address in them.
     if (traced) return runGit(whole, { cwd: directory, env, mask: (text) => text, onLine() {}, signal })
-    return runGit(whole, { cwd: directory, env, mask, onLine, signal })
+    return runGit(whole, { cwd: directory, env, mask, onLine, signal, ...(onOutput && { onOutput }) })
   }
 
-  async function run(args: string[], options: string[]): Promise<string> {
-    const { result, target } = await followRedirects(
+  async function run(args: string[], options: string[], onOutput?: GitRun['onOutput']): Promise<void> {
+    const { target } = await followRedirects(
       current,
-      (at, { traced }) => runAt(at, args, options, traced),
-      (at, { traced }) => runAt(at, ['ls-remote'], [], traced),
+      (at, { traced }) => runAt(at, args, options, { traced, onOutput }),
+      (at, { traced }) => runAt(at, ['ls-remote'], [], { traced }),
     )
     current = target
-    return result
   }
 
   return {
-    advertised: async () => parseAdvertised(await run(['ls-remote', '--symref'], [])),
+    advertised: async (isWanted = isBranch) => {
+      const advertised: Advertised = { defaultBranch: null, refs: [] }
+      await run(['ls-remote', '--symref'], [], (line) => readAdvertised(line, advertised, isWanted))
+      if (advertised.refs.length <= maxRefs) return advertised
+      throw new GitError('ls-remote', [`it has more than ${maxRefs} branches`])
+    },
     fetch: async (refspecs, history) => {
       const depth = history === 'none' ? 1 : wholeDepth
       const quiet = ['--no-tags', '--no-recurse-submodules', '--no-write-fetch-head']
@@ -118,8 +135,9 @@ export async function listBranches(
 }
 
 export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
-  const heads = refs.filter(({ name }) => name.startsWith('refs/heads/'))
-  const branches = heads.map(({ name, sha }) => ({ name: name.slice('refs/heads/'.length), sha }))
+  const branches = refs
+    .filter(isBranch)
+    .map(({ name, sha }) => ({ name: name.slice('refs/heads/'.length), sha }))
   const rank = ({ name }: Branch) => (name === defaultBranch ? 0 : 1)
   return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
@@ -143,11 +161,15 @@ async function toGitAddress({ kind, url }: RepositoryUrl, localRepositories: str
   return [`--upload-pack=${local.uploadPack}`, '--', local.url]
 }
 
-function parseAdvertised(output: string): Advertised {
-  const rows = output.split('\n').map((line) => line.split('\t'))
-  const symbolic = rows.find(([what, name]) => name === 'HEAD' && what?.startsWith('ref: refs/heads/'))?.[0]
-  const refs = rows.flatMap(([sha, name]) =>
-    sha !== undefined && name !== undefined && /^[0-9a-f]+$/.test(sha) ? [{ name, sha }] : [],
-  )
-  return { defaultBranch: symbolic?.slice('ref: refs/heads/'.length) ?? null, refs }
+function isBranch({ name }: Ref): boolean {
+  return name.startsWith('refs/heads/')
+}
+
+/** One ref more than the limit shows that there are too many. */
+function readAdvertised(line: string, advertised: Advertised, isWanted: (ref: Ref) => boolean): void {
+  const [what = '', name = ''] = line.split('\t')
+  if (name === 'HEAD' && what.startsWith(headPrefix)) advertised.defaultBranch = what.slice(headPrefix.length)
+  const ref = { name, sha: what }
+  if (/^[0-9a-f]+$/.test(what) && isWanted(ref) && advertised.refs.length <= maxRefs)
+    advertised.refs.push(ref)
 }

@@ -34,6 +34,7 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
 /** The address of a submodule as its parent names it: `./` and `../` start at the parent's own address. */
 export function resolveRepositoryUrl(parent: RepositoryUrl, text: string): RepositoryUrl {
   if (!/^\.\.?\//.test(text)) return parseRepositoryUrl(text)
+  if (text.length > maxLength) throw invalid(tooLong)
   const scp = parent.kind === 'ssh' ? scpForm.exec(parent.url)?.groups : undefined
   if (scp !== undefined)
     return parseRepositoryUrl(`${scp.user}@${scp.host}:${resolvePath(`/${scp.path}`, text).slice(1)}`)
@@ -73,8 +74,13 @@ const branchRules: [pattern: RegExp, what: string][] = [
   [/\.lock(\/|$)|\.$/, 'ends with a dot or .lock'],
 ]
 
+/** Also that of the API. */
+const maxLength = 2048
+const tooLong = `is longer than ${maxLength} characters`
+
 function refuseOddCharacters(text: string): void {
   if (text === '') throw invalid('is empty')
+  if (text.length > maxLength) throw invalid(tooLong)
   if (/[\p{Cc}\s]/u.test(text)) throw invalid('has a blank or a control character')
   if (text.includes('\\')) throw invalid('has a backslash')
   if (text.startsWith('-')) throw invalid('starts with -')

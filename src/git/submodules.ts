@@ -5,6 +5,7 @@ import { join, posix } from 'node:path'
 import { Failure, messageOf } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import type { History } from './history.ts'
+import { GitError } from './process.ts'
 import {
   parseRepositoryUrl,
   type RepositoryKind,
@@ -38,15 +39,24 @@ const kinds: Record<RepositoryKind, RepositoryKind[]> = {
   path: ['https'],
 }
 
+/** Chromium, the largest application known with submodules, has some 300. */
+const maxSubmodules = 1000
+/** A longer path cannot be checked out. */
+const maxPathLength = 4096
+
 /** The submodules that have a commit in the tree. Throws `source_invalid` for a rejected address. */
 export async function listSubmodules(history: History, sha: string, parent: Parent): Promise<Submodule[]> {
-  const submodules: Submodule[] = []
-  for (const { path, url, update } of await readEntries(history, sha)) {
-    if (path === undefined || !isPlain(path) || url === undefined || update === 'none') continue
-    const commit = await history.linkedCommit(sha, path)
-    if (commit !== null) submodules.push({ path, commit, ...locate(path, url, parent) })
-  }
-  return submodules
+  const entries = (await readEntries(history, sha)).flatMap(({ path = '', url, update }) =>
+    isPlain(path) && url !== undefined && update !== 'none' ? [{ path, url }] : [],
+  )
+  if (entries.length > maxSubmodules)
+    throw new Failure('source_invalid', `.gitmodules names more than ${maxSubmodules} submodules`)
+  const paths = entries.map(({ path }) => path)
+  const commits = await history.linkedCommits(sha, paths)
+  return entries.flatMap(({ path, url }) => {
+    const commit = commits.get(path)
+    return commit === undefined ? [] : [{ path, commit, ...locate(path, url, parent) }]
+  })
 }
 
 /** The folder of a submodule in the checkout. Throws `source_invalid` if a link points elsewhere. */
@@ -60,18 +70,21 @@ export async function submoduleDirectory(parentDirectory: string, path: string):
 type Entry = Partial<Record<'path' | 'url' | 'update', string>>
 
 async function readEntries(history: History, sha: string): Promise<Entry[]> {
-  const settings = await history.settingsOf(sha, '.gitmodules').catch(() => {
-    throw new Failure(
-      'source_invalid',
-      '.gitmodules cannot be read: it must be written like a git configuration',
-    )
+  const settings = await history.settingsOf(sha, '.gitmodules').catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error
+    const reason = (error.outputLines[0] ?? '').slice(0, 200)
+    throw new Failure('source_invalid', `.gitmodules cannot be read as a git configuration: ${reason}`)
   })
   return groupByName(settings)
 }
 
 /** Other paths cannot be in a tree that git checks out, or would break a log line. */
 function isPlain(path: string): boolean {
-  return !/\p{Cc}/u.test(path) && path.split('/').every((part) => !['', '.', '..'].includes(part))
+  return (
+    path.length <= maxPathLength &&
+    !/\p{Cc}/u.test(path) &&
+    path.split('/').every((part) => !['', '.', '..'].includes(part))
+  )
 }
 
 function groupByName(settings: [key: string, value: string][]): Entry[] {

@@ -1,10 +1,11 @@
 // Submodules: fetched like a source of their own, or refused with a reason a person can act on.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { History } from '../../src/git/history.ts'
+import { type History, openHistory } from '../../src/git/history.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { listSubmodules } from '../../src/git/submodules.ts'
 import { readTree, startCheckout } from '../support/checkout.ts'
+import { cpuOf } from '../support/cpu-time.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
@@ -153,8 +154,67 @@ test('a broken .gitmodules is reported', async (t) => {
 
   await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
     code: 'source_invalid',
-    message: '.gitmodules cannot be read: it must be written like a git configuration',
+    message: /^\.gitmodules cannot be read as a git configuration: \w+: bad config line 2 /,
   })
+})
+
+const section = (name: string, settings: string) => `[submodule "${name}"]\n${settings}`
+
+/** Each is small as a pack, and was read whole. */
+const excessive: [what: string, file: string, message: RegExp][] = [
+  ['a large file', section('x', 'a=1\n'.repeat(300_000)), /^\.gitmodules is larger than 1 MiB$/],
+  [
+    'a long name with many settings',
+    section('x'.repeat(500_000), 'a=1\n'.repeat(100_000)),
+    /^\.gitmodules cannot be read as a git configuration: its output is larger than 4 MiB$/,
+  ],
+  [
+    'many submodules',
+    Array.from({ length: 1001 }, (_, at) => section(`${at}`, `path=${at}\nurl=../lib\n`)).join(''),
+    /^\.gitmodules names more than 1000 submodules$/,
+  ],
+  [
+    'a URL of slashes',
+    section('x', `path=lib\nurl=/${'/'.repeat(900_000)}x\n`),
+    /^submodule 'lib' is refused: repository URL is longer than 2048 characters$/,
+  ],
+]
+
+for (const [what, file, message] of excessive) {
+  test(`a .gitmodules with ${what} is refused with the limit, in under a second of CPU`, async (t) => {
+    const { app, pinned, url } = await createPair(t)
+    app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},lib`)
+    app.commit('Excessive', { '.gitmodules': file, lib: 'x' })
+    app.git('update-index', '--replace', '--cacheinfo', `160000,${pinned},lib`)
+    app.git('commit', '--quiet', '--message', 'Link')
+
+    const { usedMs } = await cpuOf(() =>
+      assert.rejects(startCheckout(t, { url: `${url}/app` }).done, { code: 'source_invalid', message }),
+    )
+
+    assert.ok(usedMs < 1000, `${usedMs} ms`)
+  })
+}
+
+test('a thousand submodules are listed by a few runs of git', async (t) => {
+  const { app, pinned } = await createPair(t)
+  const paths = Array.from({ length: 1000 }, (_, at) => `lib-${at}`)
+  app.commit('Names', {
+    '.gitmodules': paths.map((path) => section(path, `path=${path}\nurl=../lib\n`)).join(''),
+  })
+  for (const path of paths.slice(0, 3)) {
+    app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},${path}`)
+  }
+  app.git('commit', '--quiet', '--message', 'Link')
+  const history = openHistory(app.directory, 'list', new AbortController().signal)
+  const parent = { repository: parseRepositoryUrl('https://example.com/a/b'), credentials: null }
+
+  const submodules = await listSubmodules(history, 'HEAD', { ...parent, sharesCredentials: false })
+
+  assert.deepEqual(
+    submodules.map(({ path, commit }) => [path, commit]),
+    paths.slice(0, 3).map((path) => [path, pinned]),
+  )
 })
 
 test('a submodule that names its https parent over ssh is read over https', async () => {
@@ -191,5 +251,8 @@ function historyWith(url: string): History {
     ['submodule.lib.path', 'lib'],
     ['submodule.lib.url', url],
   ]
-  return { settingsOf: async () => settings, linkedCommit: async () => 'a'.repeat(40) } as unknown as History
+  return {
+    settingsOf: async () => settings,
+    linkedCommits: async () => new Map([['lib', 'a'.repeat(40)]]),
+  } as unknown as History
 }
