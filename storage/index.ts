@@ -18,6 +18,7 @@ import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
 import { openEnv } from './env.ts'
 import { openEvents } from './events.ts'
+import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
 import { openGitConnections } from './git-connections.ts'
 import { openIssuedCertificates } from './issued-certificates.ts'
@@ -58,11 +59,13 @@ export async function openStorage(directory: string, options: StorageOptions) {
   let store: Store | null = null
   try {
     store = openStore(directory, options)
-    await migrate(store)
     const sealer = await openProvenSealer(directory, store)
+    await migrate(store, sealer.mac)
     const buildCaches = openBuildCaches(store)
     return {
       directory,
+      nameMac: sealer.mac,
+      formerNames: openFormerNames(store),
       devices: openDevices(sealer),
       buildCaches,
       predecessors: openPredecessors(store),

@@ -1,6 +1,14 @@
 // Seals secrets with AES-256-GCM under the key of the data directory. The row's id is authenticated too, so a
 // sealed value that was copied to another row does not open.
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { StorageError } from './store/errors.ts'
@@ -16,6 +24,8 @@ export interface Sealer {
    * first). Throws `secret_key_wrong` when the value was sealed under another key.
    */
   check(sealed: string | null): string
+  /** 16 lower-case letters and digits (80 bits), which cannot be derived from the text without the key. */
+  mac(text: string): string
 }
 
 const algorithm = 'aes-256-gcm'
@@ -25,6 +35,8 @@ const tagBytes = 16
 const version = 'v1.'
 const checkRow = 'secret_key'
 const checkText = 'berth'
+const macLength = 16
+const macAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
  * Opens `<dataDir>/secret_key`. `create` creates a missing key and is for a new data directory only: existing
@@ -35,7 +47,9 @@ export function openSealer(dataDir: string, options: { create: boolean }): Seale
   if (options.create && !fs.existsSync(path))
     createPrivateFile(path, `${randomBytes(keyBytes).toString('base64')}\n`)
   const key = readKeyFile(path)
+  const macKey = Buffer.from(hkdfSync('sha256', key, '', 'berth names', keyBytes))
   return {
+    mac: (text) => mac(macKey, text),
     seal: (text, rowId) => seal(key, text, rowId),
     open(sealed, rowId) {
       const text = open(key, sealed, rowId)
@@ -48,6 +62,11 @@ export function openSealer(dataDir: string, options: { create: boolean }): Seale
       throw new StorageError('secret_key_wrong', `${path} is not the key this data was sealed with`)
     },
   }
+}
+
+function mac(key: Buffer, text: string): string {
+  const bytes = createHmac('sha256', key).update(text).digest().subarray(0, macLength)
+  return [...bytes].map((byte) => macAlphabet[byte % macAlphabet.length]).join('')
 }
 
 function seal(key: KeyObject, text: string, rowId: string): string {

@@ -22,7 +22,7 @@ import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
 import { terminalLoginEffects } from '../effects/terminal-login.ts'
-import { messageOf } from '../errors.ts'
+import { Failure, messageOf } from '../errors.ts'
 import { openApi } from '../http/pipeline/api.ts'
 import type { Logger } from '../logger.ts'
 import { duration } from '../quantities.ts'
@@ -75,6 +75,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     edge: edgeEffects(ports, edge.parts),
     ...effectsOf(ports),
   })
+  await awaitCurrentNames(ports)
   const restored = await supervisor.restore()
   const start = { isReady: false }
   void awaitEngine(ports).then(() => {
@@ -148,6 +149,17 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
     serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },
   }
+}
+
+/**
+ * The first start after an upgrade: actors know only the current names of what the former version created.
+ * Throws `docker_unavailable` when the engine does not respond.
+ */
+async function awaitCurrentNames({ storage, engineReady }: Pick<Ports, 'storage' | 'engineReady'>) {
+  if (!storage.formerNames.areExpected()) return
+  const late = new Failure('docker_unavailable', 'the first start after this upgrade needs the Docker engine')
+  const ready = (signal: AbortSignal) => abortable(engineReady(signal), signal)
+  await withTimeout(engineGraceMs, undefined, ready, late)
 }
 
 /** Waits at most for the grace period: then the daemon logs it and serves without the engine. */

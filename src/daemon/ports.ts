@@ -57,7 +57,7 @@ export function openPorts(
   { storage, supervisor, account }: Parts,
 ) {
   const engine = openEngine(config.docker)
-  const owner = { prefix: config.prefix, serverId: storage.serverId }
+  const owner = { prefix: config.prefix, serverId: storage.serverId, mac: storage.nameMac }
   const instances = openInstances(engine, owner)
   const settings = settingsOf(config, storage.directory)
   const parts = { storage, instances, engine, owner, settings, logger }

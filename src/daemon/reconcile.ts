@@ -4,10 +4,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
 import type { Instances, ListFilter } from '../docker/containers/instances.ts'
+import { listFormerContainers, listFormerImages } from '../docker/engine/former-names.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
-import { removeImage } from '../docker/images/images.ts'
+import { listImages, removeImage } from '../docker/images/images.ts'
 import { removeFormerArchives } from '../effects/deploy/source/archive.ts'
-import { imagesInUse, listOwnImages, ownerState } from '../effects/engine/images-in-use.ts'
+import { imagesInUse, ownerState } from '../effects/engine/images-in-use.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import type { SharedPorts } from '../effects/ports.ts'
 import { codeOf, messageOf } from '../errors.ts'
@@ -23,11 +24,29 @@ export async function reconcile(ports: Parts): Promise<void> {
   // The objects of a parked actor are kept for inspection.
   const isCaredFor = (actorId: string) => ownerState(actors, actorId) !== 'finished'
   const isKnown = (deployId: string) => actors.record(deployId) !== null
+  await replaceFormerNames(ports)
   await removeInstances(ports, isCaredFor)
   const images = await removeImages(ports)
   await removeWorkDirectories(ports, isCaredFor)
   await removeOrLog(ports, 'archives', () => removeFormerArchives(ports))
   await removeRows(ports, isCaredFor, isKnown, images)
+}
+
+/** An object that keeps its former name is tried again at the next start. */
+async function replaceFormerNames(ports: Parts): Promise<void> {
+  const { engine, owner, storage, logger } = ports
+  if (!storage.formerNames.areExpected()) return
+  const containers = await listFormerContainers(engine, owner)
+  // A data directory whose prefix was taken over has images with such names, too.
+  const isOurs = (deployId: string) =>
+    !storage.predecessors.mayHaveCreated(deployId) || storage.actors.record(deployId) !== null
+  const images = await listFormerImages(engine, owner, isOurs)
+  const replaced = []
+  for (const { name, replace } of [...containers, ...images])
+    replaced.push(await tryOrLog(ports, name, 'an object keeps its former name', replace))
+  if (replaced.every(Boolean)) await storage.formerNames.settle()
+  const counts = { containers: containers.length, images: images.length }
+  logger.info(counts, 'containers and images of the former version have new names')
 }
 
 async function removeInstances(ports: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
@@ -42,7 +61,7 @@ async function removeInstances(ports: Parts, isCaredFor: (id: string) => boolean
 
 /** Returns the names of all images that it found. */
 async function removeImages(ports: Parts): Promise<Set<unknown>> {
-  const images = await listOwnImages(ports)
+  const images = await listImages(ports.engine, ports.owner)
   const present = new Set(images.map(({ name }) => name))
   const needOf = imagesInUse(ports)
   for (const image of images) {
@@ -80,12 +99,18 @@ async function removeRows(
   }
 }
 
-/** Logs what could not be removed: it must not block all deploys. */
 async function removeOrLog(ports: Parts, what: string, remove: () => Promise<void>): Promise<void> {
+  await tryOrLog(ports, what, 'an orphaned object cannot be removed', remove)
+}
+
+/** Logs what did not succeed: it must not block all deploys. */
+async function tryOrLog(ports: Parts, what: string, problem: string, act: () => Promise<void>) {
   try {
-    await remove()
+    await act()
+    return true
   } catch (error) {
     if (codeOf(error) === 'docker_unavailable') throw error
-    ports.logger.warn({ what, reason: messageOf(error) }, 'an orphaned object cannot be removed')
+    ports.logger.warn({ what, reason: messageOf(error) }, problem)
+    return false
   }
 }

@@ -5,11 +5,10 @@ import type { Commit } from '../../storage/store/store.ts'
 import type { Instances } from '../docker/containers/instances.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
 import { volumeName } from '../docker/engine/names.ts'
-import { removeImage } from '../docker/images/images.ts'
+import { listImages, removeImage } from '../docker/images/images.ts'
 import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/end/drain.ts'
 import type { Edge } from './edge/haproxy-edge.ts'
-import { listOwnImages } from './engine/images-in-use.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import { isoNow } from './iso-now.ts'
 import { removeRunContainers } from './job-run/clear.ts'
@@ -51,7 +50,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
       await retryUntilCleanedUp(ports, serviceId, signal, async () => {
         await removeAbandoned(ports, serviceId, signal)
         await removeRunContainers(ports, { serviceId })
-        for (const { name } of await listOwnImages(ports, service.name)) {
+        for (const { name } of await listImages(ports.engine, ports.owner, service.name)) {
           await removeImage(ports.engine, ports.owner, name)
         }
         if (deleteDisk) await removeVolume(ports.engine, ports.owner, volumeName(ports.owner, serviceId))

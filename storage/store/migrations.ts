@@ -1,16 +1,18 @@
 // The store's schema: a stored number, and the steps from each schema to the next.
 // A store of a newer Berth is refused: rows written by this version would lose the newer fields.
 import type { TokenRow } from '../access/tokens.ts'
+import type { ActorRecord, ActorRow } from '../actors/actor-row.ts'
 import { Domains } from '../domains.ts'
+import { openFormerNames, toCurrentNames } from '../former-names.ts'
 import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
 import { StorageError } from './errors.ts'
 import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
-export type Migration = (store: Store) => void
+export type Migration = (store: Store, mac: (text: string) => string) => void
 
-const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles]
+const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles, addNameMacs]
 
 /** Schema 2: images, archives and static sites. Releases are sealed, so they are completed on each read. */
 function addSourceSettings(store: Store): void {
@@ -38,6 +40,20 @@ function addTokenRoles(store: Store): void {
   }
 }
 
+/** Schema 5: names of images carry a MAC. The images themselves are renamed once the engine answers. */
+function addNameMacs(store: Store, mac: (text: string) => string): void {
+  const rows = store.table<ActorRow>('actors')
+  const records = store.table<ActorRecord>('records')
+  for (const { key, value: row } of [...rows.validRows()]) {
+    if (row.kind !== 'deploy' && row.kind !== 'job-run') continue
+    const isOwn = (deployId: string) => rows.getOrNull(deployId)?.service_id === row.service_id
+    rows.put(key, toCurrentNames(row, isOwn, mac))
+    const record = records.getOrNull(key)
+    if (record) records.put(key, toCurrentNames(record, isOwn, mac))
+  }
+  openFormerNames(store).expect()
+}
+
 /** For callers that must not migrate. Throws `store_other_version`. */
 export function requireCurrentSchema(store: Store): void {
   const storedSchema = openRedundantValue<number>(store, 'meta', 'schema').get()
@@ -50,7 +66,11 @@ export function requireCurrentSchema(store: Store): void {
 }
 
 /** Brings the store to this version's schema. Throws `store_too_new`. */
-export async function migrate(store: Store, steps: Migration[] = migrations): Promise<void> {
+export async function migrate(
+  store: Store,
+  mac: (text: string) => string,
+  steps: Migration[] = migrations,
+): Promise<void> {
   const schema = openRedundantValue<number>(store, 'meta', 'schema')
   const current = steps.length + 1
   const storedSchema = schema.get()
@@ -62,7 +82,7 @@ export async function migrate(store: Store, steps: Migration[] = migrations): Pr
   }
   for (let step = storedSchema ?? current; step < current; step++) {
     await store.commit(() => {
-      steps[step - 1]!(store)
+      steps[step - 1]!(store, mac)
       schema.put(step + 1)
     })
   }

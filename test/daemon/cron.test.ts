@@ -3,6 +3,7 @@
 // All wait for the same minute, so preparations are complete before the schedule is set.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { withoutMac } from '../../src/docker/engine/names.ts'
 import type { Body } from '../support/api.ts'
 import { watchContainers } from '../support/container-events.ts'
 import {
@@ -49,7 +50,7 @@ async function runsWhatIsLive(t: TestContext): Promise<void> {
 
   const { id, status, trigger, scheduled_for, overlap, deploy_id, image } = await finishedJob(api, run.id)
   assert.deepEqual(
-    { status, trigger, scheduled_for, overlap, deploy_id, image },
+    { status, trigger, scheduled_for, overlap, deploy_id, image: withoutMac(image) },
     {
       status: 'succeeded',
       trigger: 'schedule',

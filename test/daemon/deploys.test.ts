@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { withoutMac } from '../../src/docker/engine/names.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { findProcesses } from '../support/processes.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
@@ -13,7 +14,7 @@ test('a git repository becomes a live container that serves requests', async (t)
   const { api, daemon } = suite
   const { name, id, first, repository } = await createService(t, api, await pageApp('hello'))
   const sha = repository.git('rev-parse', 'HEAD')
-  const { created_at, started_at, finished_at, revision: _, ...deploy } = first
+  const { created_at, started_at, finished_at, image, revision: _, ...deploy } = first
   assert.deepEqual(deploy, {
     id: first.id,
     service_id: id,
@@ -28,12 +29,12 @@ test('a git repository becomes a live container that serves requests', async (t)
       image: null,
       deploy_id: null,
     },
-    image: `${daemon.prefix}/${name}:${first.id}`,
     ...{ port: 3000, port_source: 'default', health_check: 'port', by: first.by },
     commit_sha: sha,
     commit_message: 'First',
     ...{ error: null, error_code: null, error_details: null },
   })
+  assert.equal(withoutMac(image), `${daemon.prefix}/${name}:${first.id}`)
   assert.ok(created_at <= started_at && started_at <= finished_at)
   assert.equal(await fetchPage(api, name), 'hello')
   const service = await api.get(`/services/${name}`)
@@ -237,7 +238,7 @@ test('the newest images stay, and older ones of the service are removed', async 
   const { name, deploy, first } = await createService(t, api, await pageApp('v1'))
   const later = []
   for (const version of ['v2', 'v3']) later.push(await deploy(await pageApp(version)))
-  const kept = later.map(({ id }) => `${daemon.prefix}/${name}:${id}`).sort()
+  const kept = later.map(({ image }) => image).sort()
   const ofService = async () =>
     (await findLeftovers(daemon.prefix)).images.filter((image) =>
       image.startsWith(`${daemon.prefix}/${name}:`),

@@ -1,6 +1,7 @@
 // Services from an image, end to end with a real registry and a real engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withoutMac } from '../../src/docker/engine/names.ts'
 import type { Body } from '../support/api.ts'
 import { filesWith } from '../support/canary.ts'
 import { findLeftovers } from '../support/leftovers.ts'
@@ -45,7 +46,7 @@ test('an image is pulled, tagged with our name, and serves on its exposed port',
 
   assert.equal(first.status, 'live', first.error)
   assert.equal(await fetchPage(api, name), 'one')
-  assert.deepEqual([first.port, first.image], [8080, `${daemon.prefix}/${name}:${first.id}`])
+  assert.deepEqual([first.port, withoutMac(first.image)], [8080, `${daemon.prefix}/${name}:${first.id}`])
   assert.deepEqual(first.source, {
     kind: 'image',
     image: `${host}/team/app:v1@${digest}`,

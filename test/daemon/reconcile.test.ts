@@ -4,12 +4,13 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { reconcile } from '../../src/daemon/reconcile.ts'
-import { imageName, treeName } from '../../src/docker/engine/names.ts'
+import { formerContainerName, imageName, treeName } from '../../src/docker/engine/names.ts'
 import { listImages, tagImage } from '../../src/docker/images/images.ts'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
+import { findLeftovers } from '../support/leftovers.ts'
 import { flipBit, serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
@@ -136,4 +137,55 @@ test('a deploy with a damaged row keeps everything, and does not stop reconcilin
   assert.deepEqual(await findTraces(storage, 'err-1'), ['address', 'release', 'log', 'work'])
   assert.deepEqual(await findTraces(storage, 'err-2'), ['log'])
   assert.deepEqual(await findTraces(storage, 'err-3'), [])
+})
+
+test('former names are replaced while containers run, also after a kill in between', async (t) => {
+  const { site, storage } = await openServer(t)
+  const { engine, owner, instances, images } = site
+  const ids = createIds()
+  const [live, half, foreign] = [ids.newId('dep'), ids.newId('dep'), ids.newId('dep')]
+  for (const id of [live, half]) await storage.actors.create(transitionOf({ id }))
+  const spec = await site.spec({ deployId: live })
+  const started = await instances.ensure(spec)
+  const former = formerContainerName(owner, { serviceName: 'web', deployId: live, index: started.index })
+  await engine.docker.getContainer(started.containerId).rename({ name: former })
+  const tag = (name: string) => {
+    const [repo = '', tag = ''] = name.split(':')
+    return engine.docker.getImage(images.busybox).tag({ repo, tag })
+  }
+  // The daemon was killed after it gave the second image its new name, before the former one went.
+  const kept = [`${owner.prefix}/web:latest`, `${owner.prefix}/web:${foreign}-aaaaaaaaaaaaaaaa`]
+  for (const name of [live, half].map((id) => `${owner.prefix}/web:${id}`)) await tag(name)
+  for (const name of [imageName(owner, 'web', half), ...kept]) await tag(name)
+  await storage.commit(() => storage.formerNames.expect())
+
+  await reconcile(hostOf(site, storage))
+
+  const adopted = await instances.ensure(spec)
+  const { containerId, startedAt, name } = started
+  assert.deepEqual(
+    [adopted.containerId, adopted.startedAt, adopted.name, storage.formerNames.areExpected()],
+    [containerId, startedAt, name, false],
+  )
+  const left = (await findLeftovers(owner.prefix)).images
+  assert.deepEqual(
+    left,
+    [live, half]
+      .map((id) => imageName(owner, 'web', id))
+      .concat(kept)
+      .sort(),
+  )
+})
+
+test('an image of the former version that a taken-over data directory made keeps its name', async (t) => {
+  const { site, storage } = await openServer(t)
+  const name = `${site.owner.prefix}/web:${createIds(() => 1000).newId('dep')}`
+  const [repo = '', tag = ''] = name.split(':')
+  await site.engine.docker.getImage(site.images.busybox).tag({ repo, tag })
+  await storage.predecessors.add('other', new Date(2000).toISOString())
+  await storage.commit(() => storage.formerNames.expect())
+
+  await reconcile(hostOf(site, storage))
+
+  assert.deepEqual((await findLeftovers(site.owner.prefix)).images, [name])
 })

@@ -6,6 +6,7 @@ import { eventLifetimeMs } from '../../storage/events.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { transitionOf } from '../support/store-fixtures.ts'
 import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
+import { testMac } from '../support/test-mac.ts'
 
 const minuteMs = 60_000
 const dayMs = eventLifetimeMs
@@ -29,7 +30,11 @@ for (const [kind, prefix, status, owner, keptMs] of kinds) {
     const lives = await make(keptMs + 2 * minuteMs, false)
     const young = await make(keptMs - minuteMs, true)
 
-    const forgetting = startRecordRetention(storage, { prefix: 'berth', serverId: 'srv' }, silentLogger)
+    const forgetting = startRecordRetention(
+      storage,
+      { prefix: 'berth', serverId: 'srv', mac: testMac },
+      silentLogger,
+    )
     t.after(() => forgetting.stop())
 
     await eventually('it to be forgotten', () => storage.actors.record(over) === null)

@@ -20,6 +20,7 @@ import { openStore } from '../../storage/store/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervision.ts'
+import { testMac } from '../support/test-mac.ts'
 
 const onPanic = (reason: string) => {
   throw new Error(reason)
@@ -89,7 +90,7 @@ test('a directory of a newer version is refused', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openStore(directory, { onPanic })
   const steps = Array<() => void>(100).fill(() => undefined)
-  await migrate(store, steps)
+  await migrate(store, testMac, steps)
   await store.close()
 
   await rejects(openStorage(directory, { onPanic }), { code: 'store_too_new' })

@@ -12,6 +12,7 @@ import { input } from './datastore-chart.ts'
 import { standIn } from './stand-in.ts'
 import { transitionOf } from './store-fixtures.ts'
 import { silentLogger, temporaryStorage } from './supervision.ts'
+import { testMac } from './test-mac.ts'
 
 type Backup = { status?: string; trigger?: string; id?: string }
 
@@ -30,7 +31,7 @@ export async function openBackupPorts(t: TestContext) {
   }
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
   const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) } as Logger
-  const owner = { prefix: 'berth-test', serverId: 'test' }
+  const owner = { prefix: 'berth-test', serverId: 'test', mac: testMac }
   const ports = standIn<BackupPorts>({
     storage,
     owner,

@@ -14,6 +14,7 @@ import { createInstanceEvents } from '../../src/effects/engine/instance-events.t
 import { standIn } from './stand-in.ts'
 import { transitionOf } from './store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from './supervision.ts'
+import { testMac } from './test-mac.ts'
 
 export const password = 'canary-4f0d9a61b7'
 export const id = 'dst-1'
@@ -73,7 +74,7 @@ export async function openDatastorePorts(
     datastorePorts: { first: 25_000, last: 25_999 },
   }
   const engine = { info: async () => ({ cpus: 2 }) }
-  const owner = { prefix: 'berth', serverId: 'one' }
+  const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
   const parts = {
     storage,
     settings,

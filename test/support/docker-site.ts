@@ -10,6 +10,7 @@ import { ensureNetwork } from '../../src/docker/network/networks.ts'
 import { addressAt, parseSubnet } from '../../src/docker/network/subnet.ts'
 import { ensureEngine } from './engine.ts'
 import { baseImages } from './images.ts'
+import { testMac } from './test-mac.ts'
 
 export interface DockerSite {
   engine: Engine
@@ -41,7 +42,11 @@ export async function openDockerSite(t: TestContext): Promise<DockerSite> {
 }
 
 export function testOwner(): Owner {
-  return { prefix: `berth-test-${randomBytes(4).toString('hex')}`, serverId: randomBytes(8).toString('hex') }
+  return {
+    prefix: `berth-test-${randomBytes(4).toString('hex')}`,
+    serverId: randomBytes(8).toString('hex'),
+    mac: testMac,
+  }
 }
 
 /** Looks until there is something, for at most `deadlineMs`. */
@@ -66,7 +71,7 @@ export function specMaker(engine: Engine, owner: Owner, images: { busybox: strin
     const network = await ensureNetwork(engine, owner, testSubnet)
     const index = count++
     return {
-      name: containerName(owner, 'web', changes.deployId ?? deployId, index),
+      name: containerName(owner, { serviceName: 'web', deployId: changes.deployId ?? deployId, index }),
       image: images.busybox,
       serviceId: 'svc-01hzy7k9m0000000000000test',
       serviceName: 'web',

@@ -25,6 +25,7 @@ export interface InstanceState {
   pid: number | null
   memoryLimitBytes: number
   cpuLimit: number
+  /** The id of its image, which other names of the image do not change. */
   image: string
 }
 
@@ -58,7 +59,7 @@ export function toInstanceState(info: ContainerInspectInfo): InstanceState {
     pid: state.Pid === 0 ? null : state.Pid,
     memoryLimitBytes: host.Memory ?? 0,
     cpuLimit: (host.NanoCpus ?? 0) / 1e9,
-    image: config.Image,
+    image: info.Image,
   }
 }
 

@@ -2,7 +2,15 @@
 // compared without an engine.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
-import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from '../engine/names.ts'
+import {
+  type ContainerKind,
+  formerContainerName,
+  instanceKind,
+  labels,
+  type Owner,
+  ownerLabels,
+  withoutMac,
+} from '../engine/names.ts'
 
 export interface InstanceSpec {
   name: string
@@ -68,7 +76,7 @@ export function wantedInstance(
     name,
     restart,
     runsOnce,
-    hash: specHash(spec),
+    hash: specHash(owner, spec),
     findInit,
     options: (host, hasInit) => containerSpec(owner, spec, host, hasInit),
   }
@@ -109,10 +117,11 @@ export function containerSpec(
  * Docker's API: a new version of Berth with another form must not replace running containers. The restart
  * policy changes in place. The init process belongs to the deploy, whose id is included.
  */
-export function specHash(spec: InstanceSpec): string {
+export function specHash(owner: Owner, spec: InstanceSpec): string {
   const request = [
-    spec.name,
-    spec.image,
+    // Names without their MACs: the containers of a server that was upgraded have hashes from before.
+    formerContainerName(owner, spec),
+    withoutMac(spec.image),
     spec.serviceId,
     spec.serviceName,
     spec.deployId,
@@ -142,7 +151,7 @@ function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string
     [labels.service]: spec.serviceName,
     [labels.serviceId]: spec.serviceId,
     [labels.index]: String(spec.index),
-    [labels.spec]: specHash(spec),
+    [labels.spec]: specHash(owner, spec),
   }
 }
 

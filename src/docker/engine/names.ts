@@ -1,12 +1,15 @@
-// Names and labels of everything Berth creates in Docker, as pure functions of the ids of its actors. A name
-// alone proves nothing: an object without both owner labels belongs to another owner.
+// Names and labels of everything Berth creates in Docker, as functions of the ids of its actors. Names of
+// images and instances carry a MAC, because a build may use every image whose name it knows. A name alone
+// proves nothing about a container: without both owner labels it belongs to another owner.
 
 /**
- * The identity of this server on the engine: its prefix and the random id created with its data directory.
+ * The identity of this server on the engine: its prefix, the random id created with its data directory, and
+ * a MAC with the key of that directory.
  */
 export interface Owner {
   prefix: string
   serverId: string
+  mac(text: string): string
 }
 
 export const labels = {
@@ -62,17 +65,40 @@ export function isOurs(owner: Owner, found: Record<string, string> | null | unde
   return found?.[labels.instance] === owner.prefix && found[labels.server] === owner.serverId
 }
 
-/** `<prefix>-<service>-<ulid of the deploy>-<index>`. */
-export function containerName(owner: Owner, serviceName: string, deployId: string, index: number): string {
-  return `${owner.prefix}-${serviceName}-${ulidOf(deployId)}-${index}`
+/** What the name of a container of a service derives from. */
+export interface NamedContainer {
+  serviceName: string
+  /** The id of the deploy or the job run. */
+  deployId: string
+  index: number
+  /** Defaults to the kind of an instance. */
+  kind?: ContainerKind
+}
+
+/**
+ * `<prefix>-<service>-<MAC>-<index>`. Every container of the network can look it up by address, so it
+ * contains no id, and its MAC differs from that of the image.
+ */
+export function containerName(owner: Owner, container: NamedContainer): string {
+  const mac = owner.mac(`container ${container.deployId}`)
+  return `${owner.prefix}-${container.serviceName}-${mac}-${endOf(container)}`
+}
+
+/** The name of the same container before names carried a MAC. */
+export function formerContainerName(owner: Owner, container: NamedContainer): string {
+  return `${owner.prefix}-${container.serviceName}-${ulidOf(container.deployId)}-${endOf(container)}`
+}
+
+function endOf({ kind = instanceKind, index }: NamedContainer): string {
+  return kind === instanceKind ? String(index) : kind
 }
 
 export function preDeployName(owner: Owner, serviceName: string, deployId: string): string {
-  return `${owner.prefix}-${serviceName}-${ulidOf(deployId)}-pre-deploy`
+  return containerName(owner, { serviceName, deployId, index: preDeployIndex, kind: preDeployKind })
 }
 
 export function jobName(owner: Owner, serviceName: string, jobId: string): string {
-  return `${owner.prefix}-${serviceName}-${ulidOf(jobId)}-job`
+  return containerName(owner, { serviceName, deployId: jobId, index: 0, kind: jobKind })
 }
 
 export function volumeName(owner: Owner, serviceId: string): string {
@@ -93,8 +119,13 @@ export function imageRepository(owner: Owner, serviceName: string): string {
   return `${owner.prefix}/${serviceName}`
 }
 
+/** `<prefix>/<service>:<deploy id>-<MAC>`. */
 export function imageName(owner: Owner, serviceName: string, deployId: string): string {
-  return `${imageRepository(owner, serviceName)}:${deployId}`
+  return `${imageRepository(owner, serviceName)}:${deployId}-${imageMac(owner, deployId)}`
+}
+
+function imageMac(owner: Owner, deployId: string): string {
+  return owner.mac(`image ${deployId}`)
 }
 
 /**
@@ -105,8 +136,7 @@ export function treeName(owner: Owner, serviceName: string, deployId: string): s
   return `${imageName(owner, serviceName, deployId)}.tree`
 }
 
-/** A user's own image `<prefix>/api:latest` does not match. */
-const deployTag = /^(dep-[0-7][0-9a-hjkmnp-tv-z]{25})(\.tree)?$/
+const deployTag = /^(dep-[0-7][0-9a-hjkmnp-tv-z]{25})(?:-([a-z2-7]{16}))?(\.tree)?$/
 
 export interface ImageOrigin {
   service: string
@@ -119,9 +149,26 @@ export interface ImageOrigin {
 export function parseImageName(owner: Owner, name: string): ImageOrigin | null {
   const [repository = '', tag = ''] = name.split(':')
   const [prefix, service, ...more] = repository.split('/')
-  const [, deployId, tree] = deployTag.exec(tag) ?? []
+  const [, deployId, mac, tree] = deployTag.exec(tag) ?? []
   if (prefix !== owner.prefix || !service || more.length > 0 || !deployId) return null
+  if (mac !== imageMac(owner, deployId)) return null
   return { service, deployId, isTree: tree !== undefined }
+}
+
+/** The current name of an image that has the name of the former version; null for any other name. */
+export function currentImageName(
+  owner: Owner,
+  formerName: string,
+): { name: string; deployId: string } | null {
+  const [, deployId, mac] = deployTag.exec(formerName.split(':')[1] ?? '') ?? []
+  if (!deployId || mac !== undefined) return null
+  const name = formerName.replace(deployId, `${deployId}-${imageMac(owner, deployId)}`)
+  return parseImageName(owner, name) && { name, deployId }
+}
+
+/** The name that the image had before names carried a MAC. An image that is not ours keeps its name. */
+export function withoutMac(name: string): string {
+  return name.replace(/(:dep-[0-9a-z]{26})-[a-z2-7]{16}$/, '$1')
 }
 
 /** A host name that every step of our builds finds in its /etc/hosts: steps can carry no label. */

@@ -1,4 +1,4 @@
-// Images. Berth's own are recognized by their name only, such as `<prefix>/<service>:<deploy id>`, because
+// Images. Berth's own are recognized by their name only, `<prefix>/<service>:<deploy id>-<MAC>`, because
 // labels come from the author of the Dockerfile.
 import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'

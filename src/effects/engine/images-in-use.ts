@@ -1,11 +1,9 @@
-// Which images belong to this server, and why each is needed. Every removal of an image, or of the record
+// Why each image of this server is needed. Every removal of an image, or of the record
 // that it belongs to, checks here first.
 import type { Storage } from '../../../storage/index.ts'
 import { imageName, type Owner } from '../../docker/engine/names.ts'
-import { listImages, type OwnImage } from '../../docker/images/images.ts'
+import type { OwnImage } from '../../docker/images/images.ts'
 import { codeOf } from '../../errors.ts'
-import type { SharedPorts } from '../ports.ts'
-import type { EnginePorts } from './ports.ts'
 
 export type ImageNeed =
   /** A live, unfinished or parked actor runs it, builds it, or will run it. */
@@ -24,20 +22,6 @@ interface Scope {
 
 type Parts = { owner: Owner; storage: Pick<Storage, 'actors' | 'services'> }
 type NamedImage = Pick<OwnImage, 'name' | 'service' | 'deployId' | 'isTree'>
-
-/**
- * The images of one service, or of all services. Images are ours by name alone, so those of a data directory
- * whose prefix was taken over look like ours. They are never listed, and so never removed.
- */
-export async function listOwnImages(
-  ports: Pick<EnginePorts, 'engine' | 'owner'> & Pick<SharedPorts, 'storage'>,
-  service?: string,
-) {
-  const { actors, predecessors } = ports.storage
-  const isOurs = ({ deployId }: OwnImage) =>
-    !predecessors.mayHaveCreated(deployId) || actors.record(deployId) !== null
-  return (await listImages(ports.engine, ports.owner, service)).filter(isOurs)
-}
 
 /**
  * Returns a function that gives the reason why an image is needed; null if it is not in use. `present` has

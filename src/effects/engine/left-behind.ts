@@ -15,9 +15,9 @@ import {
   toolKind,
   volumeName,
 } from '../../docker/engine/names.ts'
+import { listImages } from '../../docker/images/images.ts'
 import { backupPath } from '../../domain/backup-names.ts'
 import type { SharedPorts } from '../ports.ts'
-import { listOwnImages } from './images-in-use.ts'
 import type { EnginePorts } from './ports.ts'
 
 export interface LeftBehind {
@@ -49,7 +49,7 @@ const leftoverListers: Record<string, LeftoverLister> = {
   datastore: listDatastoreObjects,
   deploy: async (ports, { id }) => [
     ...(await listContainers(ports, { deployId: id }, [undefined, preDeployKind, toolKind])),
-    ...(await listOwnImages(ports))
+    ...(await listImages(ports.engine, ports.owner))
       .filter(({ deployId }) => deployId === id)
       .map(({ name }) => ({ type: 'image' as const, name })),
     ...existingFiles([join(ports.settings.dataDir, 'work', id)]),

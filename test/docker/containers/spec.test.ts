@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { containerSpec, type InstanceSpec, specHash } from '../../../src/docker/containers/spec.ts'
+import { imageName, jobKind, preDeployKind } from '../../../src/docker/engine/names.ts'
+import { testMac } from '../../support/test-mac.ts'
 
-const owner = { prefix: 'berth', serverId: 'one' }
+const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
 const host = { cpus: 2, loggingDriver: 'json-file' }
 const spec: InstanceSpec = {
   name: 'berth-web-01-0',
@@ -35,7 +37,7 @@ test('an instance has limits, labels, no new privileges and its fixed address', 
       'berth.service': 'web',
       'berth.service-id': 'svc-01',
       'berth.index': '0',
-      'berth.spec': specHash(spec),
+      'berth.spec': specHash(owner, spec),
     },
     HostConfig: {
       NetworkMode: 'berth',
@@ -103,8 +105,30 @@ test('the hash reflects any change of the request except the restart policy', ()
     { volume: { name: 'v', mountPath: '/b' } },
   ]
 
-  const hashes = changes.map((change) => specHash({ ...spec, ...change }))
+  const hashes = changes.map((change) => specHash(owner, { ...spec, ...change }))
 
-  assert.equal(new Set([...hashes, specHash(spec)]).size, changes.length + 1)
-  assert.equal(specHash({ ...spec, restart: 'unless-stopped' }), specHash(spec))
+  assert.equal(new Set([...hashes, specHash(owner, spec)]).size, changes.length + 1)
+  assert.equal(specHash(owner, { ...spec, restart: 'unless-stopped' }), specHash(owner, spec))
+})
+
+test('containers of the version whose names had no MAC have the hashes of the same requests', () => {
+  const [deployId, jobId] = ['dep-01hzy7k9m00000000000000000', 'job-01hzy7k9m00000000000000000']
+  const request: InstanceSpec = {
+    ...spec,
+    ...{ deployId, index: 1, env: [], memoryLimitMb: 64, cpuLimit: 1, pidsLimit: 64 },
+    image: imageName(owner, 'web', 'dep-01hzy7k9m00000000000000001'),
+  }
+
+  const hashes = [
+    request,
+    { ...request, deployId: jobId, index: 0, kind: jobKind } as const,
+    { ...request, index: 50, kind: preDeployKind } as const,
+  ].map((one) => specHash(owner, one))
+
+  // Printed by that version.
+  assert.deepEqual(hashes, [
+    '7de77d678e4108db302ec14a93b344e654c2f4af0b2684008a44079e48f2602f',
+    'f3a2adef3a20293fd780ed8a6a86866eef9adc6d6914f048d33c441abd0d5123',
+    'f67e86ad301e8281afafe1ad0d4984e3bef5882fef62587c8ab388a34e74c4f9',
+  ])
 })

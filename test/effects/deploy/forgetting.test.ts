@@ -1,17 +1,19 @@
 // The newest two hundred deploys of a service stay on record, and older ones that are still referenced.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { imageName } from '../../../src/docker/engine/names.ts'
 import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
 import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
 import { temporaryStorage } from '../../support/supervision.ts'
+import { testMac } from '../../support/test-mac.ts'
 
-const owner = { prefix: 'berth', serverId: 'srv' }
+const owner = { prefix: 'berth', serverId: 'srv', mac: testMac }
 
 async function openShop(t: TestContext) {
   const storage = await temporaryStorage(t)
   await storage.commit((commit) => storage.services.insert(commit, serviceRow()))
   const { actors, ids, logs } = storage
-  const imageOf = (id: string) => `berth/shop:${id}`
+  const imageOf = (id: string) => imageName(owner, 'shop', id)
 
   async function add(kind: 'deploy' | 'job-run', fields: object = {}, final = true): Promise<string> {
     const id = ids.newId(kind === 'deploy' ? 'dep' : 'job')

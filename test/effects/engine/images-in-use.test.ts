@@ -9,8 +9,9 @@ import { temporaryDirectory } from '../../support/directory.ts'
 import { standIn } from '../../support/stand-in.ts'
 import { flipBit, serviceRow, transitionOf } from '../../support/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../../support/supervision.ts'
+import { testMac } from '../../support/test-mac.ts'
 
-const owner = { prefix: 'berth', serverId: 'srv' }
+const owner = { prefix: 'berth', serverId: 'srv', mac: testMac }
 
 async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
   const storage = await temporaryStorage(t, directory)

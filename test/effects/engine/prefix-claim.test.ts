@@ -6,9 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { openInstances } from '../../../src/docker/containers/instances.ts'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { edgeKind, imageName, labels, ownerLabels } from '../../../src/docker/engine/names.ts'
-import { tagImage } from '../../../src/docker/images/images.ts'
+import { listImages, tagImage } from '../../../src/docker/images/images.ts'
 import { ensureNetwork } from '../../../src/docker/network/networks.ts'
-import { listOwnImages } from '../../../src/effects/engine/images-in-use.ts'
 import { claimPrefix } from '../../../src/effects/engine/prefix-claim.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { lockDirectory } from '../../../storage/store/lock.ts'
@@ -16,6 +15,7 @@ import { temporaryDirectory } from '../../support/directory.ts'
 import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
 import { findLeftovers } from '../../support/leftovers.ts'
 import { temporaryStorage } from '../../support/supervision.ts'
+import { testMac } from '../../support/test-mac.ts'
 
 /** A stopped instance, a disk, the network and an edge of one data directory, and the claim of another. */
 async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory(t)) {
@@ -33,7 +33,7 @@ async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory
     HostConfig: { Binds: [`${join(formerDirectory, 'edge')}:/edge`] },
   })
   await engine.docker.getContainer(`${former.prefix}-edge`).start()
-  const owner = { prefix: former.prefix, serverId: testOwner().serverId }
+  const owner = { prefix: former.prefix, serverId: testOwner().serverId, mac: testMac }
   const warnings: [details: object, text: string][] = []
   const logger = { warn: (details: object, text: string) => void warnings.push([details, text]) } as never
   const claim = (takeOver = former.serverId, watchMs = 0) =>
@@ -106,13 +106,17 @@ test('a prefix is not taken over if an object of the other data directory is sta
 })
 
 test('images of the previous data directory of the prefix are not listed as ours', async (t) => {
-  const { engine, owner, images, storage, former } = await openTakeOver(t)
-  const ports = { engine, owner, storage }
-  const [earlier, later] = [createIds(() => 1000).newId('dep'), createIds(() => 3000).newId('dep')]
-  for (const id of [earlier, later])
-    await tagImage(engine, owner, images.busybox, imageName(owner, 'web', id))
-  const ids = async () => (await listOwnImages(ports, 'web')).map(({ deployId }) => deployId).sort()
-  assert.deepEqual(await ids(), [earlier, later])
-  await storage.predecessors.add(former.serverId, new Date(2000).toISOString())
-  assert.deepEqual(await ids(), [later])
+  const { engine, owner, images } = await openTakeOver(t)
+  const previous = { ...owner, mac: (text: string) => testMac(`other ${text}`) }
+  const id = createIds().newId('dep')
+  const [theirs, ours] = [imageName(previous, 'web', id), imageName(owner, 'web', id)]
+  await tagImage(engine, previous, images.busybox, theirs)
+  await tagImage(engine, owner, images.busybox, ours)
+
+  const listed = await listImages(engine, owner, 'web')
+
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    [ours],
+  )
 })

@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../../support/directory.ts'
 import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
 import { ensureEngine } from '../../support/engine.ts'
 import { silentLogger } from '../../support/supervision.ts'
+import { testMac } from '../../support/test-mac.ts'
 
 const neverAborted = new AbortController().signal
 
@@ -62,7 +63,7 @@ test('the gate opens once for all waiters, after everything was reconciled', asy
 
 test('foreign objects with its prefix keep the gate closed, and are named', async (t) => {
   const site = await openDockerSite(t)
-  const other = { prefix: site.owner.prefix, serverId: testOwner().serverId }
+  const other = { prefix: site.owner.prefix, serverId: testOwner().serverId, mac: testMac }
   await ensureVolume(site.engine, other, `${other.prefix}-disk`)
   const { engineReady, done, opened } = readinessOf(site)
 

@@ -1,17 +1,19 @@
 // The store's schema: each step runs once, in order and atomically, and a newer store is left unchanged.
 import { deepEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { openFormerNames } from '../../../storage/former-names.ts'
 import { type Migration, migrate } from '../../../storage/store/migrations.ts'
 import { openStore } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openTestStore, serviceRow } from '../../support/store-fixtures.ts'
 import { instant, temporaryStorage } from '../../support/supervision.ts'
 import { rowsOf } from '../../support/table-rows.ts'
+import { testMac } from '../../support/test-mac.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {
   const store = openTestStore(t, temporaryDirectory(t))
-  await migrate(store, [])
+  await migrate(store, testMac, [])
   await store.commit(() => store.table('rows').put('row', ['one']))
   return store
 }
@@ -26,9 +28,9 @@ function step(name: string): Migration {
 test('each step runs once, in order, however often the store is opened', async (t) => {
   const store = await oldStore(t)
 
-  await migrate(store, [step('two')])
-  await migrate(store, [step('two'), step('three'), step('four')])
-  await migrate(store, [step('two'), step('three'), step('four')])
+  await migrate(store, testMac, [step('two')])
+  await migrate(store, testMac, [step('two'), step('three'), step('four')])
+  await migrate(store, testMac, [step('two'), step('three'), step('four')])
 
   const read = [store.table('rows').get('row'), store.table('meta').get('schema')]
   deepEqual(read, [['one', 'two', 'three', 'four'], 4])
@@ -37,7 +39,7 @@ test('each step runs once, in order, however often the store is opened', async (
 test('a new store starts with the newest schema and runs no step', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
 
-  await migrate(store, [step('two'), step('three')])
+  await migrate(store, testMac, [step('two'), step('three')])
 
   deepEqual([store.table('rows').get('row'), store.table('meta').get('schema')], [null, 3])
 })
@@ -45,13 +47,13 @@ test('a new store starts with the newest schema and runs no step', async (t) => 
 test('a step that throws is rolled back, earlier steps stay, and the next start retries', async (t) => {
   const store = await oldStore(t)
   const broken: Migration = (migrated) => {
-    step('half')(migrated)
+    step('half')(migrated, testMac)
     throw new Error('half way')
   }
 
-  await rejects(migrate(store, [step('two'), broken, step('four')]), { message: 'half way' })
+  await rejects(migrate(store, testMac, [step('two'), broken, step('four')]), { message: 'half way' })
   deepEqual([store.table('rows').get('row'), store.table('meta').get('schema')], [['one', 'two'], 2])
-  await migrate(store, [step('two'), step('three'), step('four')])
+  await migrate(store, testMac, [step('two'), step('three'), step('four')])
 
   deepEqual(store.table('rows').get('row'), ['one', 'two', 'three', 'four'])
 })
@@ -59,7 +61,7 @@ test('a step that throws is rolled back, earlier steps stay, and the next start 
 test('a step may add a table', async (t) => {
   const store = await oldStore(t)
 
-  await migrate(store, [(migrated) => migrated.table('fresh').put('a', 1)])
+  await migrate(store, testMac, [(migrated) => migrated.table('fresh').put('a', 1)])
 
   deepEqual(rowsOf(store.table('fresh')), [{ key: 'a', value: 1 }])
 })
@@ -67,11 +69,11 @@ test('a step may add a table', async (t) => {
 test('a store of a newer version is refused and unchanged', async (t) => {
   const directory = temporaryDirectory(t)
   const newer = openStore(directory, { onPanic: t.assert.fail })
-  await migrate(newer, [step('two'), step('three')])
+  await migrate(newer, testMac, [step('two'), step('three')])
   await newer.close()
   const store = openTestStore(t, directory)
 
-  await rejects(migrate(store, [step('two')]), {
+  await rejects(migrate(store, testMac, [step('two')]), {
     code: 'store_too_new',
     message: 'the data directory has schema 3, this version of Berth knows up to 2',
   })
@@ -85,7 +87,7 @@ test('a service of schema 1 is unchanged, with later settings off', async (t) =>
   const { hsts, request_timeout_seconds, max_body_mb, ...old } = known
   await store.commit(() => store.table('services').put('svc-1', old))
 
-  await migrate(store)
+  await migrate(store, testMac)
 
   const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
   deepEqual(store.table('services').get('svc-1'), { ...old, ...later, ...atEdge })
@@ -103,9 +105,32 @@ test('a token of schema 3 becomes an admin token without a limit', async (t) => 
   }
   await store.commit(() => store.table('tokens').put('hash', old))
 
-  await migrate(store)
+  await migrate(store, testMac)
 
   deepEqual(store.table('tokens').get('hash'), { ...old, role: 'admin', services: null })
+})
+
+test('an image of schema 4 gets its MAC in what its own service stored, and nowhere else', async (t) => {
+  const store = await oldStore(t)
+  const [ours, theirs] = ['dep-01hzy7k9m00000000000000001', 'dep-01hzy7k9m00000000000000002']
+  const [image, foreign] = [`berth/web:${ours}`, `berth/shop:${theirs}`]
+  const run = (named: object) => ({ kind: 'job-run', service_id: 'svc-1', snapshot: { context: named } })
+  await store.commit(() => {
+    const rows = store.table('actors')
+    rows.put(ours, { kind: 'deploy', service_id: 'svc-1' })
+    rows.put(theirs, { kind: 'deploy', service_id: 'svc-2' })
+    rows.put('job-1', run({ image, command: foreign }))
+    rows.put('job-2', run({ image, command: `echo ${image}` }))
+    store.table('records').put('job-1', { id: 'job-1', image })
+  })
+
+  await migrate(store, testMac)
+
+  const named = `${image}-${testMac(`image ${ours}`)}`
+  deepEqual(store.table('actors').get('job-1'), run({ image: named, command: foreign }))
+  deepEqual(store.table('actors').get('job-2'), run({ image: named, command: `echo ${image}` }))
+  deepEqual(store.table('records').get('job-1'), { id: 'job-1', image: named })
+  deepEqual(openFormerNames(store).areExpected(), true)
 })
 
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
@@ -115,7 +140,7 @@ test('a service of schema 2 gets the limits of the edge and an index of its doma
   const store = openStore(directory, { onPanic: t.assert.fail })
   const { hsts, request_timeout_seconds, max_body_mb, ...old } = serviceRow()
   const plain = { ...old, id: 'svc-2', name: 'api' }
-  await migrate(store, [() => undefined])
+  await migrate(store, testMac, [() => undefined])
   await store.commit(() => {
     for (const row of [{ ...old, custom_domains: ['shop.example.com'] }, plain]) {
       store.table('services').put(row.id, row)

@@ -1,7 +1,7 @@
 // Which images of a service stay: the newest N that were built, and those that are still in use.
-import { removeImage } from '../../../docker/images/images.ts'
+import { listImages, removeImage } from '../../../docker/images/images.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import { imagesInUse, isRecorded, listOwnImages } from '../../engine/images-in-use.ts'
+import { imagesInUse, isRecorded } from '../../engine/images-in-use.ts'
 import type { DeployPorts } from '../ports.ts'
 
 /** How many deploys are searched for releases that need a removed image. */
@@ -15,7 +15,7 @@ export async function removeOldImages(
 ): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   if (!service) return
-  const images = await listOwnImages(ports, service.name)
+  const images = await listImages(ports.engine, ports.owner, service.name)
   const present = new Set(images.map(({ name }) => name))
   const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
   const versions = newestFirst.filter((image) => !image.isTree && isRecorded(ports.storage.actors, image))

@@ -204,7 +204,11 @@ export function instanceSpec(
   const { settings } = release
   const disk = settings.disk_mount_path
   return {
-    name: containerName(ports.owner, service.name, placement.id, placement.index),
+    name: containerName(ports.owner, {
+      serviceName: service.name,
+      deployId: placement.id,
+      index: placement.index,
+    }),
     image: placement.image,
     serviceId: service.id,
     serviceName: service.name,
