@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coloured } from '../src/cli/terminal/output.ts'
+import { maxIgnoreBytes } from '../src/docker/dockerfile/ignore-file.ts'
+import { parseIgnore } from '../src/docker/dockerfile/ignore-rules.ts'
 import { createOutputLines } from '../src/docker/logs/output-lines.ts'
+import { Failure } from '../src/errors.ts'
 import { excerptOf } from '../src/http/why/diagnosis.ts'
 import { cpuMs } from './support/cpu-time.ts'
 
@@ -37,6 +40,16 @@ interface Reader {
   read(text: string): unknown
 }
 
+/** A refusal is a result, and it is short. */
+function refusedOr(read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error))
+    assert.ok(error.message.length < 500, `the message has ${error.message.length} characters`)
+  }
+}
+
 const readers: Reader[] = [
   {
     reads: 'the excerpt of a log of 500 lines',
@@ -52,6 +65,11 @@ const readers: Reader[] = [
       for (let at = 0; at < text.length; at += logLineChars) lines.push(text.slice(at, at + logLineChars))
       return lines.remainder()
     },
+  },
+  {
+    reads: '.dockerignore',
+    length: maxIgnoreBytes,
+    read: (text) => refusedOr(() => parseIgnore(text, '.dockerignore')),
   },
   { reads: 'a text that the CLI prints', length: 256 * 1024, read: coloured },
 ]

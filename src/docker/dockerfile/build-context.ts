@@ -48,7 +48,7 @@ export async function openBuildContext(request: ContextRequest): Promise<BuildCo
   const dockerfile = isPlain ? toArchivePath(root, file) : copiedDockerfile
   const rules = request.ignore ? ignoreRules(request.ignore) : await readRules(root, request.dockerfile)
   const bytes = await readBounded(file, { name: 'the Dockerfile', maxBytes: maxDockerfileBytes })
-  const tree = openTree(root, dockerfile, rules)
+  const tree = openTree(root, dockerfile, rules, request.signal)
   const archive = pack().on('error', () => {})
   const packAll = async () => {
     if (!isPlain) await packFile(archive, file, dockerfile, request.signal)
@@ -80,10 +80,10 @@ async function locate(source: string, path: string, name: string): Promise<strin
  * The Dockerfile is always included, as in other builders: the builder reads it even if .dockerignore
  * excludes it.
  */
-function openTree(root: string, dockerfile: string, rules: IgnoreRules): Tree {
+function openTree(root: string, dockerfile: string, rules: IgnoreRules, signal: AbortSignal): Tree {
   return {
     root,
-    keeps: async (path) => path === dockerfile || !(await rules.ignores(path)),
+    keeps: async (path) => path === dockerfile || !(await rules.ignores(path, signal)),
     mayKeepBelow: (path) => rules.hasExceptions || dockerfile.startsWith(`${path}/`),
   }
 }

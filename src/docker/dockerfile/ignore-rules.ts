@@ -13,9 +13,9 @@ export interface IgnoreRules {
   hasExceptions: boolean
   /**
    * Takes a path relative to the file's folder, with `/`. Yields to the event loop while many patterns
-   * are tried.
+   * are tried, and then throws if the signal is aborted.
    */
-  ignores(path: string): Promise<boolean>
+  ignores(path: string, signal?: AbortSignal): Promise<boolean>
 }
 
 /** One path segment: a literal name, a pattern for one name, or null for any number of folders (`**`). */
@@ -26,7 +26,9 @@ interface Rule {
   isException: boolean
 }
 
+/** Files of real sources have up to some 300 patterns of up to some 150 characters. */
 export const maxPatterns = 4096
+export const maxPatternLength = 512
 const maxStars = 2
 const turnMs = 10
 
@@ -56,11 +58,12 @@ function toRules(rules: Rule[]): IgnoreRules {
   let turnEnds = 0
   return {
     hasExceptions: rules.some(({ isException }) => isException),
-    ignores: async (path) => {
+    ignores: async (path, signal) => {
       const names = path.split('/')
       for (const { steps, isException } of lastFirst) {
         if (performance.now() > turnEnds) {
           await setImmediate()
+          signal?.throwIfAborted()
           turnEnds = performance.now() + turnMs
         }
         if (covers(steps, names)) return !isException
@@ -71,6 +74,9 @@ function toRules(rules: Rule[]): IgnoreRules {
 }
 
 function parseRule(line: string, where: string): Rule {
+  if (line.length > maxPatternLength) {
+    throw new Failure('build_failed', `${where} is longer than ${maxPatternLength} characters`)
+  }
   const isException = line.startsWith('!')
   const pattern = posix.normalize(isException ? line.slice(1).trim() : line).replace(/^\/|\/$/g, '')
   const parts = spread(pattern).split('/')
@@ -104,7 +110,9 @@ function toStep(part: string, where: string): Step {
   if (part === '**') return null
   let stars = 0
   let isLiteral = true
-  const source = part.replace(tokens, (token, escaped, negated, set) => {
+  const source = part.replace(tokens, (token, escaped, negated, set, at: number) => {
+    // Every later `[` would be read to the end as well.
+    if (token === '[' && part[at + 1] !== ']') throw notPattern(where, "'[' has no ']'")
     stars += token === '*' ? 1 : 0
     isLiteral &&= !'*?[\\'.includes(token[0]!)
     if (escaped) return literal(escaped)
@@ -129,8 +137,13 @@ function compile(source: string, where: string): RegExp {
   try {
     return new RegExp(`^${source}$`, 'su')
   } catch (error) {
-    throw new Failure('build_failed', `${where} is not a pattern: ${messageOf(error)}`)
+    // The message begins with the whole pattern.
+    throw notPattern(where, messageOf(error).split(': ').at(-1)!)
   }
+}
+
+function notPattern(where: string, reason: string): Failure {
+  return new Failure('build_failed', `${where} is not a pattern: ${reason}`)
 }
 
 /** Whether the steps match the path or a folder that contains it. */
