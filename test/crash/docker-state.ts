@@ -2,6 +2,7 @@
 // daemon would remove.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
+import { withoutMac } from '../../src/docker/engine/names.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 
@@ -34,7 +35,7 @@ export async function readDocker(prefix: string): Promise<DockerState> {
   return {
     containers: states.filter((state) => state !== null),
     images: images.map((name) => {
-      const [, service = '', deployId = ''] = /\/([^:]+):(.+)$/.exec(name) ?? []
+      const [, service = '', deployId = ''] = /\/([^:]+):(.+)$/.exec(withoutMac(name)) ?? []
       return { name, service, deployId }
     }),
     dangling: dangling.map(({ Id }) => Id),

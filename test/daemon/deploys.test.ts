@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findLeftovers, findObjectsOf } from '../support/leftovers.ts'
 import { findProcesses } from '../support/processes.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
@@ -211,11 +211,7 @@ test('a cancel stops the build and leaves nothing of it, and the old version kee
     async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'canceled',
   )
   assert.deepEqual(await findProcesses('sleep 4242'), [])
-  const { containers, images } = await findLeftovers(daemon.prefix)
-  assert.deepEqual(
-    [...containers, ...images].filter((object) => object.includes(id.slice(4))),
-    [],
-  )
+  assert.deepEqual(await findObjectsOf(daemon.prefix, id), [])
   assert.equal(await fetchPage(api, name), 'one')
   assert.equal((await api.call('POST', `/deploys/${id}/cancel`)).body.code, 'not_cancelable')
   assert.equal((await api.call('POST', `/deploys/${first.id}/cancel`)).body.code, 'not_cancelable')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Api, Body } from '../support/api.ts'
 import { createGitServer } from '../support/git-server.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findObjectsOf } from '../support/leftovers.ts'
 import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
@@ -18,11 +18,7 @@ async function waitForFailure(api: Api, id: string): Promise<{ deploy: Body; log
   const log = await logLines(api, id)
   assert.equal(log.at(-1), `failed: ${deploy.error}`)
   await until('the cleanup', async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'failed')
-  const { containers, images } = await findLeftovers(suite.daemon.prefix)
-  assert.deepEqual(
-    [...containers, ...images].filter((object) => object.includes(id.slice(4))),
-    [],
-  )
+  assert.deepEqual(await findObjectsOf(suite.daemon.prefix, id), [])
   return { deploy, log }
 }
 

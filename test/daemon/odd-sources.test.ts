@@ -7,7 +7,7 @@ import type { Body } from '../support/api.ts'
 import { gitProcesses } from '../support/git-processes.ts'
 import { createGitServer } from '../support/git-server.ts'
 import { baseImages } from '../support/images.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findObjectsOf } from '../support/leftovers.ts'
 import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, logLines, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
@@ -24,11 +24,7 @@ async function failIn(t: TestContext, phase: string, files: Record<string, strin
   const hasEnded = async () => (await api.get(`/deploys/${first.id}/history`)).at(-1).state === 'failed'
   await until('the cleanup', hasEnded)
   assert.deepEqual(gitProcesses(first.id), [])
-  const { containers, images } = await findLeftovers(daemon.prefix)
-  assert.deepEqual(
-    [...containers, ...images].filter((name) => name.includes(first.id.slice(4))),
-    [],
-  )
+  assert.deepEqual(await findObjectsOf(daemon.prefix, first.id), [])
   return { first: first as Body, log }
 }
 

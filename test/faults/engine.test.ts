@@ -10,7 +10,7 @@ import type { Body } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type EngineSite, openSite, prepareSite } from '../support/engine-site.ts'
 import { chosen } from '../support/faults.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findLeftovers, findObjectsOf } from '../support/leftovers.ts'
 import { isInside, runInside, whyNoNamespace } from '../support/namespace.ts'
 import type { NamespaceEngine } from '../support/namespace-engine.ts'
 import {
@@ -148,12 +148,9 @@ async function requireWhole(
   await until(`the end of all other versions of ${name}`, async () => {
     const { containers, images } = await findLeftovers(daemon.prefix)
     const serviceContainers = containers.filter((container) => container.includes(`-${name}-`))
-    const hasImage = images.some((image) => image.endsWith(id))
-    return (
-      serviceContainers.length === 1 &&
-      serviceContainers[0]!.includes(live_deploy_id.slice(4)) &&
-      hasImage === isLive
-    )
+    const ofLive = await findObjectsOf(daemon.prefix, live_deploy_id)
+    const hasImage = images.some((image) => image.includes(id))
+    return serviceContainers.length === 1 && ofLive.includes(serviceContainers[0]!) && hasImage === isLive
   })
   service.former = text
 }

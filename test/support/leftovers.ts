@@ -30,6 +30,17 @@ export async function findLeftovers(prefix: string): Promise<Leftovers> {
   }
 }
 
+/** The names of the containers and images of a deploy. */
+export async function findObjectsOf(prefix: string, deployId: string): Promise<string[]> {
+  const filters = { label: [`berth.instance=${prefix}`, `berth.id=${deployId}`] }
+  const containers = await (await connect()).listContainers({ all: true, filters })
+  const { images } = await findLeftovers(prefix)
+  return [
+    ...containers.map(({ Names }) => Names[0]!.slice(1)),
+    ...images.filter((name) => name.includes(deployId)),
+  ]
+}
+
 /** Removes exactly the objects with the prefix. */
 export async function removeLeftovers(prefix: string): Promise<void> {
   const docker = await connect()
