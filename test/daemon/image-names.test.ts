@@ -15,6 +15,7 @@ const scope = fileScope()
 const site = await openEdgeSite(scope, 'container', ['--keep-images=2'])
 const { daemon, prefix } = site
 const docker = await openDocker()
+const ulid = /[0-9a-hjkmnp-tv-z]{26}/
 
 /** What Docker's DNS says about every container of the network, asked from a job of that service. */
 async function lookUpNeighbours(service: string): Promise<string> {
@@ -35,7 +36,7 @@ test('what a job can look up about another service does not lead to its image', 
   const found = await lookUpNeighbours(blog.name)
 
   assert.match(found, new RegExp(`name = ${prefix}-${shop.name}-`), found)
-  assert.doesNotMatch(found, /[0-9a-hjkmnp-tv-z]{26}/, 'no id can be looked up')
+  assert.doesNotMatch(found, ulid, 'no id can be looked up')
   const macs = [...found.matchAll(new RegExp(`${prefix}-${shop.name}-([a-z2-7]{16})`, 'g'))].map(
     ([, mac]) => mac,
   )
@@ -62,6 +63,7 @@ test('an upgrade renames what runs without a failed request, and earlier version
   const { api } = daemon
   const service = await createService(t, api, await edgeApp('one'))
   const two = await service.deploy(await edgeApp('two'))
+  const neighbour = await createService(t, api, await pageApp('neighbour'))
   const job = await requestJob(api, service.name, { command: 'echo begun; sleep 20; echo over' })
   await untilLogged(api, job.id, 'begun')
   await daemon.kill()
@@ -79,14 +81,15 @@ test('an upgrade renames what runs without a failed request, and earlier version
   const after = await look()
   assert.deepEqual(after.running, before.running, 'no container was restarted or replaced')
   assert.deepEqual(
-    [before, after].map(
-      ({ names }) => names.filter((name) => /[0-9a-hjkmnp-tv-z]{26}/.test(name)).length > 0,
-    ),
+    [before, after].map(({ names }) => names.filter((name) => ulid.test(name)).length > 0),
     [true, false],
   )
   const images = (await findLeftovers(prefix)).images.filter((name) => name.includes(`/${service.name}:`))
   assert.deepEqual(images, [service.first.image, two.image, foreign].sort())
   assert.deepEqual((await daemon.api.get(`/deploys/${two.id}`)).image, two.image)
+  const found = await lookUpNeighbours(neighbour.name)
+  assert.match(found, new RegExp(`name = ${prefix}-${service.name}-`), found)
+  assert.doesNotMatch(found, ulid)
   const run = await finishedJob(daemon.api, job.id)
   assert.deepEqual([run.status, run.image], ['succeeded', two.image], run.error)
   assert.deepEqual(await output(daemon.api, job.id), ['begun', 'over'])
