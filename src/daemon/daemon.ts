@@ -157,7 +157,11 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
  */
 async function awaitCurrentNames({ storage, engineReady }: Pick<Ports, 'storage' | 'engineReady'>) {
   if (!storage.formerNames.areExpected()) return
-  const late = new Failure('docker_unavailable', 'the first start after this upgrade needs the Docker engine')
+  const late = new Failure(
+    'docker_unavailable',
+    'the first start after this upgrade needs the Docker engine',
+    'start the engine first: systemctl start docker',
+  )
   const ready = (signal: AbortSignal) => abortable(engineReady(signal), signal)
   await withTimeout(engineGraceMs, undefined, ready, late)
 }

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openStorage } from '../../storage/index.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
@@ -68,6 +69,19 @@ test('objects with the prefix that belong to another data directory stop the sta
   const { code, said } = berthd('--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', daemon.prefix)
   assert.equal(code, 1)
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
+})
+
+test('a start that has to rename objects of the former version needs the engine, and says so', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await openStorage(directory, { onPanic: t.assert.fail })
+  await storage.commit(() => storage.formerNames.expect())
+  await storage.close()
+
+  const place = ['--data-dir', directory, '--listen', '127.0.0.1:0']
+  const { code, said } = berthd(...place, '--docker', `unix://${directory}/nothing.sock`)
+
+  assert.equal(code, 1)
+  assert.match(said, /berthd: the first start after this upgrade needs the Docker engine$/m)
 })
 
 test('a new data directory takes over a prefix once the daemon that owned it has stopped', async (t) => {
