@@ -24,7 +24,7 @@ export async function reconcile(ports: Parts): Promise<void> {
   // The objects of a parked actor are kept for inspection.
   const isCaredFor = (actorId: string) => ownerState(actors, actorId) !== 'finished'
   const isKnown = (deployId: string) => actors.record(deployId) !== null
-  await replaceFormerNames(ports)
+  await replaceFormerNames(ports, isKnown)
   await removeInstances(ports, isCaredFor)
   const images = await removeImages(ports)
   await removeWorkDirectories(ports, isCaredFor)
@@ -33,14 +33,11 @@ export async function reconcile(ports: Parts): Promise<void> {
 }
 
 /** An object that keeps its former name is tried again at the next start. */
-async function replaceFormerNames(ports: Parts): Promise<void> {
+async function replaceFormerNames(ports: Parts, isKnown: (id: string) => boolean): Promise<void> {
   const { engine, owner, storage, logger } = ports
   if (!storage.formerNames.areExpected()) return
   const containers = await listFormerContainers(engine, owner)
-  // A data directory whose prefix was taken over has images with such names, too.
-  const isOurs = (deployId: string) =>
-    !storage.predecessors.mayHaveCreated(deployId) || storage.actors.record(deployId) !== null
-  const images = await listFormerImages(engine, owner, isOurs)
+  const images = await listFormerImages(engine, owner, isKnown)
   const replaced = []
   for (const { name, replace } of [...containers, ...images])
     replaced.push(await tryOrLog(ports, name, 'an object keeps its former name', replace))

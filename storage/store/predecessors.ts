@@ -1,6 +1,5 @@
 // Data directories whose Docker prefix this server took over. Their remaining Docker objects are not managed
 // by this server and do not prevent its start.
-import { idTime } from './ids.ts'
 import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'
 
@@ -19,8 +18,5 @@ export function openPredecessors(store: Store) {
         const others = list().filter(({ server_id }) => server_id !== serverId)
         stored.put([...others, { server_id: serverId, taken_over_at: at }])
       }),
-    /** Whether an object with this unknown id is older than a takeover. */
-    mayHaveCreated: (id: string) =>
-      list().some(({ taken_over_at }) => idTime(id) < Date.parse(taken_over_at)),
   }
 }

@@ -40,18 +40,20 @@ export async function listFormerContainers({ call, docker }: Engine, owner: Owne
   })
 }
 
-/** Images with the name of the former version, of the deploys that `isOurs` selects. */
+/**
+ * Images with the name of the former version, of known deploys: such a name alone proves nothing.
+ */
 export async function listFormerImages(
   { call, docker }: Engine,
   owner: Owner,
-  isOurs: (deployId: string) => boolean,
+  isKnown: (deployId: string) => boolean,
 ): Promise<FormerName[]> {
   const filters = { reference: [`${owner.prefix}/*`] }
   const images = await call('list images', (abortSignal) => docker.listImages({ filters, abortSignal }))
   const formerNames = images.flatMap(({ RepoTags }) => RepoTags ?? [])
   return formerNames.flatMap((former) => {
     const current = currentImageName(owner, former)
-    if (!current || !isOurs(current.deployId)) return []
+    if (!current || !isKnown(current.deployId)) return []
     const [repo = '', tag = ''] = current.name.split(':')
     const replace = async () => {
       const image = docker.getImage(former)

@@ -58,7 +58,6 @@ const storageOf = (service: () => ServiceRow, listen: (listener: () => void) => 
     parked: () => [],
   },
   releases: { get: () => null },
-  predecessors: { mayHaveMade: () => false },
   addresses: { get: () => null },
   upstreams: { list: () => [], setState: async () => false, remove: async () => false },
 })
