@@ -60,5 +60,6 @@ export function codeOf(error: unknown): string {
 /** The message of any thrown value, on one line. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  return text.replace(/\s*\n\s*/g, ' ').trim()
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
 }

@@ -18,8 +18,11 @@ export type DatastoreProperty = (typeof datastoreProperties)[number]
 
 export type ServiceProperty = (typeof serviceProperties)[number]
 
-/** Matches closed and unclosed references. Both can be escaped. */
-const pattern = /\$?\$\{\{(?:([^}]*)\}\})?/g
+/**
+ * Matches closed and unclosed references. Both can be escaped. A `$` inside ends the attempt: otherwise each
+ * of many unclosed ones would be read to the end of the value.
+ */
+const pattern = /\$?\$\{\{(?:([^}$]*)\}\})?/g
 const parts = /^\s*(service|datastore)\.([a-z0-9-]+)\.([A-Za-z]+)\s*$/
 
 /** Replaces each reference. `reference` is null for an unclosed or malformed one. */

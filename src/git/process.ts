@@ -1,8 +1,10 @@
 // One run of git in its own process group. git starts helpers (remote-http, ssh, index-pack) that outlive it,
 // so the whole group is killed.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import type { Mask } from './credentials.ts'
 import type { Environment } from './environment.ts'
@@ -20,6 +22,8 @@ export interface GitRun {
   /** git is ended with a GitError above it. */
   maxOutputMib?: number
 }
+
+type GitProcess = ChildProcessByStdio<null, Readable, Readable>
 
 /** git ran and failed; `outputLines` is its masked output without progress lines. */
 export class GitError extends Error {
@@ -68,27 +72,41 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
   }
 }
 
-/** 'close' and not 'exit': it waits for every descendant that holds the pipes. */
-function finish(child: ChildProcess, progress: Progress, run: GitRun, kill: () => void) {
-  return new Promise<{ output: string; exitCode: number | null; isTooLong: boolean }>((resolve, reject) => {
-    let output = ''
-    let sizeBytes = 0
-    const take = run.onOutput ? createSplitter(run.onOutput) : (text: string) => (output += text)
-    const isTooLong = () => sizeBytes > limitOf(run) * bytesPerMib
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      sizeBytes += Buffer.byteLength(text)
-      if (isTooLong()) kill()
-      else take(text)
-    })
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => progress.write(text))
+async function finish(child: GitProcess, progress: Progress, run: GitRun, kill: () => void) {
+  let output = ''
+  let sizeBytes = 0
+  const take = run.onOutput ? createSplitter(run.onOutput) : (text: string) => (output += text)
+  const isTooLong = () => sizeBytes > limitOf(run) * bytesPerMib
+  // 'close' and not 'exit': it waits for every descendant that holds the pipes.
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on('close', resolve)
     child.on('error', (error) =>
       reject(new Failure('internal_error', `git could not be started: ${error.message}`)),
     )
-    child.on('close', (exitCode) => {
-      progress.end()
-      resolve({ output, exitCode, isTooLong: isTooLong() })
-    })
   })
+  const [exitCode] = await Promise.all([
+    closed,
+    readPieces(child.stdout, (text) => {
+      sizeBytes += Buffer.byteLength(text)
+      if (isTooLong()) kill()
+      else take(text)
+    }),
+    readPieces(child.stderr, progress.write),
+  ])
+  progress.end()
+  return { output, exitCode, isTooLong: isTooLong() }
+}
+
+/** One piece in each turn of the event loop, however fast git writes. */
+async function readPieces(stream: Readable, take: (text: string) => void): Promise<void> {
+  try {
+    for await (const text of stream.setEncoding('utf8')) {
+      take(text)
+      await setImmediate()
+    }
+  } catch {
+    // The process could not be started, which `closed` reports.
+  }
 }
 
 function limitOf({ maxOutputMib = defaultOutputMib }: GitRun): number {
@@ -107,7 +125,7 @@ function createSplitter(onOutput: (line: string) => void): (text: string) => voi
   }
 }
 
-function killGroup(child: ChildProcess): void {
+function killGroup(child: GitProcess): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')
@@ -117,7 +135,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 /** The daemon may be protected from the kernel's out-of-memory killer; a large clone must not be. */
-function dropOomProtection(child: ChildProcess): void {
+function dropOomProtection(child: GitProcess): void {
   try {
     const protection = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
     if (protection < 0) writeFileSync(`/proc/${child.pid}/oom_score_adj`, '0')

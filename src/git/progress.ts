@@ -23,7 +23,8 @@ export function createProgress(onLine: (line: string) => void): Progress {
   }
 
   function finished(text: string): void {
-    const line = clean(text)
+    if (text === '') return
+    const line = clean(lastState(text))
     if (line === '') return
     if (!/: +\d+% \(/.test(line)) lines.push(line)
     if (lines.length > 50) lines.shift()
@@ -36,13 +37,11 @@ export function createProgress(onLine: (line: string) => void): Progress {
 
   return {
     write(text) {
-      // ssh ends its lines with CR LF; a CR at the end of a chunk may be the first half of that.
-      const pieces = (rest + text).split(/(?<=\n|\r(?!\n|$))/)
-      rest = pieces.at(-1)?.endsWith('\n') ? '' : (pieces.pop() ?? '')
-      for (const piece of pieces) {
-        if (piece.endsWith('\n')) finished(piece)
-        else passing(piece)
-      }
+      const lines = (rest + text).split('\n')
+      const unended = lines.pop() ?? ''
+      lines.forEach(finished)
+      rest = lastState(unended)
+      if (rest.length < unended.length) passing(lastState(unended.slice(0, -rest.length)))
       if (rest.length > maxLineLength) this.end()
     },
     end() {
@@ -51,6 +50,11 @@ export function createProgress(onLine: (line: string) => void): Progress {
     },
     outputLines: () => lines,
   }
+}
+
+/** What a return has not rewritten. ssh ends its lines with CR LF, so one at the end may belong to that. */
+function lastState(line: string): string {
+  return line.slice(line.lastIndexOf('\r', line.length - 2) + 1)
 }
 
 /** A remote may send anything here, including terminal control sequences. */

@@ -18,6 +18,8 @@ const nothingReached: ReachedLimits = {
   pids: false,
 }
 const maxStepLength = 120
+/** An error may quote a whole command, and a frontend named by `# syntax=` writes what it likes. */
+const maxErrorLength = 2000
 /** Twice the longest path of Linux. */
 const maxMissingPathError = 8192
 
@@ -133,7 +135,7 @@ const wrappers = [
 ]
 
 function cleanError(error: string): string {
-  const text = oneLine(error)
+  const text = oneLine(error.slice(0, maxErrorLength))
   const wrapper = wrappers.find((pattern) => pattern.test(text))
   if (wrapper !== undefined) return cleanError(text.replace(wrapper, ''))
   return text

@@ -93,15 +93,16 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
 
 /** Splits a message by step, so that each step is logged completely before the next one. */
 function byStep({ vertexes, statuses, logs }: BuildStatus): BuildStatus[] {
-  const digests = new Set([
-    ...vertexes.map(({ digest }) => digest),
-    ...[...statuses, ...logs].map(({ vertex }) => vertex),
-  ])
-  return [...digests].map((step) => ({
-    vertexes: vertexes.filter(({ digest }) => digest === step),
-    statuses: statuses.filter(({ vertex }) => vertex === step),
-    logs: logs.filter(({ vertex }) => vertex === step),
-  }))
+  const steps = new Map<string, BuildStatus>()
+  function of(digest: string): BuildStatus {
+    const step = steps.get(digest) ?? { vertexes: [], statuses: [], logs: [] }
+    steps.set(digest, step)
+    return step
+  }
+  for (const vertex of vertexes) of(vertex.digest).vertexes.push(vertex)
+  for (const status of statuses) of(status.vertex).statuses.push(status)
+  for (const log of logs) of(log.vertex).logs.push(log)
+  return [...steps.values()]
 }
 
 function createStep(number: number, startedAt: Timestamp): Step {

@@ -215,10 +215,11 @@ function systemCodeOf(error: unknown): string | null {
  */
 function refusalText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  return text
+  const line = text
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .replace(/\s+/g, ' ')
     .replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1')
-    .replace(/[\s:]+$/, '')
-    .trim()
+  let end = line.length
+  while (end > 0 && ' :'.includes(line[end - 1]!)) end--
+  return line.slice(0, end).trim()
 }

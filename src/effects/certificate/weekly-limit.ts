@@ -90,13 +90,16 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
   }
 }
 
+/** Messages of authorities have some 200 characters. */
+const maxMessageLength = 1000
+
 /**
  * Authorities have limits per domain, host and account. Only the message distinguishes them: the type is
  * `rateLimited` for all. A limit of the domain names the domain, and so may a limit of its own host or of its
  * wildcard. An unclear message counts as a limit of the host.
  */
 function concernsDomain(message: string, host: string): boolean {
-  const text = message.toLowerCase()
+  const text = message.slice(0, maxMessageLength).toLowerCase()
   if (/authorization|exact set/.test(text)) return false
   const domain = registeredDomainOf(host)
   const names: string[] = text.match(/[a-z0-9_-]+(?:\.[a-z0-9_-]+)+/g) ?? []

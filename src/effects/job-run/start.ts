@@ -49,7 +49,8 @@ const shownChars = 200
 /** On one line. The record has the full command. */
 function announcement({ command }: RunStart): string {
   if (command === null) return "running the image's own command"
-  const line = command.trim().replace(/\s*\n\s*/g, ' ↵ ')
+  const lines = command.split('\n').map((text) => text.trim())
+  const line = lines.filter((text) => text !== '').join(' ↵ ')
   return `running ${line.length > shownChars ? `${line.slice(0, shownChars)}…` : line}`
 }
 

@@ -42,8 +42,8 @@ export class SqlWords {
   }
 
   add(byte: number): void {
-    if (isWordByte(byte)) this.word += String.fromCharCode(byte).toLowerCase()
-    else this.endWord()
+    if (!isWordByte(byte)) this.endWord()
+    else if (this.word.length < limit) this.word += String.fromCharCode(byte).toLowerCase()
     if (byte === open && this.depth++ === 0) this.append('()')
     else if (byte === close) this.depth = Math.max(0, this.depth - 1)
     else if (this.depth === 0) this.append(String.fromCharCode(byte).toLowerCase())
