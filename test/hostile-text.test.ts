@@ -1,8 +1,13 @@
 // Text that strangers write is read on the daemon's event loop: logs, sources, responses. Each reader gets
 // its largest input in every hostile shape. Time is CPU time, because other programs share the machine.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { extensionLimitBytes } from '../src/archive/entries.ts'
 import { parsePax } from '../src/archive/pax.ts'
+import { unpackArchive } from '../src/archive/unpack.ts'
 import { coloured } from '../src/cli/terminal/output.ts'
 import { describeBuildFailure } from '../src/docker/build/build-failure.ts'
 import { createBuildLog } from '../src/docker/build/build-log.ts'
@@ -22,7 +27,9 @@ import { createProgress } from '../src/git/progress.ts'
 import { toFailure as toGitFailure } from '../src/git/remote-failure.ts'
 import { parseRepositoryUrl, resolveRepositoryUrl } from '../src/git/repository.ts'
 import { excerptOf } from '../src/http/why/diagnosis.ts'
+import { tarEnd, tarHeader } from './support/archive.ts'
 import { cpuMs, cpuOf } from './support/cpu-time.ts'
+import { temporaryDirectory } from './support/directory.ts'
 
 const single = '\u00ff\u00c3\u001b\u009b\u00e9\u{1f600}\ud800a0 \t\n\r\0\\/.*?#-:=,;@!|[](){}<"\'`$%'
 const several = [
@@ -78,7 +85,7 @@ const wholeReaders: [reads: string, length: number | null, read: (text: string) 
   ['the references of a value', 512 * 1024, referencesIn],
   [
     'an extended header of an archive',
-    mebibyte,
+    extensionLimitBytes,
     (text) => refusedOr(() => parsePax(Buffer.from(text, 'latin1'))),
   ],
   ['an address of a repository', null, (text) => refusedOr(() => parseRepositoryUrl(`https://a.b/${text}`))],
@@ -235,6 +242,24 @@ test('a message of the engine in many chunks takes under a second of CPU up to i
 
   assert.ok(usedMs < 1000, `${Math.round(usedMs)} ms`)
   await assert.rejects(read(33), { message: 'a message of Docker is larger than 32 MiB' })
+})
+
+test('an archive with the largest extended headers does not hold the event loop', async (t) => {
+  const path = temporaryDirectory(t)
+  const records = '9 path=x\n'.repeat(Math.floor(extensionLimitBytes / 9))
+  const size = `${records.length.toString(8).padStart(11, '0')}\0`
+  const padding = Buffer.alloc((512 - (records.length % 512)) % 512)
+  const extension = Buffer.concat([tarHeader({ name: 'x', type: 'x', size }), Buffer.from(records), padding])
+  const parts = [...Array<Buffer>(30).fill(extension), tarHeader({ name: 'file' }), tarEnd]
+  writeFileSync(join(path, 'upload.tar.gz'), gzipSync(Buffer.concat(parts)))
+  const { signal } = new AbortController()
+  const unpack = () =>
+    unpackArchive({ file: join(path, 'upload.tar.gz'), directory: join(path, 'source'), signal })
+
+  const holds: number[] = []
+  for (let tries = 0; tries < 3; tries++) holds.push((await cpuOf(unpack)).longestHoldMs)
+
+  assert.ok(Math.min(...holds) < shortHoldMs, `it was held for ${holds.join(', ')} ms`)
 })
 
 test('a build of tens of thousands of steps is logged in under a second of CPU', () => {

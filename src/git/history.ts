@@ -20,7 +20,7 @@ export interface History {
   linkedCommits(sha: string, paths: string[]): Promise<Map<string, string>>
 }
 
-/** The largest .gitmodules known, of 10,000 Emacs packages (emacsmirror/epkgs), has about 1 MB. */
+/** The largest .gitmodules known, of the Emacs packages (emacsmirror/epkgs), has 0.9 MB. */
 const maxSettingsMib = 1
 const bytesPerMib = 1024 * 1024
 /** git repeats the name of the section for each setting. */

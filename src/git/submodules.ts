@@ -39,8 +39,8 @@ const kinds: Record<RepositoryKind, RepositoryKind[]> = {
   path: ['https'],
 }
 
-/** Chromium, the largest application known with submodules, has some 300. */
-const maxSubmodules = 1000
+/** Chromium has some 300, the collection of Emacs packages (emacsmirror/epkgs) some 9,000. */
+const maxSubmodules = 10_000
 /** A longer path cannot be checked out. */
 const maxPathLength = 4096
 

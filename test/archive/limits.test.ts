@@ -105,7 +105,7 @@ test('data after the end of an archive is not unpacked', async (t) => {
 })
 
 test('the keys of a global header are not copied for each entry', async (t) => {
-  const keys = Array.from({ length: 90_000 }, (_, index) => `11 ${index.toString(36).padStart(4, '0')}=xx\n`)
+  const keys = Array.from({ length: 45_000 }, (_, index) => `11 ${index.toString(36).padStart(4, '0')}=xx\n`)
   const global = Buffer.from(keys.join(''))
   const size = `${global.length.toString(8).padStart(11, '0')}\0`
   const padding = Buffer.alloc((512 - (global.length % 512)) % 512)
