@@ -25,7 +25,7 @@ export interface InstanceState {
   pid: number | null
   memoryLimitBytes: number
   cpuLimit: number
-  /** The id of its image, which other names of the image do not change. */
+  /** The name that its image had when it was created. */
   image: string
 }
 
@@ -59,7 +59,7 @@ export function toInstanceState(info: ContainerInspectInfo): InstanceState {
     pid: state.Pid === 0 ? null : state.Pid,
     memoryLimitBytes: host.Memory ?? 0,
     cpuLimit: (host.NanoCpus ?? 0) / 1e9,
-    image: info.Image,
+    image: config.Image,
   }
 }
 
