@@ -11,6 +11,10 @@ import { unpackArchive } from '../src/archive/unpack.ts'
 import { coloured } from '../src/cli/terminal/output.ts'
 import { describeBuildFailure } from '../src/docker/build/build-failure.ts'
 import { createBuildLog } from '../src/docker/build/build-log.ts'
+import { maxDockerfileBytes } from '../src/docker/dockerfile/build-context.ts'
+import { stagesOf } from '../src/docker/dockerfile/dockerfile.ts'
+import { withDockerfileAdvice } from '../src/docker/dockerfile/dockerfile-advice.ts'
+import { buildKitFeature } from '../src/docker/dockerfile/dockerfile-needs.ts'
 import { maxIgnoreBytes } from '../src/docker/dockerfile/ignore-file.ts'
 import { parseIgnore } from '../src/docker/dockerfile/ignore-rules.ts'
 import { toFailure } from '../src/docker/engine/client.ts'
@@ -40,7 +44,23 @@ const several = [
 /** Each is repeated alone, and between other text, where an expression cannot match at the end. */
 const units = [...single, ...several.join('¦').split('¦')]
 /** What begins something, and what never ends it. */
-const openings = ['\u001b', '\u001b[', '\u001b]', '[', '(', '{"a":"', '"', "'", '${{', '\\', '#', '/*']
+const openings = [
+  '\u001b',
+  '\u001b[',
+  '\u001b]',
+  '[',
+  '(',
+  '{"a":"',
+  '# syntax=',
+  'RUN <<',
+  'RUN a',
+  '"',
+  "'",
+  '${{',
+  '\\',
+  '#',
+  '/*',
+]
 const bodies = ['a', ' ', '0', ';#', '\\', '\n', '\\\n', '[', '(', 'a.', '*', ': ']
 
 function shapesOf(length: number): string[] {
@@ -81,6 +101,15 @@ const wholeReaders: [reads: string, length: number | null, read: (text: string) 
       excerptOf(Array.from({ length: tailLines }, () => ({ ts: '', stream: 'stdout', line: text }) as const)),
   ],
   ['.dockerignore', maxIgnoreBytes, (text) => refusedOr(() => parseIgnore(text, '.dockerignore'))],
+  [
+    'a Dockerfile',
+    maxDockerfileBytes,
+    (text) => {
+      assert.ok((buildKitFeature(text) ?? '').length < 200)
+      stagesOf(text)
+      withDockerfileAdvice(new Failure('build_failed', 'unknown instruction'), text, null)
+    },
+  ],
   ['an env file', mebibyte, (text) => refusedOr(() => parseEnvFile(text))],
   ['the references of a value', 512 * 1024, referencesIn],
   [

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { codeOf, RetryLater } from '../../src/errors.ts'
 import { parseBaseUrl } from '../../src/git-providers/base-url.ts'
 import { ProviderRejection, requestProvider } from '../../src/git-providers/request.ts'
+import { cpuOf } from '../support/cpu-time.ts'
 import { testHostRules } from '../support/git-server.ts'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
@@ -20,6 +21,28 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 
 const ask = (url: string, request: object = {}) =>
   requestProvider('GitLab', testHostRules, { url: `${url}/api/v4/user`, token: 'the-token', ...request })
+
+const mebibyte = 1024 * 1024
+const hugeBodies: Record<string, string> = {
+  'nested arrays': '['.repeat(2 * mebibyte),
+  'nested objects': '{"a":'.repeat((2 * mebibyte) / 5),
+  'closed nested arrays': '['.repeat(mebibyte) + ']'.repeat(mebibyte),
+  'blank lines': '\n'.repeat(2 * mebibyte),
+  'a message of blanks': `{"message":"${' '.repeat(2 * mebibyte - 20)}x"}`,
+  escapes: `{"message":"${'\\n'.repeat(mebibyte - 20)}"}`,
+}
+
+for (const [what, body] of Object.entries(hugeBodies)) {
+  for (const status of [200, 404]) {
+    test(`a response ${status} of 2 MiB of ${what} takes under a second of CPU`, async (t) => {
+      const url = await serve(t, (_, response) => response.writeHead(status).end(body))
+
+      const { usedMs } = await cpuOf(() => ask(url).catch((error) => assert.ok(error.message.length < 500)))
+
+      assert.ok(usedMs < 1000, `${usedMs} ms`)
+    })
+  }
+}
 
 const failures: Record<string, { respond: RequestListener; message: RegExp }> = {
   'an error of the server': {
@@ -54,7 +77,7 @@ const failures: Record<string, { respond: RequestListener; message: RegExp }> = 
       response.on('drain', write)
       write()
     },
-    message: /is larger than 8 MiB$/,
+    message: /is larger than 2 MiB$/,
   },
 }
 

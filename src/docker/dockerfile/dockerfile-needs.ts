@@ -16,15 +16,18 @@ const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
  */
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
+const maxShownLength = 100
+
 /** The feature as written in the Dockerfile (`RUN --mount`); null if the classic builder suffices. */
 export function buildKitFeature(dockerfile: string): string | null {
   const frontend = frontendOf(dockerfile)
-  if (frontend !== null && !usualFrontend.test(frontend)) return `# syntax=${frontend}`
+  if (frontend !== null && !usualFrontend.test(frontend))
+    return `# syntax=${frontend.slice(0, maxShownLength)}`
   for (const { keyword, rest } of instructionsOf(dockerfile)) {
     const flag = flags[keyword]?.exec(rest)?.[1]
     if (flag !== undefined) return `${keyword} ${flag}`
     const document = keyword in flags ? heredoc.exec(rest)?.[1] : undefined
-    if (document !== undefined) return `${keyword} ${document}`
+    if (document !== undefined) return `${keyword} ${document.slice(0, maxShownLength)}`
     const argument = keyword === 'FROM' || keyword === 'ARG' ? platformArgument.exec(rest)?.[1] : undefined
     if (argument !== undefined) return `${keyword} with ${argument}`
   }
