@@ -86,9 +86,7 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
   await empty(tree.directory)
   const commitSha = await fetchCommit(tree)
   await write(tree, ['checkout', '--quiet', '--detach', commitSha, '--'])
-  const history = openHistory(tree.directory, tree.marker, tree.signal)
-  const commitMessage = clip(await history.message(commitSha, maxMessageBytes), maxMessageBytes)
-  const submodules = await listSubmodules(history, commitSha, tree)
+  const { commitMessage, submodules } = await readCommit(tree, commitSha)
   await removeHistory(tree)
   if (submodules.length > 0 && tree.depth === maxSubmoduleDepth) {
     throw new Failure('source_invalid', `submodules are nested deeper than ${maxSubmoduleDepth}`)
@@ -105,6 +103,16 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
     })
   }
   return { commitSha, commitMessage }
+}
+
+async function readCommit(tree: Tree, sha: string) {
+  const history = openHistory(tree.directory, tree.marker, tree.signal)
+  try {
+    const commitMessage = clip(await history.message(sha, maxMessageBytes), maxMessageBytes)
+    return { commitMessage, submodules: await listSubmodules(history, sha, tree) }
+  } catch (error) {
+    throw toSourceFailure(error)
+  }
 }
 
 /** A repository uses SHA-1 or SHA-256, and reports which one only after a request with the wrong one. */

@@ -19,8 +19,6 @@ export interface GitRun {
   signal: AbortSignal
   /** Gets each line of standard output as it comes. Without it, runGit resolves with the whole output. */
   onOutput?(line: string): void
-  /** git is ended with a GitError above it. */
-  maxOutputMib?: number
 }
 
 type GitProcess = ChildProcessByStdio<null, Readable, Readable>
@@ -38,10 +36,10 @@ export class GitError extends Error {
 }
 
 /**
- * The largest output is the list of refs. That of NixOS/nixpkgs, with one for each of some 450,000 pull
- * requests, has about 30 MB.
+ * Above it, git is ended with a GitError. The largest output is the list of refs. That of NixOS/nixpkgs, with
+ * one for each of some 450,000 pull requests, has about 30 MB.
  */
-const defaultOutputMib = 64
+const maxOutputMib = 64
 const bytesPerMib = 1024 * 1024
 
 /**
@@ -64,7 +62,7 @@ export async function runGit(args: string[], run: GitRun): Promise<string> {
   try {
     const { output, exitCode, isTooLong } = await finish(child, progress, run, kill)
     run.signal.throwIfAborted()
-    if (isTooLong) throw new GitError(args[0] ?? '', [`its output is larger than ${limitOf(run)} MiB`])
+    if (isTooLong) throw new GitError(args[0] ?? '', [`its output is larger than ${maxOutputMib} MiB`])
     if (exitCode !== 0) throw new GitError(args[0] ?? '', progress.outputLines().map(run.mask))
     return output
   } finally {
@@ -76,7 +74,7 @@ async function finish(child: GitProcess, progress: Progress, run: GitRun, kill: 
   let output = ''
   let sizeBytes = 0
   const take = run.onOutput ? createSplitter(run.onOutput) : (text: string) => (output += text)
-  const isTooLong = () => sizeBytes > limitOf(run) * bytesPerMib
+  const isTooLong = () => sizeBytes > maxOutputMib * bytesPerMib
   // 'close' and not 'exit': it waits for every descendant that holds the pipes.
   const closed = new Promise<number | null>((resolve, reject) => {
     child.on('close', resolve)
@@ -107,10 +105,6 @@ async function readPieces(stream: Readable, take: (text: string) => void): Promi
   } catch {
     // The process could not be started, which `closed` reports.
   }
-}
-
-function limitOf({ maxOutputMib = defaultOutputMib }: GitRun): number {
-  return maxOutputMib
 }
 
 function createSplitter(onOutput: (line: string) => void): (text: string) => void {

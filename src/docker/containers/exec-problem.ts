@@ -40,6 +40,8 @@ interface PathStat {
 
 const startBytes = 4096
 const maxLinks = 10
+/** Each folder of PATH costs a request to the engine. Usual ones have some 100 characters. */
+const maxPathLength = 2000
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** Go's `os.ModeDir` and `os.ModeSymlink`. */
 const directoryBit = 0x80000000
@@ -160,7 +162,8 @@ function readLoader(start: Buffer): string | null {
 
 function readPath(env: string[] | null | undefined): string {
   return (
-    (env ?? []).findLast((variable) => variable.startsWith('PATH='))?.slice('PATH='.length) || defaultPath
+    (env ?? []).findLast((variable) => variable.startsWith('PATH='))?.slice('PATH='.length, maxPathLength) ||
+    defaultPath
   )
 }
 
