@@ -22,7 +22,7 @@ import { streamLines } from '../src/docker/engine/stream-lines.ts'
 import { describePullFailure } from '../src/docker/images/pull-failure.ts'
 import { createFrameReader } from '../src/docker/logs/log-frames.ts'
 import { createOutputLines } from '../src/docker/logs/output-lines.ts'
-import { InvalidEnvFile, parseEnvFile } from '../src/domain/env-file.ts'
+import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../src/domain/env-file.ts'
 import { referencesIn } from '../src/domain/env-references.ts'
 import { SqlLexer } from '../src/effects/restore/sql-lexer.ts'
 import { Failure, messageOf } from '../src/errors.ts'
@@ -110,7 +110,7 @@ const wholeReaders: [reads: string, length: number | null, read: (text: string) 
       withDockerfileAdvice(new Failure('build_failed', 'unknown instruction'), text, null)
     },
   ],
-  ['an env file', mebibyte, (text) => refusedOr(() => parseEnvFile(text))],
+  ['an env file', envFileLimitMib * mebibyte, (text) => refusedOr(() => parseEnvFile(text))],
   ['the references of a value', 512 * 1024, referencesIn],
   [
     'an extended header of an archive',
