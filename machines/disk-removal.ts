@@ -1,5 +1,6 @@
-// The removal of a disk: either immediately, or after its time in the trash.
-// A restored disk is kept as it is, without a service.
+// The removal of a disk, or of the volume of an image: either immediately, or after its time in the trash. A
+// restored disk is kept as it is, without a service. A restored volume of an image becomes the disk of its
+// service with the transition.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
@@ -22,6 +23,8 @@ export interface DiskRemovalInput {
   id: string
   /** The name of the Docker volume. */
   disk: string
+  /** The path at which an instance had it, for the volume of an image. Missing for the disk of a service. */
+  mountPath?: string
   serviceId: string
   /** The name of its deleted service. */
   serviceName: string
@@ -106,15 +109,22 @@ export type DiskRemovalSnapshot = SnapshotFrom<typeof machine>
 export function toRecord({ context, value }: DiskRemovalSnapshot) {
   return {
     id: context.id,
-    /** Identifies the disk: a service has one. */
     service_id: context.serviceId,
     service_name: context.serviceName,
     disk: context.disk,
+    mount_path: context.mountPath ?? null,
     status: value as Exclude<typeof value, 'deciding'>,
     size_bytes: context.sizeBytes,
     created_at: context.at,
     expires_at: context.expiresAt,
   }
+}
+
+/** The service gets the volume with the transition, so that a crash cannot leave it without an owner. */
+export function toService({ context, value }: DiskRemovalSnapshot, before: DiskRemovalSnapshot | null) {
+  const { disk, mountPath } = context
+  if (value !== 'restored' || before?.value === 'restored' || mountPath === undefined) return null
+  return { disk_mount_path: mountPath, disk_volume: disk }
 }
 
 export type DiskRemovalRecord = ReturnType<typeof toRecord>

@@ -29,6 +29,8 @@ export interface ServiceEffect {
   desired_deploy_id?: string | null
   degraded?: boolean
   deleting?: boolean
+  disk_mount_path?: string
+  disk_volume?: string
   while_live?: string
 }
 

@@ -34,6 +34,8 @@ export interface ServiceRemovalInput {
 }
 
 export interface DiskTrash {
+  /** Its volume. Missing in removals that an older version started. */
+  disk?: string
   /** The id of the disk removal. */
   id: string
   serviceName: string

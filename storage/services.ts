@@ -72,6 +72,8 @@ export interface ServiceRow extends ServiceSettings {
   shared_network?: boolean
   /** Domains whose requests are redirected, to another host of the service. Missing means none. */
   domain_redirects?: Record<string, string>
+  /** The volume of its disk. Missing means the one that is named after its id. */
+  disk_volume?: string
   /** The deploy with whose upload the stored archive came; null without a deployable archive. */
   archive_deploy_id: string | null
   /** Whether `branch` is the remote's default branch. Missing when a user set it. */
@@ -91,6 +93,8 @@ export interface ServicePatch {
   desired_deploy_id?: string | null
   degraded?: boolean
   deleting?: boolean
+  disk_mount_path?: string
+  disk_volume?: string
   /** Apply the patch only while this deploy is live, so that a late report of a former one has no effect. */
   while_live?: string
 }

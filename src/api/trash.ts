@@ -24,6 +24,9 @@ export const TrashEntry = z
     datastore_kind: z.enum(datastoreKinds).nullable(),
     version: text.meta({ description: 'Version of Postgres or Redis.' }),
     service_name: text.meta({ description: 'Name of the service that the disk belonged to.' }),
+    mount_path: text.meta({
+      description: 'The path in the instances, for the volume of an image that had no disk there; else null.',
+    }),
     backup_id: text.meta({
       description: 'The final backup of a datastore that was available; it is removed with the entry.',
     }),

@@ -1,7 +1,7 @@
 // Wires everything that the HTTP layer gets from the daemon.
 import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config/config.ts'
-import { volumeName } from '../docker/engine/names.ts'
+import { diskName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
@@ -67,7 +67,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     git: openGitAccounts(ports),
     parse,
     traffic: config.edge === 'off' ? null : ports.traffic,
-    diskOf: (serviceId) => volumeName(ports.owner, serviceId),
+    diskOf: (service) => diskName(ports.owner, service),
     hasCertificate: ports.publication.hasCertificate,
     whileDiskHasRoom: (what, work) => {
       const guarded = { what, directory: ports.settings.dataDir }

@@ -44,7 +44,13 @@ export function createObserver(ports: Parts) {
     /** The disks of services by name, including those of deleted services. Throws `docker_unavailable`. */
     async disks() {
       const volumes = await listVolumes(ports.engine, ports.owner)
-      return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
+      const named = volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
+      const adopted = ports.storage.services
+        .list()
+        .flatMap(({ id, name, disk_volume }) =>
+          disk_volume === undefined ? [] : [{ name: disk_volume, serviceId: id, serviceName: name }],
+        )
+      return [...named, ...adopted]
     },
     async assertVolumeFree(datastore: string) {
       const name = datastoreName(ports.owner, datastore)

@@ -17,6 +17,7 @@ import { TransferProgress } from '../effects/backup/transfer-progress.ts'
 import { DegradedReasons } from '../effects/deploy/live/degraded-reasons.ts'
 import { Downtimes } from '../effects/deploy/switch/downtimes.ts'
 import { DiskWatch } from '../effects/disk/disk-watch.ts'
+import { keepImageVolumes } from '../effects/disk/image-volumes.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import { createEngineReadiness } from '../effects/engine/readiness.ts'
@@ -58,8 +59,9 @@ export function openPorts(
 ) {
   const engine = openEngine(config.docker)
   const owner = { prefix: config.prefix, serverId: storage.serverId, mac: storage.nameMac }
-  const instances = openInstances(engine, owner)
   const settings = settingsOf(config, storage.directory)
+  const keeping = { storage, actors: supervisor, engine, owner, settings, logger }
+  const instances = openInstances(engine, owner, (container) => keepImageVolumes(keeping, container))
   const parts = { storage, instances, engine, owner, settings, logger }
   const watch = openWatch(config, parts)
   const readiness = createEngineReadiness({
@@ -155,6 +157,7 @@ function settingsOf(config: Config, dataDir: string) {
     pidsLimit: config['pids-limit'],
     keepImages: config['keep-images'],
     minFreeDiskMb: config['min-free-disk'],
+    trashDays: config['trash-days'],
     localRepositories: config['local-repositories'],
     gitHosts: { denyPrivateHosts: config['deny-private-git-hosts'], localHosts: config['local-git-host'] },
     baseDomain: config['base-domain'],

@@ -1,10 +1,11 @@
 // The effects of removing a service: its deploys end by their own charts, then its other objects are removed.
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import type { Commit } from '../../storage/store/store.ts'
 import type { Instances } from '../docker/containers/instances.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
-import { volumeName } from '../docker/engine/names.ts'
+import { diskName, volumeName } from '../docker/engine/names.ts'
 import { listImages, removeImage } from '../docker/images/images.ts'
 import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/end/drain.ts'
@@ -53,7 +54,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         for (const { name } of await listImages(ports.engine, ports.owner, service.name)) {
           await removeImage(ports.engine, ports.owner, name)
         }
-        if (deleteDisk) await removeVolume(ports.engine, ports.owner, volumeName(ports.owner, serviceId))
+        if (deleteDisk) await removeVolume(ports.engine, ports.owner, diskName(ports.owner, service))
       })
       for (const id of actors.ids('deploy', serviceId)) {
         await logs.remove(id)
@@ -69,7 +70,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         env.remove(serviceId)
         buildCaches.remove(serviceId)
         credentials.put(serviceId, null)
-        if (service.disk_mount_path !== null) announceDisk(commit, ports, serviceId, deleteDisk)
+        if (service.disk_mount_path !== null) announceDisk(commit, ports, service, deleteDisk)
       })
       return { at: isoNow() }
     },
@@ -81,19 +82,22 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
 function announceDisk(
   commit: Commit,
   { owner }: ServiceRemovalPorts,
-  serviceId: string,
+  service: ServiceRow,
   isDeleted: boolean,
 ): void {
   const status = isDeleted ? 'deleted' : 'kept'
-  const id = volumeName(owner, serviceId)
-  commit.announce({ kind: 'disk', id, service_id: serviceId, status, revision: null })
+  const id = diskName(owner, service)
+  commit.announce({ kind: 'disk', id, service_id: service.id, status, revision: null })
 }
 
 function trashDisk(ports: ServiceRemovalPorts): Effects<typeof machine>['trashDisk'] {
-  return async ({ serviceId, trash: { id, serviceName, expiresAt } }) => {
-    const [known] = ports.storage.actors.active('disk-removal', serviceId)
-    if (!known) {
-      const disk = volumeName(ports.owner, serviceId)
+  return async ({
+    serviceId,
+    trash: { id, serviceName, expiresAt, disk = volumeName(ports.owner, serviceId) },
+  }) => {
+    const { actors } = ports.storage
+    const removals = [...actors.active('disk-removal', serviceId)]
+    if (!removals.some((one) => actors.record(one.id)?.disk === disk)) {
       const input = { id, disk, serviceId, serviceName, expiresAt, at: isoNow() }
       await ports.actors.spawn('disk-removal', id, input, { by: byServer('the removal of its service') })
     }

@@ -105,7 +105,9 @@ export class Actors {
     return this.#store.commit((commit) => {
       const { row, service } = transition
       also(commit)
-      if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)
+      // The data of the last instances goes to the trash while their service is being deleted.
+      const isLate = row.kind === 'disk-removal' || service?.deleting === true
+      if (row.service_id && !isLate) this.#services.assertNotDeleting(row.service_id)
       if (this.#all.rows.get(row.id)) throw new StorageError('id_taken', `${row.id} already exists`)
       this.#all.index.add(row)
       this.#all.write(commit, transition)

@@ -67,6 +67,7 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
     datastore_kind: 'postgres',
     version: '15',
     service_name: null,
+    mount_path: null,
   })
   assert.equal(Date.parse(expires_at) - Date.parse(deleted_at) > 6.9 * day, true)
   assert.ok(size_bytes > 1_000_000, `${size_bytes}`)

@@ -54,6 +54,7 @@ test('in the trash its record shows the service, the size and the expiry', async
     service_id: 'svc-1',
     service_name: 'shop',
     disk: 'berth-svc-1',
+    mount_path: null,
     status: 'trashed',
     size_bytes: 4096,
     created_at: instant,

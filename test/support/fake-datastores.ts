@@ -76,6 +76,7 @@ export function trashEntry(name: string, changes: Partial<TrashEntry> = {}): Tra
     datastore_kind: 'postgres',
     version: '17',
     service_name: null,
+    mount_path: null,
     backup_id: null,
     size_bytes: 48_000_000,
     deleted_at: ago(120),

@@ -142,7 +142,7 @@ export function createContext(storage: Storage): HttpContext {
     git: openGitAccounts(gitPorts(storage, noActors)),
     traffic: null,
     parse,
-    diskOf: (serviceId) => `berth-${serviceId}`,
+    diskOf: ({ id, disk_volume }) => disk_volume ?? `berth-${id}`,
     hasCertificate: () => false,
     certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
     whileDiskHasRoom: (_, work) => work(new AbortController().signal),

@@ -14,6 +14,7 @@ import {
   type InspectedContainer,
   removeContainer,
 } from './find-container.ts'
+import { removeInstance } from './image-volumes.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import type { RestartPolicy, WantedContainer } from './spec.ts'
 
@@ -47,7 +48,7 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
     if (wanted.runsOnce) await assertNotStarted(scope, container)
     return container.container
   }
-  await removeContainer(scope, container)
+  await removeInstance(scope, container)
   return null
 }
 

@@ -10,6 +10,8 @@ import { endStaleTask } from '../engine/stale-task.ts'
 export interface EngineScope {
   engine: Engine
   owner: Owner
+  /** Decides before the removal of an instance which of its volumes stay. Returns their names. */
+  keepVolumes?: (container: InspectedContainer) => Promise<string[]>
 }
 
 /**
@@ -36,13 +38,17 @@ export async function findOwnOrRefuse(scope: EngineScope, name: string): Promise
   )
 }
 
-/** Kills and removes it, with its anonymous volumes. Gone already, or about to be, is fine. */
+/**
+ * Kills and removes it, with its anonymous volumes unless one of them is kept. Gone already, or about to be,
+ * is fine.
+ */
 export async function removeContainer(
   { engine }: EngineScope,
   { container, info }: InspectedContainer,
+  { keepsVolumes = false } = {},
 ): Promise<void> {
   const removal = engine.call(`remove ${info.Name}`, (abortSignal) =>
-    container.remove({ force: true, v: true, abortSignal }),
+    container.remove({ force: true, v: !keepsVolumes, abortSignal }),
   )
   await acceptStatus(409, acceptStatus(404, removal))
   // Docker has recorded no start. A task that a killed engine left would keep running unnoticed.

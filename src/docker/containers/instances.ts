@@ -18,13 +18,8 @@ import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
 import { findExecProblem } from './exec-problem.ts'
-import {
-  type EngineScope,
-  findOwn,
-  findOwnOrRefuse,
-  type InspectedContainer,
-  removeContainer,
-} from './find-container.ts'
+import { type EngineScope, findOwn, findOwnOrRefuse, type InspectedContainer } from './find-container.ts'
+import { removeInstance } from './image-volumes.ts'
 import { settleExit } from './instance-exit.ts'
 import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
 import { type InstanceUsage, measureUsage } from './instance-usage.ts'
@@ -44,7 +39,7 @@ export interface Instances {
   setRestart(name: string, policy: RestartPolicy): Promise<void>
   /** SIGTERM, the grace, SIGKILL. Docker does not start it again. Stopped or gone already is fine. */
   stop(name: string, graceSeconds: number): Promise<void>
-  /** Kills it if need be; its anonymous volumes go with it. Gone already is fine. */
+  /** Kills it if need be; its anonymous volumes go with it unless they are kept. Gone already is fine. */
   remove(name: string): Promise<void>
   /** Null if there is no container of that name, or it belongs to another owner. */
   inspect(name: string): Promise<InstanceState | null>
@@ -83,8 +78,12 @@ export interface LogOptions {
 const stopMarginMs = 30_000
 const rememberedNames = 10_000
 
-export function openInstances(engine: Engine, owner: Owner): Instances {
-  const scope = { engine, owner }
+export function openInstances(
+  engine: Engine,
+  owner: Owner,
+  keepVolumes?: EngineScope['keepVolumes'],
+): Instances {
+  const scope = { engine, owner, ...(keepVolumes && { keepVolumes }) }
   const inspect = async (name: string) => stateOf(await findOwn(scope, name))
   const requestedNames = createNames()
   return {
@@ -160,7 +159,7 @@ function ignoreRefusal(error: unknown): void {
 
 async function remove(scope: EngineScope, name: string): Promise<void> {
   const container = await findOwnOrRefuse(scope, name)
-  if (container !== null) await removeContainer(scope, container)
+  if (container !== null) await removeInstance(scope, container)
 }
 
 async function list(scope: EngineScope, filter: ListFilter): Promise<InstanceState[]> {

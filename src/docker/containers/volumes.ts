@@ -44,7 +44,17 @@ export async function findVolume(
   name: string,
 ): Promise<{ directory: string } | null> {
   const found = await inspect(engine, name)
-  return found && isOurs(owner, found.Labels) ? { directory: found.Mountpoint } : null
+  return found && isKnown(owner, found) ? { directory: found.Mountpoint } : null
+}
+
+/** Whether Docker itself named the volume: it was created for a VOLUME path of an image. */
+export function isAnonymous(name: string): boolean {
+  return /^[0-9a-f]{64}$/.test(name)
+}
+
+/** The volume of an image has no labels. Its random name is known only from a container of this server. */
+function isKnown(owner: Owner, { Name, Labels }: VolumeInspectInfo): boolean {
+  return isAnonymous(Name) || isOurs(owner, Labels)
 }
 
 /** Whether a volume of that name exists, with any owner. */
@@ -99,7 +109,7 @@ function inspect({ call, docker }: Engine, name: string): Promise<VolumeInspectI
 }
 
 function requireOurs(owner: Owner, found: VolumeInspectInfo): VolumeInspectInfo {
-  if (isOurs(owner, found.Labels)) return found
+  if (isKnown(owner, found)) return found
   throw new Failure(
     'docker_error',
     `the volume '${found.Name}' does not belong to this server and is left alone`,

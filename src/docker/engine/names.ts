@@ -105,6 +105,11 @@ export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
 }
 
+/** The volume of a service's disk. */
+export function diskName(owner: Owner, { id, disk_volume }: { id: string; disk_volume?: string }): string {
+  return disk_volume ?? volumeName(owner, id)
+}
+
 /** The name of a datastore's container and of its volume, which may have the id in place of the name. */
 export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`

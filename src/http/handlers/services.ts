@@ -132,7 +132,8 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   const { id } = row
   const at = new Date().toISOString()
   const expiresAt = query.delete_disk ? trashExpiry(context, query.purge) : null
-  const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
+  const disk = { id: context.storage.ids.newId('dsk'), disk: context.diskOf(row) }
+  const trash = expiresAt && { ...disk, serviceName: row.name, expiresAt }
   const removal = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
   const { record } = await context.actors.spawn('service-removal', id, removal, { by: requesterOf(call) })
   await waitForRunsToEnd(context.storage, id)

@@ -43,7 +43,7 @@ export interface HttpContext {
   traffic: TrafficMetrics | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
-  diskOf(serviceId: string): string
+  diskOf(service: { id: string; disk_volume?: string }): string
   /** Whether the host has a valid certificate. Reads from memory, because every record calls it. */
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority

@@ -50,11 +50,11 @@ function pendingDiskRemovals({ storage, diskOf }: HttpContext): Trashed[] {
     const removal = storage.actors.record<'service-removal'>(serviceId)
     const row = storage.services.get(serviceId)
     // The record of a removal that an older version started has no plan.
-    if (!removal?.trash || row?.disk_mount_path === null) return []
+    if (!removal?.trash || !row || row.disk_mount_path === null) return []
     const { id, service_name, expires_at } = removal.trash
     if (storage.actors.record(id) !== null) return []
     const { created_at } = removal
-    const known = { id, service_id: serviceId, service_name, disk: diskOf(serviceId), created_at }
+    const known = { id, service_id: serviceId, service_name, disk: diskOf(row), mount_path: null, created_at }
     const record = { ...known, status: 'measuring' as const, size_bytes: null, expires_at }
     return [{ kind: 'disk' as const, record }]
   })
@@ -85,12 +85,21 @@ export function toTrashEntry(trashed: Trashed): TrashEntry {
     deleted_at: deletedAt(trashed),
   }
   if (trashed.kind === 'disk') {
-    const { disk, service_name, size_bytes, expires_at } = trashed.record
+    const { disk, mount_path = null, service_name, size_bytes, expires_at } = trashed.record
     const nothing = { datastore_kind: null, version: null, backup_id: null }
-    return { ...shared, kind: 'disk', name: disk, ...nothing, service_name, size_bytes, expires_at }
+    return {
+      ...shared,
+      kind: 'disk',
+      name: disk,
+      ...nothing,
+      service_name,
+      mount_path,
+      size_bytes,
+      expires_at,
+    }
   }
   const { name, kind, version, trash } = trashed.record
   const { backup_id, size_bytes, expires_at } = trash
-  const was = { datastore_kind: kind, version, service_name: null }
+  const was = { datastore_kind: kind, version, service_name: null, mount_path: null }
   return { ...shared, kind: 'datastore', name, ...was, backup_id, size_bytes, expires_at }
 }

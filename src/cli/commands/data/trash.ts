@@ -45,8 +45,9 @@ export function addTrashCommands(program: Command, run: Runner): void {
 }
 
 /** Describes the deleted object, for example `disk of shop`. */
-export function wasOf({ kind, datastore_kind, version, service_name }: TrashEntry): string {
-  return kind === 'datastore' ? `${datastore_kind} ${version}` : `disk of ${service_name}`
+export function wasOf({ kind, datastore_kind, version, service_name, mount_path }: TrashEntry): string {
+  if (kind === 'datastore') return `${datastore_kind} ${version}`
+  return mount_path === null ? `disk of ${service_name}` : `${mount_path} of ${service_name}`
 }
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -102,7 +103,8 @@ async function restore(cli: Cli, wanted: string, { name }: { name?: string }): P
   const restored = await ask()
   if (out.isJson) out.json(restored)
   else printDone(cli, `the disk ${restored.name} of ${entry.service_name} was restored`)
-  printNext(cli, 'berth disks')
+  // The volume of an image is now the disk of its service, from its next deploy on.
+  printNext(cli, entry.mount_path === null ? 'berth disks' : `berth restart ${entry.service_name}`)
   return 0
 }
 

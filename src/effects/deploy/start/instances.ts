@@ -6,7 +6,7 @@ import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceSpec } from '../../../docker/containers/spec.ts'
 import { ensureVolume } from '../../../docker/containers/volumes.ts'
-import { containerName, diskKind, labels, volumeName } from '../../../docker/engine/names.ts'
+import { containerName, diskKind, diskName, labels } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import type { ServiceProperty } from '../../../domain/env-references.ts'
@@ -221,7 +221,7 @@ export function instanceSpec(
     memoryLimitMb: settings.memory_limit_mb || ports.settings.defaultMemoryLimitMb,
     cpuLimit: settings.cpu_limit || ports.settings.defaultCpuLimit,
     pidsLimit: ports.settings.pidsLimit,
-    volume: disk ? { name: volumeName(ports.owner, service.id), mountPath: disk } : null,
+    volume: disk ? { name: diskName(ports.owner, service), mountPath: disk } : null,
     restart: placement.restart,
     init: settings.init ?? true,
   }

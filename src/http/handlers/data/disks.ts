@@ -1,22 +1,24 @@
 // Disks, read from Docker, because a disk can outlive the record of its service.
 
+import type { ServiceRow } from '../../../../storage/services.ts'
 import type { DeleteDiskQuery, Disk, DiskParams } from '../../../api/disk.ts'
 import { Failure } from '../../../errors.ts'
-import type { HttpStorage } from '../../pipeline/context.ts'
+import type { HttpContext, HttpStorage } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { command, requesterOf } from '../../records/requester.ts'
 import { trashExpiry } from '../../records/trash-record.ts'
 
 /** Disks outside of the trash. Throws `docker_unavailable`. */
-export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {
+export async function listDisks({ context }: Call): Promise<Disk[]> {
+  const { observe, storage } = context
   const disks = await observe.disks()
   return disks
-    .filter(({ serviceId }) => removalOf(storage, serviceId) === null)
+    .filter(({ name, serviceId }) => removalOf(storage, { name, serviceId }) === null)
     .map(({ name, serviceId, serviceName }) => ({
       name,
       service_id: serviceId,
       service_name: serviceName,
-      kept: storage.services.get(serviceId) === null,
+      kept: !isDiskOf(context, name, storage.services.get(serviceId)),
     }))
 }
 
@@ -28,11 +30,11 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   if (!disk) throw new Failure('not_found', 'there is no such disk')
   const { serviceId, serviceName } = disk
   const service = storage.services.get(serviceId)
-  if (service) {
+  if (service && isDiskOf(context, disk.name, service)) {
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
-  const removalId = removalOf(storage, serviceId)
+  const removalId = removalOf(storage, disk)
   if (removalId !== null) {
     if (query.purge) await actors.send(removalId, command(call, 'purge'))
     return
@@ -41,13 +43,21 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   const expiresAt = trashExpiry(context, query.purge)
   const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
   const also = () => {
-    if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is already being deleted')
+    if (removalOf(storage, disk) !== null) throw new Failure('conflict', 'it is already being deleted')
   }
   await actors.spawn('disk-removal', id, input, { also, by: requesterOf(call) })
 }
 
+/** A service that got another disk from the trash keeps the former one without using it. */
+function isDiskOf({ diskOf }: HttpContext, name: string, service: ServiceRow | null): boolean {
+  return service !== null && diskOf(service) === name
+}
+
 /** The id of the disk's removal, which is in the trash or in progress. */
-function removalOf({ actors }: HttpStorage, serviceId: string): string | null {
-  const [removal] = actors.active('disk-removal', serviceId)
-  return removal?.id ?? null
+function removalOf(
+  { actors }: HttpStorage,
+  { name, serviceId }: { name: string; serviceId: string },
+): string | null {
+  const removals = [...actors.active('disk-removal', serviceId)]
+  return removals.find(({ id }) => actors.record<'disk-removal'>(id)?.disk === name)?.id ?? null
 }

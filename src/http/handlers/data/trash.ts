@@ -1,5 +1,7 @@
 // Lists, restores and purges deleted objects.
+
 import type { DatastoreRecord } from '../../../../machines/datastore/datastore-record.ts'
+import type { DiskRemovalRecord } from '../../../../machines/disk-removal.ts'
 import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../../api/trash.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
@@ -30,10 +32,26 @@ export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
       { path: 'name', code: 'invalid', message: 'a disk keeps its name' },
     ])
   }
+  if (trashed.record.mount_path) assertNoDisk(context, trashed.record)
   const event = command(call, 'restore')
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
   if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
   return { id, kind: 'disk', name: nameOf(trashed) }
+}
+
+/** The volume of an image becomes the disk of its service, if that still exists. */
+function assertNoDisk({ storage }: HttpContext, { id, service_id }: DiskRemovalRecord): void {
+  const service = storage.services.get(service_id)
+  if (!service) return
+  const { name, instances, disk_mount_path } = service
+  if (service.deleting) throw new Failure('conflict', `${name} is being deleted`)
+  if (disk_mount_path !== null) {
+    const hint = `berth update ${name} --disk '' detaches it; then: berth trash restore ${id}`
+    throw new Failure('conflict', `${name} has a disk at ${disk_mount_path} already`, hint)
+  }
+  if (instances > 1) {
+    throw new Failure('conflict', `a service with a disk has one instance`, `berth scale ${name} 1`)
+  }
 }
 
 async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
