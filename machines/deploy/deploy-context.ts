@@ -67,6 +67,7 @@ export interface DeployContext extends DeployInput {
   /** Missing in deploys of older versions, like `healthCheck`. */
   portSource?: PortSource | null
   healthCheck?: HealthCheck | null
+  warnings?: DeployWarning[]
   formerDeployId: string | null
   exclusive: boolean
   preDeploy: boolean
@@ -75,6 +76,13 @@ export interface DeployContext extends DeployInput {
   settleMs: number
   drainMs: number
   degraded: boolean
+}
+
+/** What a user should know of a version that works. */
+export interface DeployWarning {
+  /** Without a disk for this VOLUME path of the image, each instance begins with the data of the image. */
+  code: 'volume_without_disk'
+  path: string
 }
 
 export type Phase = 'fetching' | 'building' | 'pulling' | 'preparing' | 'starting' | 'checking' | 'switching'
@@ -133,6 +141,10 @@ export const fromOutput = {
   health: (output: Listening & { healthCheck: HealthCheck }) => ({
     ...portOf(output),
     healthCheck: output.healthCheck,
+  }),
+  started: (output: Listening & { warnings: DeployWarning[] }) => ({
+    ...portOf(output),
+    warnings: output.warnings,
   }),
   /** A cron job is live without checks. */
   scheduled: (output: Listening & SlotOutput) => ({

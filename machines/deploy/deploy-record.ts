@@ -30,6 +30,7 @@ export function toRecord(snapshot: DeploySnapshot) {
     port: context.port,
     port_source: context.portSource ?? null,
     health_check: context.healthCheck ?? null,
+    warnings: context.warnings ?? [],
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
     ...problemFields(context.error),

@@ -1,7 +1,7 @@
 // The slots of a deploy in the order of their use, with the input and output of each.
 
 import { type SlotInput, type SlotOutput, slot } from '../slot.ts'
-import type { DeploySource, Fetched, HealthCheck, PortSource, Turn } from './deploy-context.ts'
+import type { DeploySource, DeployWarning, Fetched, HealthCheck, PortSource, Turn } from './deploy-context.ts'
 
 interface DeploySlotInput extends SlotInput {
   serviceId: string
@@ -27,7 +27,7 @@ export const slots = {
   runPreDeploy: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput>(),
   startInstances: slot<
     DeploySlotInput & { image: string; commitSha: string | null },
-    SlotOutput & Listening
+    SlotOutput & Listening & { warnings: DeployWarning[] }
   >(),
   probeInstances: slot<
     DeploySlotInput & Listening & { settleMs: number },

@@ -196,7 +196,7 @@ export const machine = deploy.createMachine({
                 target: '#deploy.live',
                 actions: assign(({ event }) => fromOutput.scheduled(event.output)),
               },
-              { target: 'checking', actions: assign(({ event }) => fromOutput.port(event.output)) },
+              { target: 'checking', actions: assign(({ event }) => fromOutput.started(event.output)) },
             ],
             onError: failing,
           },

@@ -54,6 +54,19 @@ export const Deploy = z
           'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a connection ' +
           'to its port, or by staying up. Missing for deploys of older versions.',
       }),
+    warnings: z
+      .array(
+        z.object({
+          code: z.enum(['volume_without_disk']),
+          path: z.string().meta({ description: 'In the instances.' }),
+        }),
+      )
+      .nullish()
+      .meta({
+        description:
+          'What to know of a version that works. `volume_without_disk`: the image keeps data in `path` ' +
+          '(VOLUME), where the service has no disk, so each instance begins with the data of the image.',
+      }),
     commit_sha: text,
     commit_message: text,
     ...failure,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/api.ts'
-import { dockerfile, fetchPage, finishedDeploy, until } from '../support/service.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 import { anonymousVolumes } from '../support/volumes.ts'
 
@@ -25,13 +25,17 @@ const reading = 'cd /data; exec httpd -f -p $PORT'
 
 test('changed data of an instance goes to the trash, and is restored as the disk', async (t) => {
   const settings = { start_command: writing }
-  const { name } = await createService(t, suite.api, await withVolume(), settings)
+  const { name, first } = await createService(t, suite.api, await withVolume(), settings)
+  assert.deepEqual(first.warnings, [{ code: 'volume_without_disk', path: '/data' }])
+  const log = (await logLines(suite.api, first.id)).join('\n')
+  assert.match(log, /keeps data in \/data \(VOLUME\)[\s\S]*berth update \S+ --disk \/data/)
   const deploy = async () => {
     const { id } = await suite.api.post(`/services/${name}/deploys`, {})
-    return (await finishedDeploy(suite.api, id)).status
+    const { status, warnings } = await finishedDeploy(suite.api, id)
+    return [status, warnings.length]
   }
   const written = await fetchPage(suite.api, name, '/names')
-  assert.equal(await deploy(), 'live')
+  assert.deepEqual(await deploy(), ['live', 1])
 
   const [entry] = await kept(name, 1)
   assert.deepEqual([entry!.kind, entry!.mount_path], ['disk', '/data'])
@@ -43,7 +47,7 @@ test('changed data of an instance goes to the trash, and is restored as the disk
   assert.equal((await call('POST', `/trash/${entry!.id}/restore`, {})).status, 200)
   const service = await suite.api.get(`/services/${name}`)
   assert.equal(service.disk_mount_path, '/data')
-  assert.equal(await deploy(), 'live')
+  assert.deepEqual(await deploy(), ['live', 0])
   assert.ok((await fetchPage(suite.api, name, '/names')).startsWith(written))
   assert.equal((await fetchPage(suite.api, name, '/given')).trim(), 'given')
   const disks = (await suite.api.get('/disks')).filter(({ service_name }: Body) => service_name === name)

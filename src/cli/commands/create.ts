@@ -8,6 +8,7 @@ import { examples } from '../examples.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { chooseRepository } from '../git/choose-repository.ts'
 import { parseAssignments } from '../service/assignments.ts'
+import { offerDisk } from '../service/disk-offer.ts'
 import { readEnvFile } from '../service/env-file.ts'
 import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
@@ -56,9 +57,19 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   if (name !== undefined && out.canAsk) assertServiceName(name)
   const chosen = name ?? (await askName(cli))
   const answers = hasSource || !out.canAsk ? {} : await askSource(cli)
+  const disk = await offerDisk(cli, { ...settings, ...answers, type })
   const isUnscheduled = type === 'cron_job' && !settings.schedule
   const schedule = isUnscheduled ? { schedule: await askSchedule(cli) } : {}
-  const body = { name: chosen, ...(type ? { type } : {}), ...settings, ...answers, ...schedule, env, deploy }
+  const body = {
+    name: chosen,
+    ...(type ? { type } : {}),
+    ...settings,
+    ...answers,
+    ...disk,
+    ...schedule,
+    env,
+    deploy,
+  }
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
   else printDone(cli, `${service.name} was created`)

@@ -6,6 +6,7 @@ import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
+import { warningLines } from '../deploy/warnings.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
@@ -80,6 +81,8 @@ async function showOne(cli: Cli, name: string | undefined): Promise<void> {
   const service = await client.call<Service>('GET', servicePath(await resolveService(cli, name)))
   if (out.isJson) return out.json(service)
   showService(out, service)
+  const { name: shown, latest_deploy } = service
+  if (latest_deploy) for (const line of warningLines(out.paint, shown, latest_deploy)) out.print(line)
 }
 
 async function updateService(cli: Cli, name: string | undefined, options: object): Promise<void> {

@@ -12,6 +12,7 @@ import { fetchWhy } from '../client/why.ts'
 import type { Runner } from '../command.ts'
 import { deployStyle, originOf } from '../deploy/labels.ts'
 import { resolveDeploy } from '../deploy/resolve-target.ts'
+import { warningLines } from '../deploy/warnings.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { requesterName } from '../requester-name.ts'
@@ -84,6 +85,7 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   printHeading(out, deploy, service)
   printPhases(out, why.phases)
   if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
+  for (const line of warningLines(out.paint, service.name, deploy)) out.print(line)
   if (isFailure(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))

@@ -14,6 +14,7 @@ import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
 import { type DeployState, fetchStates, watchDeploy } from './deploy-events.ts'
 import { createDeployView } from './view.ts'
+import { warningLines } from './warnings.ts'
 
 /** How many deploys are searched for a rollback target. */
 const maxDeploysSearched = 50
@@ -98,6 +99,7 @@ async function reportLive(
   const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
   if (slowest)
     out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
+  for (const line of warningLines(out.tint, name, deploy)) out.say(line)
   const previous = await previousLiveDeploy(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
   if (previous) out.say(nextStep(out, 'undo', `berth rollback ${name} ${previous.id}`))

@@ -12,6 +12,8 @@ export interface Image {
   /** The working directory of its commands. */
   workingDir: string
   env: string[]
+  /** The paths of VOLUME. */
+  volumePaths: string[]
   sizeBytes: number
 }
 
@@ -27,7 +29,8 @@ export async function inspectImage({ call, docker }: Engine, name: string): Prom
   if (!info) return null
   const workingDir = info.Config.WorkingDir || '/'
   const env = info.Config.Env ?? []
-  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, env, sizeBytes: info.Size }
+  const volumePaths = Object.keys(info.Config.Volumes ?? {}).sort()
+  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, env, volumePaths, sizeBytes: info.Size }
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */

@@ -1,6 +1,7 @@
 // `berth create` at a terminal, with answers that will not do.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runBerth } from '../../support/berth.ts'
 import { openTerminal } from '../../support/pty.ts'
 import { daemonSuite } from '../../support/suite.ts'
 
@@ -29,4 +30,24 @@ test('create rejects an invalid answer right after its question', async (t) => {
   const named = openTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
   assert.equal(await named.ended(), 2)
   await named.shows("'My_App' is not a valid name")
+})
+
+test('create proposes a disk for an image that keeps data, and warns without a terminal', async (t) => {
+  const image = 'registry.invalid/postgres:15'
+  const ask = async (name: string, answer: string) => {
+    const args = ['create', name, '--image', image, '--no-deploy']
+    const terminal = openTerminal(t, args, { daemon: suite.daemon })
+    await terminal.shows('keeps its data in /var/lib/postgresql/data')
+    terminal.type(answer)
+    assert.equal(await terminal.ended(), 0)
+    return (await suite.api.get(`/services/${name}`)).disk_mount_path
+  }
+  assert.equal(await ask('kept-db', '\r'), '/var/lib/postgresql/data')
+  assert.equal(await ask('lost-db', 'n'), null)
+
+  const piped = await runBerth(t, ['create', 'piped-db', '--image', image, '--no-deploy'], suite)
+  assert.equal(piped.code, 0)
+  assert.match(piped.stderr, /keeps its data in .*: --disk \/var\/lib\/postgresql\/data gives that a disk/)
+  const silent = ['create', 'none-db', '--image', image, '--no-deploy', '--disk', '']
+  assert.doesNotMatch((await runBerth(t, silent, suite)).stderr, /keeps its data/)
 })

@@ -121,7 +121,7 @@ test('a schedule that starts no runs prints the reason and the remedy', async (t
 })
 
 test('malformed schedules from a server move no cursor and cause no crash', async (t) => {
-  const evil = '\u001b[2J\u009bevil'
+  const evil = '\u001b[2J\u009b2Jevil'
   const body = {
     ...schedule,
     timezone: evil,

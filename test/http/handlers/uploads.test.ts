@@ -70,7 +70,13 @@ test('an upload is accessible only to its owner, and its deploy is queued', asyn
   const { id, created_at, ...deploy } = body
   const origin = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
   const nothing = { started_at: null, finished_at: null, image: null, port: null, error: null, phase: null }
-  const unknown = { error_code: null, error_details: null, health_check: null, port_source: null }
+  const unknown = {
+    error_code: null,
+    error_details: null,
+    health_check: null,
+    port_source: null,
+    warnings: [],
+  }
   assert.equal(status, 202)
   assert.deepEqual(deploy, {
     ...nothing,

@@ -31,7 +31,7 @@ test('a cron job goes live without a check and without a switch of traffic', asy
     trigger: 'manual',
     source: deployInput().source,
     image: 'berth/shop:dep-1',
-    ...{ port: 3000, port_source: 'default', health_check: null },
+    ...{ port: 3000, port_source: 'default', health_check: null, warnings: [] },
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,

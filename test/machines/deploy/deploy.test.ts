@@ -51,7 +51,7 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
     trigger: 'manual',
     source: deployInput().source,
     image: 'berth/shop:dep-1',
-    ...{ port: 3000, port_source: 'default', health_check: 'port' },
+    ...{ port: 3000, port_source: 'default', health_check: 'port', warnings: [] },
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,

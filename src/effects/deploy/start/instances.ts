@@ -1,6 +1,7 @@
 // The instances of a deploy: what each one must be, according to the release, and how it is created. The
 // release is frozen. Only the number of instances, and whether they run, come from the current service row.
-import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import { posix } from 'node:path'
+import type { DeploySource, DeployWarning } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
@@ -49,6 +50,10 @@ export function startInstances(ports: DeployPorts) {
       resolveEnvironment(ports, input, service),
     )
     const count = wantedInstances(service)
+    const warnings =
+      count === 0
+        ? []
+        : await retryWhileEngineUnavailable(ports, signal, () => findWarnings(ports, input, service))
     // After a restart there may be more instances than wanted now, and some may have stopped.
     if (isRetry(ports, input.id)) {
       await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, input.id, count))
@@ -67,8 +72,29 @@ export function startInstances(ports: DeployPorts) {
       log.info(`started ${brief}`, { brief })
     }
     if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
-    return { at: isoNow(), ...chosen }
+    return { at: isoNow(), ...chosen, warnings }
   }
+}
+
+/** Also logs them. */
+async function findWarnings(
+  ports: DeployPorts,
+  { id, image }: StartInput,
+  { name }: ServiceRow,
+): Promise<DeployWarning[]> {
+  const { disk_mount_path } = requireRelease(ports, id).settings
+  const disk = disk_mount_path && posix.normalize(`${disk_mount_path}/`)
+  const paths = (await inspectImage(ports.engine, image))?.volumePaths ?? []
+  const uncovered = paths.filter((path) => posix.normalize(`${path}/`) !== disk)
+  const log = openDeployLog(ports, id)
+  for (const path of uncovered) {
+    log.info(
+      `warning: the image keeps data in ${path} (VOLUME), where ${name} has no disk: each new instance`,
+    )
+    log.info("begins with the image's data, and the old data goes to the trash. A disk costs short gaps at")
+    log.info(`deploys, and allows one instance: berth update ${name} --disk ${path}`)
+  }
+  return uncovered.map((path) => ({ code: 'volume_without_disk', path }))
 }
 
 function scheduleOf({ schedule, timezone }: ServiceRow): string {
