@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream'
 import type { ContainerInspectInfo } from 'dockerode'
 import { extract, type Header } from 'tar-stream'
-import { hasStatus } from '../engine/client.ts'
-import { instanceKind, labels, ownerLabels, toolKind, toolName } from '../engine/names.ts'
+import { instanceKind, labels } from '../engine/names.ts'
 import { type EngineScope, type InspectedContainer, removeContainer } from './find-container.ts'
+import { withReference } from './reference-container.ts'
 import { isAnonymous, removeVolume } from './volumes.ts'
 
 export interface ImageVolume {
@@ -42,54 +42,15 @@ export async function findChangedVolumes(
 ): Promise<ImageVolume[]> {
   const volumes = imageVolumesOf(info)
   if (volumes.length === 0) return []
-  const reference = await createReference(scope, info)
-  if (reference === null) return volumes
-  try {
-    const changed: ImageVolume[] = []
-    for (const one of volumes) {
-      const isSame = await hasSameFiles(scope, [container, reference.container], one.path)
-      if (!isSame) changed.push(one)
-    }
-    return changed
-  } finally {
-    await removeContainer(scope, reference).catch(() => undefined)
-  }
-}
-
-/** A container of the same image that is never started: Docker fills its volumes. Null without the image. */
-async function createReference(
-  scope: EngineScope,
-  { Image, Id, Config }: ContainerInspectInfo,
-): Promise<InspectedContainer | null> {
-  const { docker, call } = scope.engine
-  const name = toolName(scope.owner, `volumes-${Id.slice(0, 12)}`)
-  const options = {
-    name,
-    Image,
-    Entrypoint: ['none'],
-    Labels: {
-      ...ownerLabels(scope.owner),
-      [labels.kind]: toolKind,
-      [labels.id]: Config.Labels[labels.id] ?? '',
-    },
-    HostConfig: { NetworkMode: 'none' },
-  }
-  const create = () =>
-    call(`create ${name}`, (abortSignal) => docker.createContainer({ ...options, abortSignal }))
-  const inspect = async () => {
-    const container = docker.getContainer(name)
-    return { container, info: await call(`inspect ${name}`, () => container.inspect()) }
-  }
-  try {
-    await create()
-  } catch (error) {
-    if (hasStatus(error, 404)) return null
-    if (!hasStatus(error, 409)) throw error
-    // Left by a daemon that was killed.
-    await removeContainer(scope, await inspect())
-    await create()
-  }
-  return inspect()
+  const actorId = info.Config.Labels[labels.id] ?? ''
+  const reference = { key: `volumes-${info.Id.slice(0, 12)}`, actorId, image: info.Image }
+  const changed = await withReference(scope, reference, async (original) => {
+    const found: ImageVolume[] = []
+    for (const one of volumes)
+      if (!(await hasSameFiles(scope, [container, original], one.path))) found.push(one)
+    return found
+  })
+  return changed ?? volumes
 }
 
 type Archived = Pick<InspectedContainer, 'container'>['container']

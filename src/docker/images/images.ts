@@ -12,6 +12,8 @@ export interface Image {
   /** The working directory of its commands. */
   workingDir: string
   env: string[]
+  /** As in USER; empty for root. */
+  user: string
   /** The paths of VOLUME. */
   volumePaths: string[]
   sizeBytes: number
@@ -30,7 +32,9 @@ export async function inspectImage({ call, docker }: Engine, name: string): Prom
   const workingDir = info.Config.WorkingDir || '/'
   const env = info.Config.Env ?? []
   const volumePaths = Object.keys(info.Config.Volumes ?? {}).sort()
-  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, env, volumePaths, sizeBytes: info.Size }
+  const { Id: id, Size: sizeBytes } = info
+  const user = info.Config.User ?? ''
+  return { id, exposedPorts: exposedPorts(info), workingDir, env, user, volumePaths, sizeBytes }
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */

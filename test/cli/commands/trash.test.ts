@@ -99,7 +99,7 @@ test('trash purge requires the name typed at a terminal, and --yes elsewhere', a
 test('disks lists disks, and disks rm prints until when the data stays', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { stdout } = await berth('disks')
-  assert.match(stdout, /^berth-svc-1 +web +kept, its service is deleted$/m)
+  assert.match(stdout, /^berth-svc-1 +web +kept, no service uses it$/m)
   assert.match(stdout, /^berth-svc-2 +api +in use$/m)
 
   const { code, stderr } = await berth('disks', 'rm', 'berth-svc-1', '--yes')

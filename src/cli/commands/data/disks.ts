@@ -43,7 +43,7 @@ async function list({ client, out }: Cli): Promise<void> {
   printTable(out, disks, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'SERVICE', text: ({ service_name }) => service_name },
-    { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, its service is deleted' : 'in use') },
+    { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, no service uses it' : 'in use') },
   ])
 }
 

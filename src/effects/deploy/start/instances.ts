@@ -5,6 +5,7 @@ import type { DeploySource, DeployWarning } from '../../../../machines/deploy/de
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
+import { giveEmptyDisk } from '../../../docker/containers/disk-owner.ts'
 import type { InstanceSpec } from '../../../docker/containers/spec.ts'
 import { ensureVolume } from '../../../docker/containers/volumes.ts'
 import { containerName, diskKind, diskName, labels } from '../../../docker/engine/names.ts'
@@ -204,12 +205,14 @@ async function ensureWithVolume(
 export async function ensureDisk(
   ports: Pick<DeployPorts, 'engine' | 'owner' | 'storage'>,
   service: ServiceRow,
-  { volume }: InstanceSpec,
+  { volume, image }: InstanceSpec,
 ): Promise<void> {
   if (!volume) return
   const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
   const { isNew } = await ensureVolume(ports.engine, ports.owner, volume.name, owned)
   if (!isNew) return
+  const user = (await inspectImage(ports.engine, image))?.user ?? ''
+  await giveEmptyDisk(ports, { image, user, volume, serviceId: service.id })
   const change = { kind: 'disk', id: volume.name, service_id: service.id, status: 'attached', revision: null }
   await ports.storage.commit((commit) => commit.announce(change))
 }
