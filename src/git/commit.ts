@@ -4,9 +4,9 @@ import { Failure } from '../errors.ts'
 import type { History } from './history.ts'
 import { GitError } from './process.ts'
 import { type Advertised, branchesOf, type Remote } from './remote.ts'
-import type { RepositoryUrl } from './repository.ts'
+import { isCommitId, type RepositoryUrl } from './repository.ts'
 
-/** A branch's head, or a full or abbreviated commit id; a submodule has no branch. */
+/** A branch or a tag, or a commit by its full or abbreviated id or by a tag. A submodule has no branch. */
 export type CommitRequest = { branch: string; commit: null } | { branch: string | null; commit: string }
 
 interface Places {
@@ -21,20 +21,31 @@ interface Places {
  */
 export async function findCommit(places: Places, wanted: CommitRequest): Promise<string> {
   if (wanted.commit === null) return findHead(places, wanted.branch)
-  for (const search of searches(places.remote, wanted)) {
+  for (const search of isCommitId(wanted.commit) ? searches(places.remote, wanted) : []) {
     if (!(await cameBack(search()))) continue
     const found = await places.history.find(wanted.commit)
     if (found === 'ambiguous') throw notFound(`commit ${wanted.commit} is ambiguous; give more of its digits`)
     if (found !== null) return found
   }
-  throw notFound(`commit ${wanted.commit} is on no branch or tag of ${places.repository.url}`)
+  const tagged = await findRef(places, `refs/tags/${wanted.commit}`)
+  if (tagged !== null) return tagged
+  const { url } = places.repository
+  if (!isCommitId(wanted.commit)) throw notFound(`tag '${wanted.commit}' is not in ${url}`)
+  throw notFound(`commit ${wanted.commit} is on no branch or tag of ${url}`)
 }
 
 async function findHead(places: Places, branch: string): Promise<string> {
-  const isThere = await cameBack(places.remote.fetch([headOf(branch)], 'none'))
-  const found = isThere ? await places.history.find('refs/berth/head') : null
-  if (found === null) throw await missingBranch(places, branch)
-  return found
+  const found = await findRef(places, `refs/heads/${branch}`)
+  const head = found ?? (await findRef(places, `refs/tags/${branch}`))
+  if (head === null) throw await missingBranch(places, branch)
+  return head
+}
+
+/** The commit of a branch or a tag of the remote, also of a tag with a message. Null for an unknown ref. */
+async function findRef({ remote, history }: Places, ref: string): Promise<string | null> {
+  const isThere = await cameBack(remote.fetch([`+${ref}:refs/berth/head`], 'none'))
+  const found = isThere ? await history.find('refs/berth/head') : null
+  return found === 'ambiguous' ? null : found
 }
 
 function searches(remote: Remote, { branch, commit }: { branch: string | null; commit: string }) {
@@ -72,7 +83,7 @@ const refused = /couldn't find remote ref|not our ref|unadvertised object|remote
 async function missingBranch({ remote, repository }: Places, branch: string): Promise<Failure> {
   const advertised = await remote.advertised()
   const names = namesOf(advertised)
-  const missing = `branch '${branch}' is not in ${repository.url}`
+  const missing = `branch or tag '${branch}' is not in ${repository.url}`
   if (names.length === 0) return notFound(`${missing}: the repository is empty`)
   const { defaultBranch } = advertised
   if (defaultBranch !== null) {

@@ -35,6 +35,8 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
 export function resolveRepositoryUrl(parent: RepositoryUrl, text: string): RepositoryUrl {
   if (!/^\.\.?\//.test(text)) return parseRepositoryUrl(text)
   if (text.length > maxLength) throw invalid(tooLong)
+  // git applies only the leading parts, too.
+  refuseHiddenParts(text.replace(/^(?:\.\.?\/)+/, ''))
   const scp = parent.kind === 'ssh' ? scpForm.exec(parent.url)?.groups : undefined
   if (scp !== undefined)
     return parseRepositoryUrl(`${scp.user}@${scp.host}:${resolvePath(`/${scp.path}`, text).slice(1)}`)
@@ -51,12 +53,20 @@ export function checkBranch(text: string): string {
   return text
 }
 
-/** A full commit id, or at least its first 4 digits, in lower case. Throws `invalid_request`. */
+/** A commit id of 4 to 64 digits, in lower case, or a tag. Throws `invalid_request`. */
 export function checkCommit(text: string): string {
-  const commit = text.trim().toLowerCase()
-  if (!/^[0-9a-f]{4,64}$/.test(commit))
-    throw new Failure('invalid_request', 'commit must be 4 to 64 hex digits')
+  const commit = text.trim()
+  if (isCommitId(commit)) return commit.toLowerCase()
+  if (/^[0-9a-f]*$/i.test(commit))
+    throw new Failure('invalid_request', 'commit must be 4 to 64 hex digits, or a tag')
+  const wrong = branchRules.find(([pattern]) => pattern.test(commit))
+  if (wrong !== undefined) throw new Failure('invalid_request', `commit ${wrong[1]}: it is an id or a tag`)
   return commit
+}
+
+/** Whether the text can be a commit id. It can still be the name of a tag. */
+export function isCommitId(text: string): boolean {
+  return /^[0-9a-f]{4,64}$/i.test(text)
 }
 
 const acceptedForms = 'use https://, http://, ssh://, git@host:owner/name or an absolute path'
@@ -90,8 +100,20 @@ function refuseOddCharacters(text: string): void {
     )
 }
 
+/**
+ * Servers and git resolve these parts differently. With them, the owner that Berth reads from a path may not
+ * be the one whose repository git fetches.
+ */
+function refuseHiddenParts(path: string): void {
+  if (/%(?:2e|2f|5c)/i.test(path)) throw invalid('has an encoded dot, slash or backslash in its path')
+  const parts = path.replace(/^\//, '').replace(/\/+$/, '').split('/')
+  if (parts.includes('..')) throw invalid('has .. in its path')
+  if (parts.includes('.')) throw invalid('has a part . in its path')
+  if (parts.length > 1 && parts.includes('')) throw invalid('has an empty part in its path')
+}
+
 function parsePath(text: string): RepositoryUrl {
-  if (text.split('/').includes('..')) throw invalid('has .. in its path')
+  refuseHiddenParts(text)
   refuseShellCharacters(text)
   const url = text.replace(/\/+$/, '')
   if (url === '') throw invalid('names no repository')
@@ -129,6 +151,7 @@ function parseScp(text: string): RepositoryUrl {
   const { user, host, path } = parts as { user: string; host: string; path: string }
   if (!hostForm.test(host)) throw invalid('has an invalid host name')
   if (path.startsWith('-')) throw invalid('has a path that starts with -')
+  refuseHiddenParts(path)
   refuseShellCharacters(path)
   return {
     url: `${user}@${host}:${path.replace(/\/+$/, '')}`,
@@ -147,6 +170,8 @@ function refuseShellCharacters(path: string): void {
 
 function parseUrl(text: string): URL {
   if (!URL.canParse(text)) throw invalid('is not a valid URL')
+  // As it was typed: URL applies dots, also encoded ones.
+  refuseHiddenParts(text.replace(/^[a-z]+:\/\/[^/]*/i, ''))
   const url = new URL(text)
   if (!hostForm.test(url.hostname)) throw invalid('has an invalid host name')
   if (url.search !== '' || url.hash !== '') throw invalid('has a ? or a #')

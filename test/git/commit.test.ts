@@ -109,7 +109,7 @@ test('a missing branch is reported with the default branch', async (t) => {
 
   await assert.rejects(startCheckout(t, { url: repository.directory, branch: 'mian' }).done, {
     code: 'source_not_found',
-    message: `branch 'mian' is not in ${repository.directory}: its default branch is 'main'`,
+    message: `branch or tag 'mian' is not in ${repository.directory}: its default branch is 'main'`,
   })
 })
 
@@ -120,7 +120,8 @@ test('a missing branch is reported with the first five if there is no default br
   repository.git('checkout', '--quiet', '--detach')
 
   await assert.rejects(startCheckout(t, { url: repository.directory, branch: 'x' }).done, {
-    message: `branch 'x' is not in ${repository.directory}: it has 'a', 'b', 'c', 'd', 'e', and 2 more`,
+    message:
+      `branch or tag 'x' is not in ${repository.directory}: ` + "it has 'a', 'b', 'c', 'd', 'e', and 2 more",
   })
 })
 
@@ -130,7 +131,7 @@ test('an empty repository is reported as empty', async (t) => {
 
   await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
     code: 'source_not_found',
-    message: `branch 'main' is not in ${url}/app: the repository is empty`,
+    message: `branch or tag 'main' is not in ${url}/app: the repository is empty`,
   })
 })
 
@@ -166,4 +167,30 @@ test('a remote without a default branch gets one if the choice is clear', async 
   assert.deepEqual([(await find(commit)).branch, (await find(commit)).commitSha], [null, commit])
   repository.git('branch', '-D', 'b')
   assert.equal((await find()).branch, 'a')
+})
+
+test('a tag is found as the branch and as the commit, with and without a message', async (t) => {
+  const { repository, commits } = createHistory(t)
+  repository.git('tag', '--annotate', '--message', 'Second', 'v2', commits.side)
+  repository.git('tag', 'cafe', commits.old)
+  const { url } = await createGitServer(t, repository)
+  const find = async (wanted: { branch?: string; commit?: string }) =>
+    (await startCheckout(t, { url: `${url}/app`, ...wanted }).done).commitSha
+
+  assert.equal(await find({ branch: 'v1' }), commits.tagged)
+  assert.equal(await find({ branch: 'v2' }), commits.side)
+  assert.equal(await find({ branch: 'main', commit: 'v2' }), commits.side)
+  assert.equal(await find({ branch: 'main', commit: 'cafe' }), commits.old)
+  const missing = { code: 'source_not_found', message: /^tag 'v3' is not in / }
+  await assert.rejects(find({ branch: 'main', commit: 'v3' }), missing)
+})
+
+test('a branch wins over a tag of the same name', async (t) => {
+  const { repository, commits } = createHistory(t)
+  repository.git('tag', 'side', commits.old)
+  const { url } = await createGitServer(t, repository)
+
+  const { done } = startCheckout(t, { url: `${url}/app`, branch: 'side' })
+
+  assert.notEqual((await done).commitSha, commits.old)
 })

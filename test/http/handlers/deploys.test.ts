@@ -44,7 +44,7 @@ test('a deploy without a source, of a suspended service or of an invalid commit 
     (await call('POST', path, requested)).body.code
 
   assert.equal(await codeOf('/services/empty/deploys'), 'conflict')
-  assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'main' } }), 'invalid_request')
+  assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'HEAD~1' } }), 'invalid_request')
   assert.equal(await codeOf('/services/web/deploys', { body: { ref: 'main' } }), 'invalid_request')
   await call('POST', '/services/web/suspend')
   const { status, body } = await call('POST', '/services/web/deploys')
@@ -224,7 +224,7 @@ test('suspend is not repeated after a resume', async (t) => {
 test('a key belongs to one path, has a maximum length, and survives a rejected request', async (t) => {
   const { call } = await start(t)
 
-  const refused = await call('POST', '/services/web/deploys', keyed('k', { commit: 'zz' }))
+  const refused = await call('POST', '/services/web/deploys', keyed('k', { commit: 'z z' }))
   const deploy = await call('POST', '/services/web/deploys', keyed('k'))
   const suspend = await call('POST', '/services/web/suspend', keyed('k'))
   const long = await call('POST', '/services/web/suspend', keyed('k'.repeat(201)))

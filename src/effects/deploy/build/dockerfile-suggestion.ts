@@ -5,7 +5,7 @@ import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 export async function suggestionLines(directory: string, path: string): Promise<string[]> {
   const { kind, dockerfile, notes } = await suggestDockerfile(directory)
   const looks = `looked for ${path} and found none; this looks like ${kind}`
-  if (dockerfile.length === 0) return [looks]
+  if (dockerfile.length === 0) return [looks, ...notes]
   return [
     looks,
     'a Dockerfile to start from:',

@@ -22,7 +22,7 @@ export const deployMeanings: Record<string, string> = {
     'another deploy.',
   'Deploy.source.repo_url': 'The repository, without credentials.',
   'Deploy.source.branch': 'The branch.',
-  'Deploy.source.commit': 'The requested commit; null for the head of the branch.',
+  'Deploy.source.commit': 'The requested commit or tag; null for the head of the branch.',
   'Deploy.source.image': 'The requested image.',
   'Deploy.source.deploy_id': 'The deploy whose image is reused.',
   'Deploy.image': 'The image of its instances; null until known.',
