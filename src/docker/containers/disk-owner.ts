@@ -1,12 +1,15 @@
 // The owner of a disk. Docker creates volumes for root, and an image of another user could not write to them.
+import { readdir } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { Container } from 'dockerode'
-import { extract, pack } from 'tar-stream'
+import { pack } from 'tar-stream'
 import { Failure } from '../../errors.ts'
 import { orNull } from '../engine/client.ts'
+import { readArchive } from './archive-entries.ts'
 import type { EngineScope } from './find-container.ts'
 import { withReference } from './reference-container.ts'
+import { findVolume } from './volumes.ts'
 
 export interface UserIds {
   uid: number
@@ -26,7 +29,7 @@ const maxFileBytes = 1024 * 1024
 
 /** Gives an empty disk of root to the user of the image. Returns that user, or null if nothing changed. */
 export async function giveEmptyDisk(scope: EngineScope, use: DiskUse): Promise<UserIds | null> {
-  if (isRoot(use.user)) return null
+  if (isRoot(use.user) || (await hasFiles(scope, use.volume.name))) return null
   return inReference(scope, use, async (container) => {
     const [root, ...files] = await firstEntries(scope, container, use.volume.mountPath)
     if (root === undefined || files.length > 0 || root.uid !== 0) return null
@@ -34,6 +37,13 @@ export async function giveEmptyDisk(scope: EngineScope, use: DiskUse): Promise<U
     if (ids !== null) await chownFolder(scope, container, use.volume.mountPath, { ...ids, mode: root.mode })
     return ids
   })
+}
+
+/** False if the daemon cannot read the volume; the engine is then asked. */
+async function hasFiles({ engine, owner }: EngineScope, name: string): Promise<boolean> {
+  const directory = (await findVolume(engine, owner, name))?.directory
+  const names = directory === undefined ? [] : await readdir(directory).catch(() => [])
+  return names.length > 0
 }
 
 function isRoot(user: string): boolean {
@@ -46,15 +56,13 @@ function inReference<T>(scope: EngineScope, use: DiskUse, work: (container: Cont
 }
 
 /** The folder itself and its first file. */
-async function firstEntries({ engine }: EngineScope, container: Container, path: string) {
-  return engine.call(`look at ${path}`, async (abortSignal) => {
+function firstEntries({ engine }: EngineScope, container: Container, path: string) {
+  return readArchive(engine, { container, path }, async (next) => {
     const found: { uid: number; mode: number }[] = []
-    const archive = await container.getArchive({ path, abortSignal })
-    const entries = archive.pipe(extract())
-    for await (const entry of entries) {
-      found.push({ uid: entry.header.uid ?? 0, mode: entry.header.mode ?? 0o755 })
-      entry.resume()
+    for (let one = await next(); !one.done; one = await next()) {
+      found.push({ uid: one.value.header.uid ?? 0, mode: one.value.header.mode ?? 0o755 })
       if (found.length === 2) break
+      one.value.resume()
     }
     return found
   })
@@ -79,10 +87,9 @@ function toId(text: string | undefined): number | null {
 
 /** The fields of each line; none if the file does not exist. */
 async function readRows({ engine }: EngineScope, container: Container, path: string): Promise<string[][]> {
-  const read = engine.call(`read ${path}`, async (abortSignal) => {
-    const archive = await container.getArchive({ path, abortSignal })
-    for await (const entry of archive.pipe(extract())) return readText(entry, path)
-    return ''
+  const read = readArchive(engine, { container, path }, async (next) => {
+    const first = await next()
+    return first.done ? '' : readText(first.value, path)
   })
   const text = (await orNull(read)) ?? ''
   return text.split('\n').map((line) => line.split(':'))

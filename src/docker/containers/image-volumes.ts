@@ -1,10 +1,11 @@
 // The volumes that Docker creates for the VOLUME paths of an image. They have random names, and are removed
 // with their container unless they are kept.
 import { createHash } from 'node:crypto'
-import { pipeline } from 'node:stream'
-import type { ContainerInspectInfo } from 'dockerode'
-import { extract, type Header } from 'tar-stream'
+import type { Container, ContainerInspectInfo } from 'dockerode'
+import type { Header } from 'tar-stream'
+import { acceptStatus } from '../engine/client.ts'
 import { instanceKind, labels } from '../engine/names.ts'
+import { type ArchiveEntry, type NextEntry, readArchive } from './archive-entries.ts'
 import { type EngineScope, type InspectedContainer, removeContainer } from './find-container.ts'
 import { withReference } from './reference-container.ts'
 import { isAnonymous, removeVolume } from './volumes.ts'
@@ -27,12 +28,24 @@ export function imageVolumesOf({ Mounts: mounts }: ContainerInspectInfo): ImageV
 
 /** Kills and removes the container of an instance, with those of its volumes that are not kept. */
 export async function removeInstance(scope: EngineScope, found: InspectedContainer): Promise<void> {
-  const isInstance = found.info.Config.Labels[labels.kind] === instanceKind
-  const kept = isInstance ? ((await scope.keepVolumes?.(found)) ?? []) : []
+  const kept = await keepVolumesOf(scope, found)
   await removeContainer(scope, found, { keepsVolumes: kept.length > 0 })
   if (kept.length === 0) return
   for (const { volume } of imageVolumesOf(found.info))
     if (!kept.includes(volume)) await removeVolume(scope.engine, scope.owner, volume)
+}
+
+async function keepVolumesOf(
+  { engine, keepVolumes }: EngineScope,
+  found: InspectedContainer,
+): Promise<string[]> {
+  const { container, info } = found
+  const isInstance = info.Config.Labels[labels.kind] === instanceKind
+  if (!isInstance || keepVolumes === undefined || imageVolumesOf(info).length === 0) return []
+  // What it writes after the comparison would be lost.
+  const killed = engine.call(`kill ${info.Name}`, (abortSignal) => container.kill({ abortSignal }))
+  await acceptStatus(409, acceptStatus(404, killed))
+  return keepVolumes(found)
 }
 
 /** The volumes of a stopped container whose files are not those of the image. Owners and modes may differ. */
@@ -53,41 +66,24 @@ export async function findChangedVolumes(
   return changed ?? volumes
 }
 
-type Archived = Pick<InspectedContainer, 'container'>['container']
-
 async function hasSameFiles(
   { engine }: EngineScope,
-  [one, other]: [Archived, Archived],
+  [one, other]: [Container, Container],
   path: string,
 ): Promise<boolean> {
   const deadline = AbortSignal.timeout(compareMs)
-  const open = async (container: Archived) => {
-    const archive = await engine.call(`read ${path}`, () =>
-      container.getArchive({ path, abortSignal: deadline }),
-    )
-    const entries = extract()
-    // A cut archive ends the entries with an error, which their reader gets.
-    pipeline(archive, entries, () => undefined)
-    // Without a listener from the start, the first entry would be lost.
-    return { entries, next: entries[Symbol.asyncIterator]().next }
+  const options = { timeoutMs: 2 * compareMs, signal: deadline }
+  const compare = (nextLeft: NextEntry) => {
+    const right = { container: other, path }
+    return readArchive(engine, right, (nextRight) => areEqual(nextLeft, nextRight), options)
   }
   try {
-    const [left, right] = await Promise.all([open(one), open(other)])
-    try {
-      return await areEqual(left.next, right.next)
-    } finally {
-      left.entries.destroy()
-      right.entries.destroy()
-    }
+    return await readArchive(engine, { container: one, path }, compare, options)
   } catch (error) {
     if (deadline.aborted) return false
     throw error
   }
 }
-
-type Entry = AsyncIterable<unknown> & { header: Header }
-
-type NextEntry = () => Promise<IteratorResult<Entry>>
 
 /** The engine lists the files of a folder in the order of their names. */
 async function areEqual(nextLeft: NextEntry, nextRight: NextEntry): Promise<boolean> {
@@ -104,7 +100,7 @@ function identity({ name, type, size, linkname }: Header): string {
   return JSON.stringify([name, type, size, linkname])
 }
 
-async function hashOf(entry: Entry): Promise<string> {
+async function hashOf(entry: ArchiveEntry): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of entry) hash.update(chunk as Buffer)
   return hash.digest('hex')

@@ -26,8 +26,16 @@ export async function keepImageVolumes(
   const marks = container.info.Config.Labels
   const deployId = marks[labels.id] ?? ''
   const service = { id: marks[labels.serviceId] ?? '', name: marks[labels.service] ?? '' }
-  if (ports.settings.trashDays === 0 || isCandidate(ports, deployId, service.id)) return []
+  if (isCandidate(ports, deployId, service.id)) return []
   const changed = await findChangedVolumes(ports, container)
+  if (ports.settings.trashDays === 0) {
+    for (const { path } of changed)
+      ports.logger.warn(
+        { service: service.name, path },
+        'the data of an instance is deleted: --trash-days is 0',
+      )
+    return []
+  }
   for (const volume of changed) await moveToTrash(ports, service, volume)
   return changed.map(({ volume }) => volume)
 }

@@ -13,7 +13,8 @@ test('an empty disk of root goes to the user of the image, a used one stays as i
       'sh',
       '-c',
       'echo root:x:0:0::/: > /etc/passwd; echo app:x:1234:2345::/: >> /etc/passwd; ' +
-        'echo staff:x:50: > /etc/group; mkdir /own; chown 7:7 /own',
+        'echo staff:x:50: > /etc/group; mkdir /own; ' +
+        'dd if=/dev/zero of=/own/big bs=1M count=64; chown 7:7 /own',
     ],
   })
   await base.start()

@@ -210,9 +210,9 @@ export async function ensureDisk(
   if (!volume) return
   const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
   const { isNew } = await ensureVolume(ports.engine, ports.owner, volume.name, owned)
-  if (!isNew) return
   const user = (await inspectImage(ports.engine, image))?.user ?? ''
   await giveEmptyDisk(ports, { image, user, volume, serviceId: service.id })
+  if (!isNew) return
   const change = { kind: 'disk', id: volume.name, service_id: service.id, status: 'attached', revision: null }
   await ports.storage.commit((commit) => commit.announce(change))
 }
