@@ -59,7 +59,9 @@ test('the longest path prefix wins, and no encoded path leads out of it', () => 
   })
   const below = connectionOf({ id: 'git-2', base_url: 'https://git.lan/gitea' })
   assert.equal(servedBy([root, below], 'https://git.lan/gitea/ada/shop.git')?.[0], 'git-2')
-  assert.equal(servedBy([below], 'https://git.lan/gitea/..%2fother/shop.git'), null)
+  assert.throws(() => servedBy([below], 'https://git.lan/gitea/..%2fother/shop.git'), {
+    code: 'invalid_request',
+  })
 })
 
 test("the owner's connection comes first, then the newest, and usable ones before invalid ones", () => {

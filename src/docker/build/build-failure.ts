@@ -60,11 +60,11 @@ function baseImageOf(step: string): string | null {
   return name?.replace(/^docker\.io\/(library\/)?/, '') ?? null
 }
 
-// The first two are BuildKit's, which looks for folders in a temporary directory of its own; the last one is
-// the classic builder's.
+// The first two are BuildKit's, which looks for folders in a mount of its own or of the engine. The last one
+// is the classic builder's.
 const missingPaths = [
   /"\/([^"]+)":? not found/,
-  /: lstat \S*\/buildkit-mount\d+\/(.+): no such file or directory/,
+  /: lstat \S*\/(?:buildkit-mount\d+|\w+\/merged)\/(.+): no such file or directory/,
   /: stat (.+): file does not exist/,
 ]
 

@@ -112,6 +112,8 @@ test('a missing file of the build context is named, without the paths of the eng
     'failed to calculate checksum of ref moby::x1: "/dist/api": not found',
     'failed to compute cache key: failed to walk /var/lib/docker/tmp/buildkit-mount12/dist/api: ' +
       'lstat /var/lib/docker/tmp/buildkit-mount12/dist/api: no such file or directory',
+    'failed to walk /var/lib/docker/overlay2/k3x9a/merged/dist/api: ' +
+      'lstat /var/lib/docker/overlay2/k3x9a/merged/dist/api: no such file or directory',
     'COPY failed: file not found in build context or excluded by .dockerignore: ' +
       'stat dist/api: file does not exist',
   ]

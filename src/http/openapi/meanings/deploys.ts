@@ -27,6 +27,7 @@ export const deployMeanings: Record<string, string> = {
   'Deploy.source.deploy_id': 'The deploy whose image is reused.',
   'Deploy.image': 'The image of its instances; null until known.',
   'Deploy.port': 'The port of its instances; null until known.',
+  'Deploy.warnings.code': 'The kind of warning.',
   'Deploy.commit_sha': 'The commit that was built; null until known.',
   'Deploy.commit_message': 'The message of that commit.',
   CreateDeploy: 'A deploy of the configured source.',
