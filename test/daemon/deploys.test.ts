@@ -29,7 +29,7 @@ test('a git repository becomes a live container that serves requests', async (t)
       image: null,
       deploy_id: null,
     },
-    ...{ port: 3000, port_source: 'default', health_check: 'port', by: first.by },
+    ...{ port: 3000, port_source: 'default', health_check: 'port', by: first.by, warnings: [] },
     commit_sha: sha,
     commit_message: 'First',
     ...{ error: null, error_code: null, error_details: null },
