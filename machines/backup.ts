@@ -9,6 +9,8 @@ export const version = 1
 
 export const cleanups = ['discardDump', 'removeBackup'] as const
 
+export const readers = ['dumpDatastore', 'checkBackup'] as const
+
 /** The record of a backup whose parked actor is discarded. Its file stays. */
 export const discarded = { status: 'deleted' } as const
 

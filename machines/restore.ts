@@ -10,6 +10,8 @@ export const version = 1
 
 export const cleanups = ['tidyRestore', 'undoRestore'] as const
 
+export const readers = ['checkFile', 'loadData'] as const
+
 export interface RestoreInput {
   id: string
   datastoreId: string

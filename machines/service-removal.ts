@@ -14,6 +14,8 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['removeBelongings'] as const
 
+export const readers = ['removeBelongings'] as const
+
 /** The service can be used or deleted again. */
 export const discarded = { status: 'failed', service: { deleting: false } } as const
 

@@ -3,6 +3,7 @@ import { helpText, readConfig, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
+import { ownEndFile, recordHeapExhaustion, recordOwnEnd } from './own-end.ts'
 import { version } from './version.ts'
 import { startWatchdog } from './watchdog.ts'
 
@@ -19,6 +20,7 @@ async function main(): Promise<void> {
   if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
   if (args[0] === 'reset-password') return reset(args.slice(1))
   const config = readConfig(args, process.env)
+  const dataDir = config['data-dir']
   const logger = createLogger({ level: config['log-level'], format: config['log-format'] })
   const onFatal = (reason: string) => {
     logger.fatal(reason)
@@ -33,8 +35,12 @@ async function main(): Promise<void> {
   // A bug, or an unhandled rejection: the state in memory can no longer be trusted, the state on disk can.
   process.on('uncaughtException', (err) => {
     logger.fatal({ err }, 'berthd exits because of a bug; it continues from disk at its next start')
+    recordOwnEnd(dataDir, 'uncaught_error')
     killSelf()
   })
+  recordHeapExhaustion(dataDir)
+  // Before the start: actors read foreign input as soon as they resume.
+  startWatchdog({ limitSeconds: hangLimitSeconds, endFile: ownEndFile(dataDir) })
   const starting = startDaemon({ config, logger, onFatal, onPanic })
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
@@ -54,7 +60,6 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   await starting
-  startWatchdog({ limitSeconds: hangLimitSeconds })
 }
 
 async function reset(args: string[]): Promise<void> {

@@ -10,8 +10,8 @@ const beatMs = 1000
  * the descriptor itself: the streams of a thread go through the main one.
  */
 const thread = `
-  const { writeSync } = require('node:fs')
-  const { beats, beatMs, limitSeconds } = require('node:worker_threads').workerData
+  const { writeFileSync, writeSync } = require('node:fs')
+  const { beats, beatMs, limitSeconds, endFile } = require('node:worker_threads').workerData
   let seen = Atomics.load(beats, 0)
   let misses = 0
   setInterval(() => {
@@ -21,6 +21,7 @@ const thread = `
     if (misses * beatMs < limitSeconds * 1000) return
     const msg = 'the event loop has not run for ' + limitSeconds + ' s: berthd kills itself to be restarted'
     try {
+      writeFileSync(endFile, 'event_loop_blocked')
       writeSync(2, JSON.stringify({ level: 'fatal', ts: new Date().toISOString(), msg }) + '\\n')
     } finally {
       process.kill(process.pid, 'SIGKILL')
@@ -29,11 +30,12 @@ const thread = `
 `
 
 /**
- * Sends SIGKILL when the event loop has not run for that many seconds; the next start continues from disk.
+ * Sends SIGKILL when the event loop has not run for that many seconds, after it wrote that to the file; the
+ * next start continues from disk.
  */
-export function startWatchdog({ limitSeconds }: { limitSeconds: number }): void {
+export function startWatchdog({ limitSeconds, endFile }: { limitSeconds: number; endFile: string }): void {
   const beats = new Int32Array(new SharedArrayBuffer(4))
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref()
   const options = { eval: true, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16 } }
-  new Worker(thread, { ...options, workerData: { beats, beatMs, limitSeconds } }).unref()
+  new Worker(thread, { ...options, workerData: { beats, beatMs, limitSeconds, endFile } }).unref()
 }

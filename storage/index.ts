@@ -18,6 +18,7 @@ import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
 import { openEnv } from './env.ts'
 import { openEvents } from './events.ts'
+import { openForeignReads } from './foreign-reads.ts'
 import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
 import { openGitConnections } from './git-connections.ts'
@@ -66,6 +67,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
       directory,
       nameMac: sealer.mac,
       formerNames: openFormerNames(store),
+      foreignReads: openForeignReads(store),
       devices: openDevices(sealer),
       buildCaches,
       predecessors: openPredecessors(store),

@@ -4,14 +4,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { readOwnEnd } from '../src/own-end.ts'
+import { temporaryDirectory } from './support/directory.ts'
 
 const home = new URL('..', import.meta.url).pathname
 
 /** Starts the watchdog with a limit of 2 s, then runs `body`; prints `ready` first. */
-function launch(t: TestContext, body: string) {
+function launch(t: TestContext, body: string, dataDir = temporaryDirectory(t)) {
   const program = `
+    import { ownEndFile } from './src/own-end.ts'
     import { startWatchdog } from './src/watchdog.ts'
-    startWatchdog({ limitSeconds: 2 })
+    startWatchdog({ limitSeconds: 2, endFile: ownEndFile(${JSON.stringify(dataDir)}) })
     const block = (ms) => { const end = Date.now() + ms; while (Date.now() < end) {} }
     setTimeout(() => { process.stdout.write('ready'); ${body} }, 1500)
   `
@@ -32,9 +35,11 @@ const ended = async (child: ChildProcess) => {
   return once(child, 'exit')
 }
 
-test('a process whose event loop hangs is killed and logs why', async (t) => {
-  const { child, said } = launch(t, 'block(120_000)')
+test('a process whose event loop hangs is killed, logs why, and records it', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const { child, said } = launch(t, 'block(120_000)', dataDir)
   assert.deepEqual(await ended(child), [null, 'SIGKILL'])
+  assert.equal(readOwnEnd(dataDir)?.reason, 'event_loop_blocked')
   if (!child.stderr!.closed) await once(child.stderr!, 'close')
   assert.match(said(), /"msg":"the event loop has not run for 2 s: berthd kills itself to be restarted"/)
 })

@@ -28,6 +28,17 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 /** Slots that run again if an aborted effect before them ended late. */
 export const cleanups = ['removeTraces', 'drainInstances'] as const
 
+export const readers = [
+  'fetchSource',
+  'buildImage',
+  'pullImage',
+  'runPreDeploy',
+  'startInstances',
+  'probeInstances',
+  'drainInstances',
+  'removeTraces',
+] as const
+
 const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
 const after = (at: string, limitMs: number) => Date.parse(at) + limitMs
 

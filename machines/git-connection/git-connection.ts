@@ -25,6 +25,8 @@ export const version = 1
 
 export const cleanups = ['removeSecrets'] as const
 
+export const readers = ['exchangeGrant', 'renewTokens'] as const
+
 export const discarded = { status: 'deleted' } as const
 
 /** An authorization that is never finished in the browser ends after this time. */

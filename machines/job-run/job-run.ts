@@ -8,6 +8,8 @@ export const version = 1
 
 export const cleanups = ['stopRun', 'clearRun'] as const
 
+export const readers = ['startRun', 'followRun', 'stopRun', 'clearRun'] as const
+
 export type Overlap = 'skip' | 'queue' | 'replace'
 
 export interface JobRunInput {

@@ -30,10 +30,11 @@ export type ActorsQuery = z.output<typeof ActorsQuery>
 const Parked = z
   .object({
     since: timestamp.nullable().meta({ description: 'Null if unknown.' }),
-    code: z.enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit']).meta({
+    code: z.enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit', 'ended_server']).meta({
       description:
         'failed_repeatedly: repeated internal errors. row_damaged: the stored row fails its ' +
-        'checksum. snapshot_misfit: this version does not know the stored state.',
+        'checksum. snapshot_misfit: this version does not know the stored state. ended_server: what ' +
+        'it read ended the server twice.',
     }),
     reason: z.string(),
     on_retry: z.string().meta({ description: 'What a retry does, as a sentence.' }),

@@ -25,6 +25,7 @@ import { terminalLoginEffects } from '../effects/terminal-login.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { openApi } from '../http/pipeline/api.ts'
 import type { Logger } from '../logger.ts'
+import { endings, forgetOwnEnd, type OwnEnd, readOwnEnd } from '../own-end.ts'
 import { duration } from '../quantities.ts'
 import { invitation } from '../setup-link.ts'
 import { recordOf } from '../supervisor/snapshot-check.ts'
@@ -76,7 +77,10 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     ...effectsOf(ports),
   })
   await awaitCurrentNames(ports)
-  const restored = await supervisor.restore()
+  const lastEnd = readOwnEnd(storage.directory)
+  const restored = await supervisor.restore(lastEnd)
+  forgetOwnEnd(storage.directory)
+  logSuspects(logger, lastEnd, supervisor.suspects())
   const start = { isReady: false }
   void awaitEngine(ports).then(() => {
     start.isReady = true
@@ -206,6 +210,14 @@ function logParked({ actors }: Storage, logger: Logger): number {
     logger.warn({ parked: parked.length }, 'berth actors --parked lists them; berth retry, berth discard')
   }
   return parked.length
+}
+
+function logSuspects(logger: Logger, lastEnd: OwnEnd | null, suspects: string[]): void {
+  if (lastEnd) logger.warn({ reason: endings[lastEnd.reason] }, 'the last process of berthd ended itself')
+  if (suspects.length > 0) {
+    const actors = suspects.slice(0, maxParkedLogged)
+    logger.warn({ suspects: suspects.length, actors }, 'what berthd read when it ended is read in turns')
+  }
 }
 
 /** A client that follows the log of a parked deploy or run must not wait indefinitely. */

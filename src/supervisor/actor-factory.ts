@@ -4,6 +4,7 @@ import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
+import type { ForeignReads } from './foreign-reads.ts'
 import type { SupervisorOptions } from './options.ts'
 import type { Receipts } from './receipts.ts'
 import type { RunningActor } from './running-actor.ts'
@@ -15,7 +16,8 @@ interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' |
   receipts: Receipts
   isoNow(): string
   /** For the slots of every kind. */
-  slots: Omit<SlotOptions, 'onBug' | 'cleanups'>
+  slots: Omit<SlotOptions, 'onBug' | 'cleanups' | 'readers'>
+  foreignReads: ForeignReads
   /** After a bug or a failed commit. */
   onFailure(running: RunningActor, error: unknown): void
   /** After the commit of a final state. */
@@ -32,11 +34,12 @@ export class ActorFactory {
 
   /** Fills the slots of every kind. */
   provide(effects: Record<string, object>): void {
-    const { catalogue, logger, slots } = this.#parts
+    const { catalogue, logger, slots, foreignReads: reads } = this.#parts
     const onBug = (slot: string, actor: string, err: unknown) =>
       logger.error({ err, actor, slot }, 'an effect failed with an internal error')
     for (const [name, kind] of Object.entries(catalogue)) {
-      const options = { ...slots, onBug, cleanups: kind.cleanups ?? [] }
+      const readers = { slots: kind.readers ?? [], reads }
+      const options = { ...slots, onBug, cleanups: kind.cleanups ?? [], readers }
       this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, options))
     }
   }

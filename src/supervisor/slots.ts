@@ -5,6 +5,7 @@ import { type AnyStateMachine, fromPromise } from 'xstate'
 import type { SlotFailure, SlotInput } from '../../machines/slot.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { Fences } from './fences.ts'
+import type { ForeignReads } from './foreign-reads.ts'
 
 type AnyEffect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 
@@ -19,6 +20,8 @@ export interface SlotOptions {
   halt?: AbortSignal
   /** Slots that run again if an aborted effect ended late. */
   cleanups?: readonly string[]
+  /** Slots whose effects read foreign input. They run on record. */
+  readers?: { slots: readonly string[]; reads: ForeignReads }
   /** True while actors are restored at a start: deadlines that passed during the downtime are extended. */
   isRestoring?: () => boolean
 }
@@ -43,7 +46,7 @@ export function fillSlots(machine: AnyStateMachine, effects: object, options: Sl
 }
 
 function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
-  const { fences, now, onBug, halt, cleanups = [], isRestoring } = options
+  const { fences, now, onBug, halt, cleanups = [], readers, isRestoring } = options
   return fromPromise<unknown, SlotInput>(async ({ input: requested, signal }) => {
     const input = isRestoring?.() ? withTimeLeft(requested, now()) : requested
     try {
@@ -53,7 +56,12 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
       // when it ends.
       if (late && cleanups.includes(name))
         void late.then(() => run(name, effect, input, halt, options)).catch(() => {})
-      return await retryFailedCommits(() => run(name, effect, input, signal, options), signal)
+      const attempt = (timed: SlotInput) => run(name, effect, timed, signal, options)
+      const isReader = readers?.slots.includes(name)
+      return await retryFailedCommits(
+        () => (isReader ? readers!.reads.run(name, input, signal, attempt) : attempt(input)),
+        signal,
+      )
     } catch (error) {
       if (codeOf(error) === 'internal_error' && !signal.aborted) onBug(name, input.id, error)
       throw toFailure(error, now())

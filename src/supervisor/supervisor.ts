@@ -3,8 +3,10 @@ import type { AnyEventObject } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
 import type { ActorRecord, By, RecordOf } from '../../storage/actors/actors.ts'
 import { Failure, messageOf } from '../errors.ts'
+import type { OwnEnd } from '../own-end.ts'
 import { ActorFactory } from './actor-factory.ts'
 import { createFences } from './fences.ts'
+import { createForeignReads, type ForeignReads } from './foreign-reads.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import { createParking, type Park } from './parking.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
@@ -19,6 +21,7 @@ export class Supervisor {
   readonly #logger: SupervisorOptions['logger']
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
+  readonly #foreignReads: ForeignReads
   readonly #factory: ActorFactory
   readonly #park: Park
   readonly #restartFromDisk: ReturnType<typeof createRestartFromDisk>
@@ -36,12 +39,14 @@ export class Supervisor {
     const isoNow = () => new Date(now()).toISOString()
     const halt = this.#halt.signal
     const shared = { storage, logger, halt }
+    this.#foreignReads = createForeignReads({ storage, now, halt })
     const forget = (id: string) => void this.#running.delete(id)
     const revive = (id: string) => this.#revive(id)
     this.#park = createParking({ ...shared, now, onParked, delayMs: restarts.delayMs, forget })
     this.#restartFromDisk = createRestartFromDisk({ ...shared, restarts, park: this.#park, revive })
     this.#factory = new ActorFactory({
       ...{ storage, catalogue, logger, isoNow, receipts: this.#receipts, onFinal: forget },
+      foreignReads: this.#foreignReads,
       slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
       onFailure: (running, error) => this.#restart(running, error),
     })
@@ -115,10 +120,15 @@ export class Supervisor {
     return receipt as Promise<Receipt<Kind>>
   }
 
-  /** Starts every active actor from disk. Parks those that cannot be restored. */
-  async restore(): Promise<{ restored: number; parked: number }> {
+  /**
+   * Starts every active actor from disk. Parks those that cannot be restored, and one that ended the daemon
+   * twice. `lastEnd` is how the last process ended, if it ended itself.
+   */
+  async restore(lastEnd: OwnEnd | null = null): Promise<{ restored: number; parked: number }> {
     if (await this.#storage.actors.repairIndex())
       this.#logger.error('the actor index was damaged; it was rebuilt from the rows')
+    const culprits = await this.#foreignReads.countEnd(lastEnd)
+    for (const { id, reason } of culprits) await this.#park(id, reason, 'ended_server')
     const active = [...this.#storage.actors.active()]
     const misfits: [id: string, error: unknown][] = []
     this.#isRestoring = true
@@ -131,7 +141,12 @@ export class Supervisor {
     }
     this.#isRestoring = false
     for (const [id, error] of misfits) await this.#park(id, messageOf(error), parkCodeFor(error))
-    return { restored: active.length - misfits.length, parked: misfits.length }
+    return { restored: active.length - misfits.length, parked: misfits.length + culprits.length }
+  }
+
+  /** The actors whose effects take turns since the daemon ended itself during them. */
+  suspects(): string[] {
+    return this.#foreignReads.suspects()
   }
 
   /** Stops every actor without persisting that. Waits at most `timeoutMs` for running effects. */

@@ -70,9 +70,10 @@ export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
 
 /**
  * `failed_repeatedly`: too many internal errors. `row_damaged`: a stored row fails its checksum.
- * `snapshot_misfit`: the chart of this version does not know the stored state.
+ * `snapshot_misfit`: the chart of this version does not know the stored state. `ended_server`: what it read
+ * ended the daemon twice.
  */
-export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit'
+export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit' | 'ended_server'
 
 export interface ParkNote {
   /** Null when the note is damaged, or when the version that parked the actor stored no note. */

@@ -184,7 +184,7 @@ test('a failed commit drops its effects and rejects waiters; the actor continues
     },
   })
   const supervisor = superviseSamples(t, {
-    storage: { events: storage.events, actors },
+    storage: { ...storage, actors },
     effects: { work: heldEffect().effect, clean },
   })
   await supervisor.spawn('err-1')

@@ -165,6 +165,7 @@ function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogi
   const portFor = (isReal: boolean) => (isReal ? supervisor : actors)
   const isReal = (id: string) => /^(cli|git)-/.test(id)
   const port: ActorPort = {
+    suspects: actors.suspects,
     spawn: (kind, id, ...rest) => portFor(isReal(id)).spawn(kind, id, ...rest),
     preview: actors.preview,
     send: (id, ...rest) => portFor(isReal(id)).send(id, ...rest),
@@ -190,6 +191,7 @@ function createActors(storage: Storage): ActorPort {
     throw new Error('nothing runs here')
   }
   const port = {
+    suspects: () => [],
     retry: nothing,
     discard: nothing,
     preview: (_kind: string, _id: string, input: object, { by }: { by: By }) => queuedRecord(input, by),

@@ -2,6 +2,7 @@
 // Raw access opens the files again, so the storage under test must be closed first.
 import type { TestContext } from 'node:test'
 import { type Database, type Key, open } from 'lmdb'
+import type { SupervisorOptions } from '../../src/supervisor/options.ts'
 import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
@@ -76,16 +77,16 @@ export function transitionOf(
 
 /** The same storage with some actor methods replaced. */
 export function withActors(
-  { events, actors }: Pick<Storage, 'actors' | 'events'>,
+  storage: SupervisorOptions['storage'],
   changes: Partial<Storage['actors']>,
-): Pick<Storage, 'actors' | 'events'> {
-  const changed = new Proxy(actors, {
+): SupervisorOptions['storage'] {
+  const changed = new Proxy(storage.actors, {
     get(target, name) {
       const found = Reflect.get(name in changes ? changes : target, name) as unknown
       return typeof found === 'function' ? found.bind(target) : found
     },
   })
-  return { events, actors: changed }
+  return { ...storage, actors: changed }
 }
 
 /** Every row of every table as stored: checksum and JSON. */

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { KindName } from '../../machines/index.ts'
 import { createLogger, type Logger } from '../../src/logger.ts'
+import type { SupervisorOptions } from '../../src/supervisor/options.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { By } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
@@ -42,13 +43,14 @@ function assertNever(reason: string): never {
 }
 
 export interface Supervised {
-  storage: Pick<Storage, 'actors' | 'events'>
+  storage: SupervisorOptions['storage']
   logger?: Logger
   now?: () => number
   effects?: { work?: SampleEffect; clean?: SampleEffect }
   version?: number
   migrate?: (snapshot: unknown, from: number) => unknown
   toRecord?: typeof sample.toRecord
+  readers?: string[]
 }
 
 /** A supervisor of the sample machine. Effects succeed at once by default. */
@@ -65,7 +67,9 @@ export function superviseSamples(t: TestContext, options: Supervised) {
     preview: (id: string, by: By) => supervisor.preview('sample' as KindName, id, { id }, { by }),
     send: supervisor.send.bind(supervisor),
     restore: supervisor.restore.bind(supervisor),
+    suspects: () => supervisor.suspects(),
     stop: supervisor.stop.bind(supervisor),
+    retry: supervisor.retry.bind(supervisor),
   }
 }
 

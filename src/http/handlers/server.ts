@@ -17,11 +17,12 @@ export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
 }
 
 /** Returns only codes, and reads only memory or an index, because the route is public and polled often. */
-function degradations({ storage, observe }: HttpContext): string[] {
+function degradations({ storage, observe, actors }: HttpContext): string[] {
   const [parked] = storage.actors.parked()
   const edge = storage.actors.record(edgeId)?.status
   return [
     ...(parked ? ['actors_parked'] : []),
+    ...(actors.suspects().length > 0 ? ['actors_suspected'] : []),
     ...(edge === 'waiting' || edge === 'failed' ? ['edge_unavailable'] : []),
     ...(observe.builderHangsSince() === null ? [] : ['builder_hangs']),
   ]

@@ -132,6 +132,8 @@ export interface TrafficMetrics {
 
 /** Creates actors and sends them events. Both resolve after the commit. */
 export interface ActorPort {
+  /** The actors whose effects take turns since the daemon ended itself during them. */
+  suspects(): string[]
   spawn<Kind extends Exclude<KindName, 'cron-schedule'>>(
     kind: Kind,
     id: string,

@@ -127,6 +127,16 @@ test('plain health stays ok; verbose health names codes, and metrics count by ki
   assert.match(metrics, /^berth_parked_actors\{kind="deploy"\} 0$/m)
 })
 
+test('verbose health names suspects as long as they have not ended', async (t) => {
+  const { storage, supervisor, url } = await start(t)
+  const { id, transition } = resting.find(({ kind, state }) => kind === 'deploy' && state !== 'queued')!
+  await storage.actors.create(transition)
+  await storage.foreignReads.begin(id, 'buildImage')
+  await supervisor.restore({ id: 'end', reason: 'event_loop_blocked' })
+
+  assert.equal(await (await fetch(`${url}/healthz?verbose`)).text(), 'degraded\nactors_suspected')
+})
+
 test('a service whose live deploy is parked is degraded, with the reason', async (t) => {
   const { call, park, storage } = await start(t)
   const id = await park(one('deploy', 'live'))

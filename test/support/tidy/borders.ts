@@ -135,9 +135,9 @@ export const borders: Border[] = [
   },
   {
     of: 'src/supervisor/',
-    packages: ['xstate'],
+    packages: ['p-limit', 'xstate'],
     node: true,
-    values: ['src/supervisor/', 'machines/index.ts', 'storage/', ...ground],
+    values: ['src/supervisor/', 'src/own-end.ts', 'machines/index.ts', 'storage/', ...ground],
     types: ['machines/'],
   },
   {
