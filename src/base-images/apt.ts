@@ -1,6 +1,6 @@
 // Debian's package tool, with the lists of this host or with lists of our own. The host's lists may be
 // missing (container images come without them) or old, and only root can renew them.
-import { mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CommandOptions, hasCommand, run } from './command.ts'
 
@@ -18,28 +18,34 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
   return run('apt-get', ['-q', '-y', ...retryOptions, ...args], options)
 }
 
-/** Package lists in Berth's own folder, from the sources of this host. Needs no root. */
+/** Package lists in Berth's own folder. Needs no root. */
 export interface OwnLists {
   /** Renews the lists. Rejects if no source responds. */
   update(signal?: AbortSignal): Promise<void>
-  /** Like `apt`, with these lists, or with those of the host while there are none. */
+  /** Like `apt`, with these lists. While there are none, lists of this host's sources are those of the host. */
   apt(args: string[], options?: CommandOptions): Promise<string>
 }
 
+const archive = 'http://deb.debian.org/debian'
+const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg'
 const bounded = ['-o', 'Acquire::http::Timeout=10', '-o', 'Acquire::https::Timeout=10']
 
-export function openOwnLists(directory: string): OwnLists {
+/** The lists of that release of Debian; of the sources of this host by default. */
+export function openOwnLists(directory: string, release: string | null = null): OwnLists {
   const lists = join(directory, 'lists')
+  const sources = join(directory, 'sources.list')
   const settings = [
     `Dir::State::lists=${lists}`,
     `Dir::Cache=${join(directory, 'cache')}`,
     // As root, apt would switch to a user who cannot write here.
     'APT::Sandbox::User=root',
+    ...(release === null ? [] : [`Dir::Etc::sourcelist=${sources}`, 'Dir::Etc::sourceparts=-']),
   ]
   const ownOptions = settings.flatMap((setting) => ['-o', setting])
   const prepare = async () => {
     await mkdir(join(lists, 'partial'), { recursive: true })
     await mkdir(join(directory, 'cache', 'archives', 'partial'), { recursive: true })
+    if (release !== null) await writeFile(sources, `deb [signed-by=${keyring}] ${archive} ${release} main\n`)
   }
   const isFilled = async () => (await readdir(lists).catch(() => [])).some((name) => /Packages/.test(name))
   return {
@@ -49,7 +55,7 @@ export function openOwnLists(directory: string): OwnLists {
       if (!(await isFilled())) throw new Error('apt-get update found no package lists')
     },
     async apt(args, options) {
-      return apt((await isFilled()) ? [...ownOptions, ...args] : args, options)
+      return apt((await isFilled()) || release !== null ? [...ownOptions, ...args] : args, options)
     },
   }
 }

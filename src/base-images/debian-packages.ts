@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { hasApt, openOwnLists } from './apt.ts'
+import { hasApt, type OwnLists, openOwnLists } from './apt.ts'
 import { runForBytes } from './command.ts'
 import { withFileLock } from './file-lock.ts'
 
@@ -16,6 +16,8 @@ export interface PackageWish {
   without?: string[]
   /** If set, only these of the resulting packages are included. */
   only?: string[]
+  /** A release of Debian, such as `trixie`; that of this host by default. */
+  release?: string
 }
 
 /** apt is missing, or no reachable mirror has the packages. */
@@ -23,7 +25,9 @@ export class PackagesMissing extends Error {}
 
 export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'berth')
 const packageDirectory = join(cacheDirectory, 'packages')
-const lists = openOwnLists(join(cacheDirectory, 'apt'))
+const hostLists = openOwnLists(join(cacheDirectory, 'apt'))
+const listsOf = ({ release }: Pick<PackageWish, 'release'>) =>
+  release === undefined ? hostLists : openOwnLists(join(cacheDirectory, `apt-${release}`), release)
 const unfetchedChoiceMs = 60 * 60_000
 const fetchedChoiceMs = 24 * 60 * 60_000
 /** How long the previous selection stays valid after a failed refresh. */
@@ -69,7 +73,7 @@ async function choose(wish: PackageWish, previous: string[] | null, signal: Abor
 async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
   const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
   const bound = AbortSignal.any(ends.filter((end) => end !== undefined))
-  const problem = await lists.update(bound).then(
+  const problem = await listsOf(wish).update(bound).then(
     () => null,
     (error: unknown) => error,
   )
@@ -81,19 +85,24 @@ async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: Abort
 }
 
 /** Fetches the packages that are missing from the cache. */
-export async function fetchPackages(files: string[], signal?: AbortSignal): Promise<void> {
+export async function fetchPackages(
+  files: string[],
+  wish: Pick<PackageWish, 'release'> = {},
+  signal?: AbortSignal,
+): Promise<void> {
   const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
-  if (missing.length > 0) await selectWithApt(() => downloadFresh(missing, signal), signal)
+  const lists = listsOf(wish)
+  if (missing.length > 0) await selectWithApt(() => downloadFresh(lists, missing, signal), signal)
 }
 
 /** A mirror may have dropped files that the lists still name: the lists are updated once. */
-async function downloadFresh(files: string[], signal: AbortSignal | undefined): Promise<void> {
+async function downloadFresh(lists: OwnLists, files: string[], signal: AbortSignal | undefined) {
   try {
-    await download(files, signal)
+    await download(lists, files, signal)
   } catch {
     signal?.throwIfAborted()
     await lists.update(signal)
-    await download(files, signal)
+    await download(lists, files, signal)
   }
 }
 
@@ -156,7 +165,7 @@ async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Prom
   await writeFile(join(state, 'status'), '')
   const nothingInstalled = ['-o', `Dir::State::status=${state}/status`, '-o', `Dir::Cache::archives=${state}`]
   const plan = ['install', '--print-uris', '-qq', '--no-install-recommends', ...wish.packages]
-  const response = await lists.apt([...nothingInstalled, ...plan], { signal })
+  const response = await listsOf(wish).apt([...nothingInstalled, ...plan], { signal })
   const lines = response.split('\n').filter((line) => line.startsWith("'"))
   const files = lines.map((line) => line.split(' ')[1] ?? '')
   return files.filter((file) => isWanted(wish, nameOf(file))).sort()
@@ -167,7 +176,7 @@ function isWanted({ without = [], only }: PackageWish, name: string): boolean {
 }
 
 // Downloads into a temporary folder first, so that a truncated download is never used as a package.
-async function download(files: string[], signal: AbortSignal | undefined): Promise<void> {
+async function download(lists: OwnLists, files: string[], signal: AbortSignal | undefined): Promise<void> {
   const arrival = await mkdtemp(join(packageDirectory, 'arriving-'))
   try {
     const args = ['download', '-o', 'APT::Sandbox::User=root', ...files.map(versionedName)]

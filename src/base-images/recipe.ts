@@ -51,7 +51,7 @@ export async function ensureImage(
   const make = async () => {
     if (await store.has(reference)) return reference
     onMake(reference)
-    await fetchPackages(files, signal)
+    await fetchPackages(files, recipe.wish, signal)
     await store.load(await cook(recipe, files, reference, signal))
     return reference
   }

@@ -1,5 +1,5 @@
 // Real PostgreSQL 15 and Redis 7, built from Debian packages, with the contract of the official images:
-// variables, folders, user, and PostgreSQL's two data locations.
+// variables, folders, user, and PostgreSQL's two data locations. PostgreSQL 17 comes from a newer Debian.
 // The tag 18 uses the newer data location; the server in it is still 15.
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
@@ -8,20 +8,21 @@ import { requestEngine } from './engine-request.ts'
 import { addSystem, ensureTestImage, type TestRecipe } from './images.ts'
 
 export interface DatastoreImages {
-  /** The values for --postgres-image and --redis-image; `{version}` is 15 or 18, and 7. */
+  /** The values for --postgres-image and --redis-image; `{version}` is 15, 17 or 18, and 7. */
   postgres: string
   redis: string
 }
 
 const repository = 'localhost/berth-test'
-const path = 'PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Dependencies that only installation scripts and other uses need. */
 const without = [
   'adduser',
+  'base-passwd',
   'debconf',
   'dpkg',
   'gcc-12-base',
+  'gcc-14-base',
   'init-system-helpers',
   'libc-l10n',
   'libdb5.3',
@@ -29,10 +30,16 @@ const without = [
   'libgdbm6',
   'libgdbm-compat4',
   'libjson-perl',
+  'libgdbm6t64',
+  'libgdbm-compat4t64',
+  'libio-pty-perl',
+  'libipc-run-perl',
   'libllvm14',
+  'libllvm19',
   'libpam-modules',
   'libpam-modules-bin',
   'libperl5.36',
+  'libperl5.40',
   'libsemanage2',
   'libsemanage-common',
   'libsepol2',
@@ -43,8 +50,11 @@ const without = [
   'perl',
   'perl-base',
   'perl-modules-5.36',
+  'perl-modules-5.40',
   'postgresql-client-common',
   'postgresql-common',
+  'postgresql-common-dev',
+  'procps',
   'sensible-utils',
   'ssl-cert',
   'sysvinit-utils',
@@ -54,10 +64,19 @@ const without = [
   'util-linux-extra',
 ]
 
-function postgres(version: '15' | '18', data: string, volume: string): TestRecipe {
+const postgresTools = ['util-linux', 'libc-bin', 'tzdata', 'busybox-static']
+
+type Server = { server: '15' } | { server: '17'; release: 'trixie' }
+
+function postgres(
+  version: '15' | '17' | '18',
+  { server, ...from }: Server,
+  data = '/var/lib/postgresql/data',
+  volume = data,
+): TestRecipe {
   const entrypoint = postgresEntrypoint(volume)
   const settings = {
-    Env: [path, `PGDATA=${data}`, 'LANG=C.UTF-8'],
+    Env: [`PATH=/usr/lib/postgresql/${server}/bin:/usr/sbin:/usr/bin:/sbin:/bin`, `PGDATA=${data}`, 'LANG=C.UTF-8'],
     Labels: { 'berth.test': 'base' },
     Volumes: { [volume]: {} },
     ExposedPorts: { '5432/tcp': {} },
@@ -69,10 +88,10 @@ function postgres(version: '15' | '18', data: string, volume: string): TestRecip
     repository,
     name: `postgres-${version}`,
     version: 1,
-    wish: { packages: ['postgresql-15', 'util-linux', 'libc-bin', 'tzdata', 'busybox-static'], without },
+    wish: { packages: [`postgresql-${server}`, ...postgresTools], without, ...from },
     extra: JSON.stringify([settings, entrypoint]),
     settings,
-    finish: (root) => finishPostgres(root, entrypoint),
+    finish: (root) => finishPostgres(root, server, entrypoint),
     substitute: `postgres:${version}-alpine`,
   }
 }
@@ -107,8 +126,9 @@ const redis: TestRecipe = {
 export async function datastoreImages(): Promise<DatastoreImages> {
   const engine = await ensureEngine()
   const recipes = {
-    'postgres:15': postgres('15', '/var/lib/postgresql/data', '/var/lib/postgresql/data'),
-    'postgres:18': postgres('18', '/var/lib/postgresql/18/docker', '/var/lib/postgresql'),
+    'postgres:15': postgres('15', { server: '15' }),
+    'postgres:17': postgres('17', { server: '17', release: 'trixie' }),
+    'postgres:18': postgres('18', { server: '15' }, '/var/lib/postgresql/18/docker', '/var/lib/postgresql'),
     'redis:7': redis,
   }
   for (const [name, recipe] of Object.entries(recipes)) {
@@ -120,14 +140,14 @@ export async function datastoreImages(): Promise<DatastoreImages> {
   return { postgres: `${repository}/postgres:{version}`, redis: `${repository}/redis:{version}` }
 }
 
-async function finishPostgres(root: RootFilesystem, entrypoint: string): Promise<void> {
+async function finishPostgres(root: RootFilesystem, server: string, entrypoint: string): Promise<void> {
   await addSystem(root)
   // Compiling queries at run time needs LLVM, which is larger than everything else. The server
   // works without it.
-  for (const file of root.paths('usr/lib/postgresql/15/lib')) {
+  for (const file of root.paths(`usr/lib/postgresql/${server}/lib`)) {
     if (/\/bitcode\/|\/llvmjit/.test(file)) root.remove(file)
   }
-  const sample = 'usr/share/postgresql/15/postgresql.conf.sample'
+  const sample = `usr/share/postgresql/${server}/postgresql.conf.sample`
   const text = root
     .read(sample)
     .toString()
