@@ -22,7 +22,7 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
 export interface OwnLists {
   /** Renews the lists. Rejects if no source responds. */
   update(signal?: AbortSignal): Promise<void>
-  /** Like `apt`, with these lists. While there are none, lists of this host's sources are those of the host. */
+  /** Like `apt`, with these lists. Until there are lists of this host's sources, with those of the host. */
   apt(args: string[], options?: CommandOptions): Promise<string>
 }
 

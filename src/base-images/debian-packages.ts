@@ -73,10 +73,12 @@ async function choose(wish: PackageWish, previous: string[] | null, signal: Abor
 async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
   const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
   const bound = AbortSignal.any(ends.filter((end) => end !== undefined))
-  const problem = await listsOf(wish).update(bound).then(
-    () => null,
-    (error: unknown) => error,
-  )
+  const problem = await listsOf(wish)
+    .update(bound)
+    .then(
+      () => null,
+      (error: unknown) => error,
+    )
   if (problem !== null && isBounded) throw problem
   bound.throwIfAborted()
   const files = await resolve(wish, bound)

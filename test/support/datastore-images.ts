@@ -76,7 +76,11 @@ function postgres(
 ): TestRecipe {
   const entrypoint = postgresEntrypoint(volume)
   const settings = {
-    Env: [`PATH=/usr/lib/postgresql/${server}/bin:/usr/sbin:/usr/bin:/sbin:/bin`, `PGDATA=${data}`, 'LANG=C.UTF-8'],
+    Env: [
+      `PATH=/usr/lib/postgresql/${server}/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      `PGDATA=${data}`,
+      'LANG=C.UTF-8',
+    ],
     Labels: { 'berth.test': 'base' },
     Volumes: { [volume]: {} },
     ExposedPorts: { '5432/tcp': {} },

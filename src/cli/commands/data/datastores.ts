@@ -45,7 +45,10 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .option('--internal', 'the connection string for services')
     .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
     .action(run(printUrl))
-  addFlags(db.command('update').argument('<name>', 'the datastore'))
+  const updating = addFlags(db.command('update').argument('<name>', 'the datastore'))
+  for (const flags of ['--version <version>', '--server-version <version>'])
+    updating.addOption(new Option(flags).hideHelp())
+  updating
     .description('change limits (without a restart) or the backup schedule')
     .addHelpText(
       'after',
@@ -165,7 +168,18 @@ async function printUrl({ client, out }: Cli, name: string, options: { internal?
   out.print(plain(url))
 }
 
-async function update(cli: Cli, name: string, options: SettingOptions): Promise<void> {
+interface UpdateOptions extends SettingOptions {
+  version?: string
+  serverVersion?: string
+}
+
+async function update(cli: Cli, name: string, options: UpdateOptions): Promise<void> {
+  if (options.version !== undefined || options.serverVersion !== undefined) {
+    throw usageFailure(
+      'the version of a datastore never changes: its data moves to a new datastore',
+      'manual: /docs/databases#a-new-major-version-of-postgres',
+    )
+  }
   const body = settingsOf(options)
   if (Object.keys(body).length === 0) {
     throw usageFailure(
