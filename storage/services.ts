@@ -29,6 +29,8 @@ export interface ServiceSettings {
   /** Missing in rows and releases older than the setting, like the next two. */
   build_target?: string | null
   build_args?: Record<string, string>
+  /** In lower case. Missing means none. */
+  submodule_owners?: string[]
   /** Whether instances and jobs have an init process. Missing means true. */
   init?: boolean
   port: number | null

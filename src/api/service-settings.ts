@@ -78,6 +78,16 @@ const buildArgs = z
     error: 'must be at most 512 KiB together',
   })
 
+/** As providers write them, without a path. */
+const submoduleOwners = z
+  .array(
+    z
+      .string()
+      .max(255)
+      .regex(/^[A-Za-z0-9_][\w.~-]*$/, { error: 'must be the name of a user, group or organization' }),
+  )
+  .max(50)
+
 const customDomains = z.array(Domain).max(50)
 
 const instances = z.int().min(1).max(50)
@@ -94,6 +104,7 @@ const settings = explained({
   repo_url: clearable(z.string().max(2048)),
   image: clearable(z.string().max(512)),
   branch: clearable(z.string().max(255)),
+  submodule_owners: optional(submoduleOwners),
   root_dir: clearable(relativePath),
   dockerfile_path: clearable(relativePath),
   start_command: clearable(command),

@@ -44,6 +44,7 @@ export const Service = z
     repo_url: text,
     branch: text,
     image: text,
+    submodule_owners: z.array(z.string()),
     root_dir: text,
     dockerfile_path: text,
     build_command: text,

@@ -41,6 +41,19 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'repo_url changes.',
     flag: { flags: '--branch <name>', help: 'branch of the repository (its default one)' },
   },
+  submodule_owners: {
+    default: [],
+    takesEffect: 'at build',
+    meaning:
+      'Users, groups or organizations of the same git host whose repositories are read as submodules with ' +
+      "the credentials of this service. Those of the repository's own owner always are.",
+    flag: {
+      flags: '--submodule-owner <name>',
+      help: 'other owner whose submodules get the credentials; can be repeated',
+      value: 'list',
+    },
+    normalize: (owners) => [...new Set(owners.map((owner) => owner.toLowerCase()))],
+  },
   root_dir: {
     default: null,
     takesEffect: 'at build',

@@ -143,13 +143,16 @@ export async function readInstallation(
   return parseResponse(InstallationResponse, instance, response)
 }
 
+/** For one repository of the installation, by its name without the owner; null is for all of them. */
 export async function createInstallationToken(
   instance: Instance,
   app: GithubApp,
   id: number,
+  repository: string | null,
 ): Promise<InstallationToken> {
   const path = `/app/installations/${id}/access_tokens`
-  const response = await askAsApp(instance, app, { method: 'POST', path })
+  const json = repository === null ? {} : { repositories: [repository] }
+  const response = await askAsApp(instance, app, { method: 'POST', path, json })
   const { token, expires_at } = parseResponse(TokenResponse, instance, response)
   return { token, expiresAt: toTimestamp(expires_at) ?? new Date().toISOString() }
 }
@@ -161,10 +164,11 @@ export async function createInstallationToken(
 async function askAsApp(
   instance: Instance,
   app: GithubApp,
-  { path, method = 'GET' }: Pick<ProviderRequest, 'method'> & { path: string },
+  { path, method = 'GET', json }: Pick<ProviderRequest, 'method' | 'json'> & { path: string },
 ): Promise<ProviderResponse> {
   const url = `${github.apiUrl(instance.baseUrl)}${path}`
-  const askAt = async (nowMs: number) => ask(instance, { method, url, token: await signJwt(app, nowMs) })
+  const askAt = async (nowMs: number) =>
+    ask(instance, { method, url, ...(json && { json }), token: await signJwt(app, nowMs) })
   try {
     return await askAt(Date.now())
   } catch (error) {

@@ -17,8 +17,9 @@ import { listSubmodules, submoduleDirectory } from './submodules.ts'
 export interface CheckoutRequest {
   repository: RepositoryUrl
   credentials: Credentials | null
-  /** Whether all submodules of the same host get the credentials, or only those of the same owner. */
-  sharesCredentials: boolean
+  /** Of the git provider on its host; empty for most. */
+  basePath: string
+  accessSubmodule: AccessSubmodule
   /** Null for the default branch of the remote. */
   branch: string | null
   /** Null for the branch's head. */
@@ -32,6 +33,15 @@ export interface CheckoutRequest {
   marker: string
   onLine(line: string): void
   signal: AbortSignal
+}
+
+/** Which credentials the checkout uses for a submodule that names none itself. */
+export type AccessSubmodule = (submodule: RepositoryUrl) => Promise<SubmoduleAccess>
+
+export interface SubmoduleAccess {
+  credentials: Credentials | null
+  /** The submodule's owner, if the credentials are not used because of him. */
+  deniedOwner: string | null
 }
 
 export interface Checkout {
@@ -58,7 +68,8 @@ export async function checkoutSource(request: CheckoutRequest): Promise<BranchCh
   const wanted = request.branch === null ? null : checkBranch(request.branch)
   const branch = wanted ?? (await readDefaultBranch(request, commit !== null))
   onLine(`cloning ${repository.url} ${commit === null ? `branch ${branch}` : `commit ${commit}`}`)
-  const checkout = await checkoutTree({ ...request, wanted: { branch, commit } as CommitRequest, depth: 0 })
+  const wantedCommit = { branch, commit } as CommitRequest
+  const checkout = await checkoutTree({ ...request, deniedOwner: null, wanted: wantedCommit, depth: 0 })
   onLine(createMask(credentials)(`checked out ${title(checkout)}`))
   return { ...checkout, branch }
 }
@@ -77,7 +88,7 @@ async function readDefaultBranch(request: CheckoutRequest, isOptional: boolean):
   return branch
 }
 
-interface Tree extends Omit<CheckoutRequest, 'branch' | 'commit'> {
+interface Tree extends Omit<CheckoutRequest, 'branch' | 'commit'>, Pick<SubmoduleAccess, 'deniedOwner'> {
   wanted: CommitRequest
   depth: number
 }
@@ -91,18 +102,27 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
   if (submodules.length > 0 && tree.depth === maxSubmoduleDepth) {
     throw new Failure('source_invalid', `submodules are nested deeper than ${maxSubmoduleDepth}`)
   }
-  for (const { path, commit, ...source } of submodules) {
-    tree.onLine(`submodule ${path}: cloning ${source.repository.url} commit ${commit}`)
+  for (const { path, commit, repository } of submodules) {
+    tree.onLine(`submodule ${path}: cloning ${repository.url} commit ${commit}`)
     const directory = await submoduleDirectory(tree.directory, path)
     await checkoutTree({
       ...tree,
-      ...source,
+      ...(await accessOf(repository, tree)),
+      repository,
       directory,
       wanted: { branch: null, commit },
       depth: tree.depth + 1,
     })
   }
   return { commitSha, commitMessage }
+}
+
+async function accessOf(
+  submodule: RepositoryUrl,
+  { accessSubmodule }: Pick<Tree, 'accessSubmodule'>,
+): Promise<SubmoduleAccess> {
+  const { credentials } = submodule
+  return credentials === null ? accessSubmodule(submodule) : { credentials, deniedOwner: null }
 }
 
 async function readCommit(tree: Tree, sha: string) {
@@ -123,7 +143,7 @@ async function fetchCommit(tree: Tree): Promise<string> {
       throw error
     })
   } catch (error) {
-    throw toFailure(error, tree.repository, tree.credentials)
+    throw toFailure(error, tree.repository, tree.credentials, tree.deniedOwner)
   }
 }
 

@@ -27,18 +27,27 @@ const refusal = ['Permission denied', 'access denied', 'not appear to be a git r
 const isUnavailable = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 
-/** Converts a GitError of a remote to a Failure; other errors pass unchanged. */
+/**
+ * Converts a GitError of a remote to a Failure; other errors pass unchanged. `deniedOwner` is the owner of a
+ * submodule for which the credentials of its parent are not used.
+ */
 export function toFailure(
   error: unknown,
   repository: RepositoryUrl,
   credentials: Credentials | null,
+  deniedOwner: string | null = null,
 ): unknown {
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
   const output = error.outputLines.join('\n')
   const isRefused = looksPrivate.test(output) && !isUnavailable.test(output)
-  const advice = isRefused ? `; ${adviceFor(repository, credentials)}` : ''
-  return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
+  const message = `cannot read ${repository.url}: ${reasonOf(error)}`
+  if (!isRefused) return new Failure('git_remote_unreachable', message)
+  if (deniedOwner === null)
+    return new Failure('git_remote_unreachable', `${message}; ${adviceFor(repository, credentials)}`)
+  const denial = `the credentials of this service are not used for repositories of ${deniedOwner}`
+  const details = { reason: 'submodule_owner', owner: deniedOwner }
+  return new Failure('git_remote_unreachable', `${message}; ${denial}`).with(details)
 }
 
 /** The same for a commit that is available but cannot be checked out: the error is in the source. */

@@ -46,6 +46,32 @@ export function resolveRepositoryUrl(parent: RepositoryUrl, text: string): Repos
   return parseRepositoryUrl(`${protocol}//${user}${host}${resolvePath(pathname, text)}`)
 }
 
+/**
+ * The user, group or organization of a repository, in lower case: the first part of its path below the path
+ * of the git provider. Empty for a repository directly below it, null for one elsewhere or not over http.
+ */
+export function ownerOf({ kind, url }: RepositoryUrl, basePath: string): string | null {
+  if (kind !== 'https' && kind !== 'http') return null
+  const { pathname } = new URL(url)
+  if (!pathname.startsWith(`${basePath}/`)) return null
+  const parts = pathname.slice(basePath.length + 1).split('/')
+  return parts.length === 1 ? '' : parts[0]!.toLowerCase()
+}
+
+/** Whether credentials for one repository may be sent to the server of the other. */
+export function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean {
+  return one.kind === other.kind && one.host === other.host
+}
+
+/** The host and the path of an ssh address; null for other kinds. */
+export function sshParts({ kind, url }: RepositoryUrl): { hostname: string; path: string } | null {
+  if (kind !== 'ssh') return null
+  const scp = scpForm.exec(url)?.groups as { host: string; path: string } | undefined
+  if (scp !== undefined) return { hostname: scp.host.toLowerCase(), path: scp.path.replace(/^\//, '') }
+  const { hostname, pathname } = new URL(url)
+  return { hostname, path: pathname.slice(1) }
+}
+
 /** Applies git's own rules for `refs/heads/<branch>`. Throws `invalid_request`. */
 export function checkBranch(text: string): string {
   const wrong = branchRules.find(([pattern]) => pattern.test(text))

@@ -1,9 +1,8 @@
 // The submodules of a commit. `.gitmodules` is untrusted: an address must pass the rules for a service's
-// own repository, and the parent's credentials are sent to the parent's origin only.
+// own repository.
 import { realpath } from 'node:fs/promises'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import { Failure, messageOf } from '../errors.ts'
-import type { Credentials } from './credentials.ts'
 import type { History } from './history.ts'
 import { GitError } from './process.ts'
 import {
@@ -11,24 +10,20 @@ import {
   type RepositoryKind,
   type RepositoryUrl,
   resolveRepositoryUrl,
+  sshParts,
 } from './repository.ts'
 
 export interface Submodule {
   /** Relative to the parent's folder. */
   path: string
   repository: RepositoryUrl
-  credentials: Credentials | null
   commit: string
 }
 
-interface Parent extends Located {
-  /** False if the repository may belong to a stranger, who could name any repository as a submodule. */
-  sharesCredentials: boolean
-}
-
-interface Located {
+interface Parent {
   repository: RepositoryUrl
-  credentials: Credentials | null
+  /** Of the git provider on its host; empty for most. */
+  basePath: string
 }
 
 /** The protocols of a submodule, by the kind of its parent. Never a path, which would read this host. */
@@ -55,7 +50,7 @@ export async function listSubmodules(history: History, sha: string, parent: Pare
   const commits = await history.linkedCommits(sha, paths)
   return entries.flatMap(({ path, url }) => {
     const commit = commits.get(path)
-    return commit === undefined ? [] : [{ path, commit, ...locate(path, url, parent) }]
+    return commit === undefined ? [] : [{ path, commit, repository: locate(path, url, parent) }]
   })
 }
 
@@ -96,18 +91,15 @@ function groupByName(settings: [key: string, value: string][]): Entry[] {
   return [...entries.values()]
 }
 
-function locate(path: string, url: string, parent: Parent): Located {
+function locate(path: string, url: string, parent: Parent): RepositoryUrl {
   const repository = resolve(path, url, parent)
   if (!kinds[parent.repository.kind].includes(repository.kind)) {
-    throw refusal(path, `it is fetched over https only, but its URL is ${nouns[repository.kind]}`)
+    throw refusal(path, `it is fetched over https only, but its URL is ${nouns[repository.kind]}`, 'https')
   }
   if (repository.kind === 'ssh' && repository.host !== parent.repository.host) {
-    throw refusal(path, "it is fetched over ssh from its parent's host only")
+    throw refusal(path, "it is fetched over ssh from its parent's host only", 'https')
   }
-  const isTrusted = parent.sharesCredentials || isSameNamespace(repository, parent.repository)
-  const isInherited = isTrusted && isSameOrigin(repository, parent.repository)
-  const inherited = isInherited ? parent.credentials : null
-  return { repository, credentials: repository.credentials ?? inherited }
+  return repository
 }
 
 const nouns: Record<RepositoryKind, string> = {
@@ -117,30 +109,24 @@ const nouns: Record<RepositoryKind, string> = {
   path: 'a local path',
 }
 
-function resolve(path: string, url: string, { repository }: Parent): RepositoryUrl {
+function resolve(path: string, url: string, parent: Parent): RepositoryUrl {
   try {
-    return overHttp(resolveRepositoryUrl(repository, url), repository)
+    return overHttp(resolveRepositoryUrl(parent.repository, url), parent)
   } catch (error) {
     throw refusal(path, messageOf(error))
   }
 }
 
 /** A submodule that names its parent's host over ssh is read like its parent. */
-function overHttp(submodule: RepositoryUrl, parent: RepositoryUrl): RepositoryUrl {
-  const path = /^git@[^:/]+:\/?(.+)$/.exec(submodule.url)?.[1]
-  const isReadable = parent.kind === 'https' && submodule.host === parent.host && path !== undefined
-  return isReadable ? parseRepositoryUrl(`https://${parent.host}/${path}`) : submodule
+function overHttp(submodule: RepositoryUrl, { repository: parent, basePath }: Parent): RepositoryUrl {
+  const ssh = sshParts(submodule)
+  if (ssh === null || (parent.kind !== 'https' && parent.kind !== 'http')) return submodule
+  const { hostname, origin } = new URL(parent.url)
+  return ssh.hostname === hostname ? parseRepositoryUrl(`${origin}${basePath}/${ssh.path}`) : submodule
 }
 
-function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean {
-  return one.kind === other.kind && one.host === other.host
-}
-
-/** Whether both repositories are in one folder of the host, as those of one owner are. */
-function isSameNamespace(one: RepositoryUrl, other: RepositoryUrl): boolean {
-  return posix.dirname(one.url) === posix.dirname(other.url)
-}
-
-function refusal(path: string, why: string): Failure {
-  return new Failure('source_invalid', `submodule '${path}' is refused: ${why}`)
+/** With `wanted`, the reason ends with what to write instead. */
+function refusal(path: string, why: string, wanted?: 'https'): Failure {
+  const remedy = wanted ? '; write its https address into .gitmodules' : ''
+  return new Failure('source_invalid', `submodule '${path}' is refused: ${why}${remedy}`)
 }

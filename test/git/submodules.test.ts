@@ -1,6 +1,7 @@
 // Submodules: fetched like a source of their own, or refused with a reason a person can act on.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Failure } from '../../src/errors.ts'
 import { type History, openHistory } from '../../src/git/history.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { listSubmodules } from '../../src/git/submodules.ts'
@@ -71,7 +72,10 @@ test('a submodule of another origin gets no credentials, even on request', async
 })
 
 const refusals: [url: string, why: string][] = [
-  ['git@example.com:acme/lib.git', 'it is fetched over https only, but its URL is ssh'],
+  [
+    'git@example.com:acme/lib.git',
+    'it is fetched over https only, but its URL is ssh; write its https address',
+  ],
   ['/etc', 'it is fetched over https only, but its URL is a local path'],
   ['file:///etc', 'repository URL starts with file://; use https://, http://, ssh://, git@host:owner/name'],
   ['ext::/bin/id', 'repository URL has ::, which git takes for the name of a helper program'],
@@ -97,7 +101,7 @@ test('a submodule next to a local repository is refused, because it would read t
 
   await assert.rejects(startCheckout(t, { url: app.directory }).done, {
     code: 'source_invalid',
-    message: "submodule 'lib' is refused: it is fetched over https only, but its URL is a local path",
+    message: /^submodule 'lib' is refused: it is fetched over https only, but its URL is a local path; /,
   })
 })
 
@@ -207,9 +211,9 @@ test('a thousand submodules are listed by a few runs of git', async (t) => {
   }
   app.git('commit', '--quiet', '--message', 'Link')
   const history = openHistory(app.directory, 'list', new AbortController().signal)
-  const parent = { repository: parseRepositoryUrl('https://example.com/a/b'), credentials: null }
+  const parent = { repository: parseRepositoryUrl('https://example.com/a/b'), basePath: '' }
 
-  const submodules = await listSubmodules(history, 'HEAD', { ...parent, sharesCredentials: false })
+  const submodules = await listSubmodules(history, 'HEAD', parent)
 
   assert.deepEqual(
     submodules.map(({ path, commit }) => [path, commit]),
@@ -217,32 +221,43 @@ test('a thousand submodules are listed by a few runs of git', async (t) => {
   )
 })
 
-test('a submodule that names its https parent over ssh is read over https', async () => {
-  const parent = { repository: parseRepositoryUrl('https://git.example.com/ada/shop'), credentials: null }
-  const located = await listSubmodules(historyWith('git@git.example.com:ada/lib.git'), 'sha', {
-    ...parent,
-    sharesCredentials: true,
-  })
-  assert.equal(located[0]?.repository.url, 'https://git.example.com/ada/lib.git')
-  const elsewhere = listSubmodules(historyWith('git@other.example.com:ada/lib.git'), 'sha', {
-    ...parent,
-    sharesCredentials: true,
-  })
-  await assert.rejects(elsewhere, { code: 'source_invalid' })
-})
+const overSsh: [parent: string, basePath: string, submodule: string, readAs: string | null][] = [
+  ['https://git.example.com/ada/shop', '', 'git@git.example.com:ada/lib.git', '/ada/lib.git'],
+  ['https://git.example.com/ada/shop', '', 'ssh://git@git.example.com/ada/lib.git', '/ada/lib.git'],
+  ['https://git.example.com/ada/shop', '', 'ssh://git@git.example.com:2222/ada/lib.git', '/ada/lib.git'],
+  ['https://git.example.com:8443/ada/shop', '', 'git@git.example.com:ada/lib.git', '/ada/lib.git'],
+  ['http://git.example.com:3000/ada/shop', '', 'ssh://git@git.example.com:2222/ada/lib', '/ada/lib'],
+  ['https://git.example.com/git/ada/shop', '/git', 'git@git.example.com:/ada/lib.git', '/git/ada/lib.git'],
+  ['https://git.example.com/ada/shop', '', 'git@other.example.com:ada/lib.git', null],
+]
 
-test('submodules of other owners get the credentials only if the parent is trusted', async () => {
-  const credentials = { username: 'oauth2', password: 'secret' }
-  const repository = parseRepositoryUrl('https://git.example.com/acme/shop')
-  for (const [url, sharesCredentials, isGiven] of [
-    ['https://git.example.com/acme/lib', false, true],
-    ['https://git.example.com/ada/private', false, false],
-    ['https://git.example.com/ada/private', true, true],
-  ] as const) {
-    const parent = { repository, credentials, sharesCredentials }
-    const [submodule] = await listSubmodules(historyWith(url), 'sha', parent)
-    assert.deepEqual(submodule?.credentials, isGiven ? credentials : null, url)
-  }
+for (const [address, basePath, submodule, readAs] of overSsh) {
+  const outcome = readAs ? 'read like its parent' : 'refused'
+  test(`the submodule ${submodule} of ${address} is ${outcome}`, async () => {
+    const parent = { repository: parseRepositoryUrl(address), basePath }
+    const located = listSubmodules(historyWith(submodule), 'sha', parent)
+    if (readAs !== null) {
+      assert.equal((await located)[0]?.repository.url, `${new URL(address).origin}${readAs}`)
+      return
+    }
+    const message = /its URL is ssh; write its https address into \.gitmodules$/
+    await assert.rejects(located, { code: 'source_invalid', message })
+  })
+}
+
+test('a submodule that needs the credentials of another owner is reported with the owner', async (t) => {
+  const credentials = { username: 'deploy', password: 'the-secret' }
+  const { app, pinned, url } = await createPair(t, { credentials })
+  app.submodule('lib', '../lib', pinned)
+  const accessSubmodule = async () => ({ credentials: null, deniedOwner: 'ada' })
+
+  const { done } = startCheckout(t, { url: `${url}/app`, credentials, accessSubmodule })
+
+  await assert.rejects(done, (error: Failure) => {
+    assert.deepEqual(error.facts, { reason: 'submodule_owner', owner: 'ada' })
+    assert.match(error.message, /the credentials of this service are not used for repositories of ada$/)
+    return true
+  })
 })
 
 /** The history of a commit with one submodule. */

@@ -2,10 +2,10 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type BranchCheckout, checkoutSource } from '../../src/git/checkout.ts'
+import { type AccessSubmodule, type BranchCheckout, checkoutSource } from '../../src/git/checkout.ts'
 import type { Credentials } from '../../src/git/credentials.ts'
 import type { HostRules } from '../../src/git/remote-host.ts'
-import { parseRepositoryUrl } from '../../src/git/repository.ts'
+import { isSameOrigin, parseRepositoryUrl } from '../../src/git/repository.ts'
 import { temporaryDirectory } from './directory.ts'
 import { testHostRules } from './git-server.ts'
 
@@ -19,7 +19,8 @@ export interface CheckoutOptions {
   directory?: string
   localRepositories?: string[]
   hostRules?: Partial<HostRules>
-  sharesCredentials?: boolean
+  /** By default submodules of the same host get the credentials. */
+  accessSubmodule?: AccessSubmodule
 }
 
 export interface CheckoutRun {
@@ -39,7 +40,13 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     commit: options.commit ?? null,
     directory,
     localRepositories: options.localRepositories ?? [],
-    sharesCredentials: options.sharesCredentials ?? true,
+    basePath: '',
+    accessSubmodule:
+      options.accessSubmodule ??
+      (async (submodule) => ({
+        credentials: isSameOrigin(submodule, repository) ? (options.credentials ?? null) : null,
+        deniedOwner: null,
+      })),
     hostRules: { ...testHostRules, ...options.hostRules },
     marker: options.marker ?? 'dep-test',
     onLine: (line) => lines.push(line),

@@ -43,6 +43,7 @@ export async function createGitProvider(t: Scope, options: FakeProviderOptions =
     refreshTokens: new Map(),
     clients: new Map([['client', 'the client secret']]),
     clockOffsetMs: 0,
+    uninstalledRepositories: [],
     accessSeconds: 7200,
   }
   const requests: FakeRequest[] = []
@@ -91,7 +92,9 @@ function serveIfAllowed(
     .split(':')
   requests.push({ method: request.method!, path: request.url!, authorization, body: '' })
   const isPublic = request.url!.includes('/public')
-  if (!isPublic && !isValid(state, password)) {
+  const name = /([^/]+)\.git\//.exec(request.url!)![1]!
+  const isNarrow = state.tokens.get(password)?.repositories?.includes(name) === false
+  if (!isPublic && (isNarrow || !isValid(state, password))) {
     response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
   } else serveRepository({ root: options.root! }, request, response)
 }

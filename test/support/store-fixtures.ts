@@ -36,6 +36,7 @@ export function serviceRow(changes: Partial<ServiceRow> = {}): ServiceRow {
     build_env: [],
     build_target: null,
     build_args: {},
+    submodule_owners: [],
     init: true,
     protocol: 'http',
     archive_deploy_id: null,

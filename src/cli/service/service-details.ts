@@ -27,8 +27,9 @@ export function showService(out: Output, service: Service): void {
 
 function buildFacts(service: Service): Fact[] {
   const { root_dir, dockerfile_path, build_env, publish_dir, spa_fallback, latest_deploy } = service
-  const { build_target, build_args } = service
+  const { build_target, build_args, submodule_owners } = service
   return [
+    ['submodule owners', submodule_owners.join(', ')],
     ['root dir', root_dir],
     ['dockerfile', dockerfile_path],
     ['build env', build_env.join(', ')],

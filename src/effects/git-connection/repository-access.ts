@@ -1,8 +1,10 @@
 // Which connection serves a repository, and the credentials for reading it.
+import { posix } from 'node:path'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { messageOf } from '../../errors.ts'
+import type { AccessSubmodule, SubmoduleAccess } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
-import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import { isSameOrigin, ownerOf, parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
@@ -18,8 +20,6 @@ export interface RepositoryAccess {
   connection: Connection | null
   /** Why the connection supplied no token; null if it did. */
   problem: string | null
-  /** Whether submodules of other owners on the same host get the credentials. A stranger could name any. */
-  sharesCredentials: boolean
 }
 
 /** Never rejects because of a provider: a repository may be public. */
@@ -27,29 +27,67 @@ export async function accessRepository(
   ports: Pick<GitConnectionPorts, 'storage'> & { gitTokens: Pick<GitTokens, 'get'> },
   repository: RepositoryUrl,
 ): Promise<RepositoryAccess> {
-  const access = {
-    repository,
-    credentials: repository.credentials,
-    connection: null,
-    problem: null,
-    sharesCredentials: true,
-  }
+  const access = { repository, credentials: repository.credentials, connection: null, problem: null }
   const served = repository.credentials ? null : findServed(listConnections(ports.storage), repository)
   if (served === null) return access
-  const { connection, url, isOwner } = served
+  const { connection, url } = served
   try {
-    const password = await ports.gitTokens.get(connection.id)
-    const username = providers[connection.provider].cloneUsername
-    return {
-      ...access,
-      repository: parseRepositoryUrl(url),
-      credentials: { username, password },
-      connection,
-      sharesCredentials: isOwner,
-    }
+    const servedRepository = parseRepositoryUrl(url)
+    const credentials = await readCredentials(ports, connection, servedRepository)
+    return { ...access, repository: servedRepository, credentials, connection }
   } catch (error) {
     return { ...access, connection, problem: messageOf(error) }
   }
+}
+
+/** The token of an app is for this repository only. Throws like `GitTokens.get`. */
+async function readCredentials(
+  { gitTokens }: { gitTokens: Pick<GitTokens, 'get'> },
+  { id, provider }: Connection,
+  { url }: RepositoryUrl,
+): Promise<Credentials> {
+  const name = posix.basename(url).replace(/\.git$/, '')
+  return { username: providers[provider].cloneUsername, password: await gitTokens.get(id, name) }
+}
+
+interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'> {
+  /** Owners whose repositories may be read too, in lower case. */
+  addedOwners: readonly string[]
+  /** Called when the app gets no token for a submodule, which is then read without one. */
+  onProblem(text: string): void
+}
+
+/**
+ * The credentials for a repository are used for submodules of its owner and of the added ones, because
+ * everyone who may push can name any repository as a submodule.
+ */
+export function openSubmoduleAccess(
+  ports: { gitTokens: Pick<GitTokens, 'get'> },
+  { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,
+): AccessSubmodule {
+  const basePath = basePathOf(connection)
+  const allowed = [ownerOf(repository, basePath), ...addedOwners]
+  const none: SubmoduleAccess = { credentials: null, deniedOwner: null }
+  return async (submodule) => {
+    const owner = ownerOf(submodule, basePath)
+    if (credentials === null || owner === null || !isSameOrigin(submodule, repository)) return none
+    const isApp = connection?.auth === 'github_app'
+    // An app reads nothing of others.
+    if (isApp && owner !== connection.account?.toLowerCase()) return none
+    if (!allowed.includes(owner)) return { ...none, deniedOwner: owner }
+    if (!isApp) return { ...none, credentials }
+    try {
+      return { ...none, credentials: await readCredentials(ports, connection, submodule) }
+    } catch (error) {
+      onProblem(`${submodule.url} is read without a token: ${messageOf(error)}`)
+      return none
+    }
+  }
+}
+
+/** The path of the connection's git provider on its host; empty for most, and without a connection. */
+export function basePathOf(connection: Pick<Connection, 'base_url'> | null): string {
+  return connection === null ? '' : new URL(connection.base_url).pathname.replace(/\/$/, '')
 }
 
 interface Served {

@@ -26,32 +26,34 @@ const accessLeadMs = 60 * 1000
 
 export class GitTokens {
   readonly #parts: TokenParts
-  readonly #installation = new Map<string, Promise<InstallationToken>>()
+  /** By connection, then by repository; an empty name is for all repositories. */
+  readonly #installation = new Map<string, Map<string, Promise<InstallationToken>>>()
 
   constructor(parts: TokenParts) {
     this.#parts = parts
   }
 
   /**
-   * Throws `git_authorization_rejected` if the connection is not usable, `git_provider_unavailable` if the
-   * provider supplies no token now.
+   * The token of an app is for one repository, by its name without the owner; null is for all of them. Tokens
+   * of other authorizations read whatever the account may read. Throws `git_authorization_rejected` if the
+   * connection is not usable, `git_provider_unavailable` if the provider supplies no token now.
    */
-  async get(id: string): Promise<string> {
+  async get(id: string, repository: string | null): Promise<string> {
     const connection = findConnection(this.#parts.storage, id)
     if (connection.status !== 'connected') throw notUsable(connection)
     const secrets = this.#parts.storage.gitConnections.secrets(id)
     if (secrets === null) throw notUsable(connection)
     if (secrets.kind === 'token') return secrets.token
-    if (secrets.kind === 'app') return (await this.#installationToken(connection)).token
+    if (secrets.kind === 'app') return (await this.#installationToken(connection, repository)).token
     return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : this.#renewed(connection)
   }
 
   /**
-   * Runs the work with a token. A rejection that means the end of the authorization
+   * Runs the work with a token for all repositories. A rejection that means the end of the authorization
    * invalidates the connection.
    */
   async use<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
-    const token = await this.get(id)
+    const token = await this.get(id, null)
     const used = this.#secretsOf(id)
     try {
       return await work(token)
@@ -69,7 +71,7 @@ export class GitTokens {
    */
   async #retryWithNewToken<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
     this.forget(id)
-    const token = await this.get(id)
+    const token = await this.get(id, null)
     return work(token).catch(async (error) => {
       throw await this.#rejected(findConnection(this.#parts.storage, id), error)
     })
@@ -85,18 +87,23 @@ export class GitTokens {
     this.#installation.delete(id)
   }
 
-  async #installationToken(connection: Stored): Promise<InstallationToken> {
-    const { id } = connection
-    const earlier = this.#installation.get(id)
+  async #installationToken(connection: Stored, repository: string | null): Promise<InstallationToken> {
+    const tokens = this.#installation.get(connection.id) ?? new Map<string, Promise<InstallationToken>>()
+    this.#installation.set(connection.id, tokens)
+    const key = repository ?? ''
+    const earlier = tokens.get(key)
     // Without an await before it, the first of several requests creates the token for all of them.
     const cached = earlier && (await earlier.catch(() => null))
     if (cached && isFresh(cached.expiresAt, installationLeadMs)) return cached
-    const pending = this.#createInstallationToken(connection)
-    this.#installation.set(id, pending)
+    const pending = this.#createInstallationToken(connection, repository)
+    tokens.set(key, pending)
+    pending.catch(() => {
+      if (tokens.get(key) === pending) tokens.delete(key)
+    })
     return pending
   }
 
-  async #createInstallationToken(connection: Stored): Promise<InstallationToken> {
+  async #createInstallationToken(connection: Stored, repository: string | null): Promise<InstallationToken> {
     const { id, installation_id: installationId } = connection
     const secrets = this.#parts.storage.gitConnections.secrets(id)
     if (secrets?.kind !== 'app' || installationId === null) throw notUsable(connection)
@@ -105,9 +112,9 @@ export class GitTokens {
         instanceOf(connection, this.#parts.hostRules),
         secrets,
         installationId,
+        repository,
       )
     } catch (error) {
-      this.#installation.delete(id)
       const isGone = error instanceof ProviderRejection && error.status === 404
       throw await this.#rejected(connection, error, isGone ? 'uninstalled' : null)
     }

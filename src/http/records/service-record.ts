@@ -103,7 +103,7 @@ export function toService(
 /** Settings that rows of older versions do not have. */
 function optionalSettingsOf(row: ServiceRow) {
   const { build_target = null, build_args = {}, init = true, protocol = 'http' as const } = row
-  return { build_target, build_args, init, protocol }
+  return { build_target, build_args, init, protocol, submodule_owners: row.submodule_owners ?? [] }
 }
 
 /** The fields that depend on the edge. */

@@ -5,7 +5,7 @@ import type { Service } from '../../api/service.ts'
 import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from './advice.ts'
 
 export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
-type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol'>>
+type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol' | 'submodule_owners'>>
 
 /** Null for a deploy that has not failed. */
 export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice | null {
@@ -29,11 +29,12 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
       return advise(`raise the memory limit: ${command}`, command)
     }
     default:
-      return adviseOnSource(deploy, name) ?? adviseOnServer(code, name) ?? retry(deploy, name)
+      return adviseOnSource(deploy, service) ?? adviseOnServer(code, name) ?? retry(deploy, name)
   }
 }
 
-function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
+function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null {
+  const { name } = service
   switch (deploy.error_code) {
     case 'dockerfile_not_found':
       return adviseOnDockerfile(deploy, name)
@@ -48,6 +49,7 @@ function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
       return advise(command, command)
     }
     case 'git_remote_unreachable':
+      if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
       return advise(`check the address of the source: berth show ${name}`, `berth show ${name}`)
     case 'build_failed':
       return adviseOnBuild(deploy, name)
@@ -64,6 +66,14 @@ function adviseOnDockerfile(deploy: FailedDeploy, name: string): Advice {
   const folder = at === -1 ? "''" : argument(path.slice(0, at), 'FOLDER')
   const update = `berth update ${name} --root-dir ${folder} --dockerfile ${path.slice(at + 1)}`
   return adviseSequence(update, retryCommand(deploy, name))
+}
+
+/** The option replaces the whole list. */
+function adviseOnOwner(deploy: FailedDeploy, { name, submodule_owners = [] }: Deployed): Advice {
+  const owners = [...submodule_owners, argument(detailOf(deploy, 'owner', ''), 'OWNER')]
+  const options = owners.map((owner) => `--submodule-owner ${owner}`).join(' ')
+  const commands = [`berth update ${name} ${options}`, retryCommand(deploy, name)]
+  return advise(`if this service may read it: ${commands.join(', then: ')}`, ...commands)
 }
 
 /** A path of the source as a word of a shell; the placeholder if it needs quotes. */

@@ -25,7 +25,7 @@ test('a new service has every field, with the defaults', async (t) => {
     start_command: null,
     pre_deploy_command: null,
     build_env: [],
-    ...{ build_target: null, build_args: {}, init: true, protocol: 'http' },
+    ...{ build_target: null, build_args: {}, init: true, protocol: 'http', submodule_owners: [] },
     publish_dir: null,
     spa_fallback: false,
     port: null,

@@ -88,10 +88,16 @@ async function appResponse(
   if (!found) return { status: 404, body: { message: 'Not Found' } }
   if (!action) return { status: 200, body: installation(state, found) }
   if (found.isSuspended) return { status: 403, body: { message: 'This installation has been suspended' } }
+  const { repositories } = JSON.parse(request.body || '{}') as { repositories?: string[] }
+  if (repositories?.some((name) => state.uninstalledRepositories.includes(name))) {
+    const message = 'There is at least one repository that does not exist or is not accessible'
+    return { status: 422, body: { message } }
+  }
   const token = `ghs_${randomBytes(20).toString('hex')}`
   const expiresAt = new Date(Date.now() + 60 * 60 * 1000).toISOString()
   state.tokens.set(token, {
     ...{ login: found.account, scopes: [], expiresAt, isRevoked: false, installationId: found.id },
+    ...(repositories && { repositories }),
   })
   return { status: 201, body: { token, expires_at: expiresAt.replace('.000Z', 'Z') } }
 }

@@ -25,6 +25,8 @@ export interface FakeToken {
   isRevoked: boolean
   /** For the token of an installation. */
   installationId?: number
+  /** The only repositories that it reads; missing means all. */
+  repositories?: string[]
 }
 
 export interface FakeApp {
@@ -53,6 +55,8 @@ export interface FakeState {
   clients: Map<string, string>
   /** The difference of the provider's clock. */
   clockOffsetMs: number
+  /** Names of repositories that no app may read. */
+  uninstalledRepositories: string[]
   /** The lifetime of OAuth access tokens. */
   accessSeconds: number
 }

@@ -11,7 +11,12 @@ import { reapGit } from '../../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../../git/repository.ts'
 import { providerTitles } from '../../../git-providers/base-url.ts'
 import { guardDirectory } from '../../disk/disk.ts'
-import { accessRepository, type RepositoryAccess } from '../../git-connection/repository-access.ts'
+import {
+  accessRepository,
+  basePathOf,
+  openSubmoduleAccess,
+  type RepositoryAccess,
+} from '../../git-connection/repository-access.ts'
 import { isoNow } from '../../iso-now.ts'
 import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -43,10 +48,12 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
   await mkdir(directory, { recursive: true })
   const repository = parseRepositoryUrl(source.repo_url!)
   const access = await accessFor(ports, serviceId, repository, log)
+  const addedOwners = ports.storage.services.get(serviceId)?.submodule_owners ?? []
   const checkout = await checkoutSource({
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
-    sharesCredentials: access.sharesCredentials,
+    basePath: basePathOf(access.connection),
+    accessSubmodule: openSubmoduleAccess(ports, { ...access, addedOwners, onProblem: log.info }),
     branch: source.branch,
     commit: source.commit,
     directory,
@@ -79,9 +86,9 @@ async function accessFor(
   serviceId: string,
   repository: RepositoryUrl,
   log: DeployLog,
-): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'sharesCredentials'>> {
+): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>> {
   const credentials = credentialsFor(ports, serviceId, repository)
-  if (credentials) return { repository, credentials, sharesCredentials: true }
+  if (credentials) return { repository, credentials, connection: null }
   const access = await accessRepository(ports, repository)
   if (access.connection === null) return access
   const { provider, account } = access.connection
