@@ -2,6 +2,7 @@
 import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
+import { limitImageVolumes } from './disk/image-volume-space.ts'
 import { awaitExpiry, measureVolume } from './disk/trash.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import { isoNow } from './iso-now.ts'
@@ -14,6 +15,8 @@ export function diskRemovalEffects(ports: DiskRemovalPorts): Effects<typeof mach
   return {
     async measureDisk({ id, disk }, signal) {
       const { isThere, sizeBytes } = await measureVolume(ports, id, disk, signal)
+      if (isThere && ports.storage.actors.record<'disk-removal'>(id)?.mount_path)
+        await limitImageVolumes(ports, { id, sizeBytes })
       return { at: isoNow(), isThere, sizeBytes }
     },
     awaitExpiry,

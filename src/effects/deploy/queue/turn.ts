@@ -8,7 +8,7 @@ import { unsettableNames } from '../../../domain/service-setting.ts'
 import { settingNames } from '../../../domain/service-settings.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
-import { checkFreeDisk } from '../../disk/disk.ts'
+import { makeRoom } from '../../disk/image-volume-space.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
 import { retryWhileEngineUnavailable, waitForCommit, waitForEngine } from '../../waiting.ts'
@@ -33,7 +33,7 @@ export function awaitTurn(ports: DeployPorts) {
     const reused = isReuse ? findReusedImage(ports, input) : null
     // A deploy that could not finish does not start. A full disk never stops instances that already run.
     if (reused) await requireImage(ports, reused.image, signal)
-    else await checkFreeDisk(ports.settings)
+    else await makeRoom(ports, signal)
     await ports.storage.releases.freeze(input.id, () => createRelease(ports, input))
     const service = requireService(ports, input.serviceId)
     const { settings } = ports.storage.releases.get(input.id)!
