@@ -4,17 +4,11 @@ import { posix } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { Container } from 'dockerode'
 import { pack } from 'tar-stream'
-import { Failure } from '../../errors.ts'
-import { orNull } from '../engine/client.ts'
 import { readArchive } from './archive-entries.ts'
 import type { EngineScope } from './find-container.ts'
+import { isRoot, resolveUser, type UserIds } from './image-user.ts'
 import { withReference } from './reference-container.ts'
 import { findVolume } from './volumes.ts'
-
-export interface UserIds {
-  uid: number
-  gid: number
-}
 
 interface DiskUse {
   image: string
@@ -23,9 +17,6 @@ interface DiskUse {
   volume: { name: string; mountPath: string }
   serviceId: string
 }
-
-/** A file of that size has all users of an image. */
-const maxFileBytes = 1024 * 1024
 
 /** Gives an empty disk of root to the user of the image. Returns that user, or null if nothing changed. */
 export async function giveEmptyDisk(scope: EngineScope, use: DiskUse): Promise<UserIds | null> {
@@ -46,10 +37,6 @@ async function hasFiles({ engine, owner }: EngineScope, name: string): Promise<b
   return names.length > 0
 }
 
-function isRoot(user: string): boolean {
-  return /^(0|root)?(:.*)?$/.test(user)
-}
-
 function inReference<T>(scope: EngineScope, use: DiskUse, work: (container: Container) => Promise<T>) {
   const { image, volume, serviceId } = use
   return withReference(scope, { key: `disk-${serviceId}`, actorId: serviceId, image, volume }, work)
@@ -66,45 +53,6 @@ function firstEntries({ engine }: EngineScope, container: Container, path: strin
     }
     return found
   })
-}
-
-/** `node`, `1000` or `1000:staff` as numbers, by the files of the image. Null for an unknown name. */
-async function resolveUser(scope: EngineScope, container: Container, user: string): Promise<UserIds | null> {
-  const [name = '', group] = user.split(':')
-  const users = await readRows(scope, container, '/etc/passwd')
-  const row = users.find((fields) => fields[0] === name || fields[2] === name)
-  const uid = toId(name) ?? toId(row?.[2])
-  if (uid === null) return null
-  if (group === undefined) return { uid, gid: toId(row?.[3]) ?? 0 }
-  const groups = await readRows(scope, container, '/etc/group')
-  const gid = toId(group) ?? toId(groups.find((fields) => fields[0] === group)?.[2])
-  return gid === null ? null : { uid, gid }
-}
-
-function toId(text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : null
-}
-
-/** The fields of each line; none if the file does not exist. */
-async function readRows({ engine }: EngineScope, container: Container, path: string): Promise<string[][]> {
-  const read = readArchive(engine, { container, path }, async (next) => {
-    const first = await next()
-    return first.done ? '' : readText(first.value, path)
-  })
-  const text = (await orNull(read)) ?? ''
-  return text.split('\n').map((line) => line.split(':'))
-}
-
-async function readText(entry: AsyncIterable<unknown>, path: string): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of entry) {
-    bytes += (chunk as Buffer).length
-    if (bytes > maxFileBytes)
-      throw new Failure('instance_failed', `${path} of the image is larger than 1 MiB`)
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 async function chownFolder(
