@@ -59,7 +59,7 @@ const conversations: [RegExp, Replies][] = [
   [/^berth up$/, reply('Create shop', 'y')],
   [/^berth logs \S+ -f/, interrupt('started')],
   [/^berth status \S+ --watch/, interrupt('live')],
-  [/^berth db psql/, reply('=#', '\\q')],
+  [/^berth db psql \S+$/, reply('=#', '\\q')],
   [/^berth db redis-cli/, reply('6379>', 'quit')],
   [/^berth create prometheus/, reply('Where does', '')],
   [/^berth rollback/, reply('Which deploy', '')],
