@@ -47,6 +47,7 @@ export function createForeignReads({ storage, now, halt }: Parts): ForeignReads 
     try {
       if (suspects.has(id)) endTurn = await takeTurn(signal)
       await reads.begin(id, effect)
+      signal.throwIfAborted()
       if (suspects.has(id) && input.deadlineAt === undefined) endTurn = limited(endTurn, id, effect)
       return await work(later(input, now() - waitsSince))
     } finally {

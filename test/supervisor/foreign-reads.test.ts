@@ -175,3 +175,12 @@ test('a suspect can be canceled while it waits, and waiting does not use up its 
   second.release(last!)
   await eventually('the end of all suspicion', () => second.suspects().length === 0)
 })
+
+test('an effect that is aborted while it goes on record never starts', async (t) => {
+  const storage = await temporaryStorage(t)
+  const daemon = run(t, storage)
+  await daemon.spawn('err-1')
+  await daemon.send('err-1', { type: 'cancel', at: instant })
+  await eventually('its end', () => statusOf(storage, 'err-1') === 'canceled')
+  assert.deepEqual([...daemon.limits.keys()], [])
+})
