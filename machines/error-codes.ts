@@ -13,6 +13,7 @@ export const errorCodes = [
   'build_timeout',
   'builder_hangs',
   'canceled',
+  'chown_failed',
   'conflict',
   'damaged_file',
   'datastore_failed',

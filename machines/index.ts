@@ -10,6 +10,7 @@ import * as datastoreRebuild from './datastore/datastore-rebuild.ts'
 import * as datastoreRecord from './datastore/datastore-record.ts'
 import * as deploy from './deploy/deploy.ts'
 import * as deployRecord from './deploy/deploy-record.ts'
+import * as diskChown from './disk-chown.ts'
 import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge/edge.ts'
 import * as edgeRebuild from './edge/edge-rebuild.ts'
@@ -61,6 +62,7 @@ export const catalogue = {
   'cron-schedule': cronSchedule,
   datastore: { ...datastore, ...datastoreRecord, ...datastoreRebuild },
   deploy: { ...deploy, ...deployRecord },
+  'disk-chown': diskChown,
   'disk-removal': diskRemoval,
   edge: { ...edge, ...edgeRecord, ...edgeRebuild },
   'git-connection': { ...gitConnection, ...gitConnectionRecord },

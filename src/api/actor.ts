@@ -9,6 +9,7 @@ export const actorKinds = [
   'cron-schedule',
   'datastore',
   'deploy',
+  'disk-chown',
   'disk-removal',
   'edge',
   'git-connection',

@@ -5,7 +5,7 @@ import { timestamp } from './parts/fields.ts'
 import { AccessRecord } from './status.ts'
 
 /** These actors appear as the resource that they change: a service, a schedule, a disk. */
-const hiddenKinds = ['service-removal', 'cron-schedule', 'disk-removal'] as const
+const hiddenKinds = ['service-removal', 'cron-schedule', 'disk-chown', 'disk-removal'] as const
 const shownKinds = actorKinds.filter((kind) => !hiddenKinds.some((hidden) => hidden === kind)) as Exclude<
   (typeof actorKinds)[number],
   (typeof hiddenKinds)[number]

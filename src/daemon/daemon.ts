@@ -14,6 +14,7 @@ import { certificateEffects } from '../effects/certificate/certificate.ts'
 import { cronScheduleEffects } from '../effects/cron-schedule/cron-schedule.ts'
 import { datastoreEffects } from '../effects/datastore/datastore.ts'
 import { deployEffects } from '../effects/deploy/deploy.ts'
+import { diskChownEffects } from '../effects/disk-chown.ts'
 import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
 import { requireMayResume } from '../effects/engine/resume-check.ts'
@@ -132,6 +133,7 @@ function effectsOf(ports: Ports) {
     'cron-schedule': cronScheduleEffects(ports),
     datastore: datastoreEffects(ports),
     deploy: deployEffects(ports),
+    'disk-chown': diskChownEffects(ports),
     'disk-removal': diskRemovalEffects(ports),
     'git-connection': gitConnectionEffects(ports),
     'job-run': jobRunEffects(ports),

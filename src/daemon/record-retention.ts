@@ -9,8 +9,8 @@ import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
 const loginIntervalMs = 20_000
-/** How long the outcome of a restore can be queried. */
-const restoreLifetimeMs = 30 * 24 * hourMs
+/** How long the outcome of a restore or of a change of owner can be queried. */
+const outcomeLifetimeMs = 30 * 24 * hourMs
 
 export function startRecordRetention(
   storage: Storage,
@@ -27,7 +27,8 @@ export function startRecordRetention(
     await storage.actors.removeFinal('disk-removal', expired, null)
     await storage.actors.removeFinal('git-connection', expired)
     await storage.gitAuthorizations.forgetExpired(Date.now())
-    await storage.actors.removeFinal('restore', Date.now() - restoreLifetimeMs, null)
+    await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
+    await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
     await forgetOldDeploys(storage, owner)
     await removeExpiredCredentials(storage)
   }

@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'rst'
   | 'crt'
   | 'dsk'
+  | 'own'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

@@ -15,6 +15,7 @@ const kinds = [
   ['certificate', 'crt', 'released', null, dayMs],
   ['backup', 'bak', 'deleted', 'dst-1', dayMs],
   ['restore', 'rst', 'done', 'dst-1', 30 * dayMs],
+  ['disk-chown', 'own', 'succeeded', 'svc-1', 30 * dayMs],
 ] as const
 
 for (const [kind, prefix, status, owner, keptMs] of kinds) {

@@ -51,6 +51,11 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     },
     context: { startedAt: at, image: 'berth/shop:dep-1', port: 8080 },
   },
+  'disk-chown': {
+    id: 'own-1',
+    input: { disk: 'berth-svc-1', ...owned, owner: null },
+    context: { finishedAt: at },
+  },
   'disk-removal': {
     id: 'dsk-1',
     input: { disk: 'berth-svc-1', serviceId: 'svc-1', serviceName: 'shop', expiresAt: later, at },

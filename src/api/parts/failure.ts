@@ -14,7 +14,8 @@ const details = z
   .nullish()
   .meta({
     description:
-      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, `variable`.',
+      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, `variable`, ' +
+      '`path`, `disk`, `owner`, `user`.',
   })
 
 /** The fields of a record that can fail. */

@@ -1,4 +1,4 @@
-// One-shot containers of a datastore's image, which run one of its programs to the end. They have the
+// One-shot containers of an image, which run one of its programs to the end. Those of a datastore have the
 // server's version and their own memory, and unlike commands inside the datastore's container they can be
 // stopped. An existing one-shot container is left over from a crash and is removed.
 import type { Duplex } from 'node:stream'
@@ -8,7 +8,7 @@ import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
 import { type EngineScope, findOwnOrRefuse, removeContainer } from './find-container.ts'
 import { readOutput } from './one-shot-output.ts'
-import { confinement, type Limits, limits } from './spec.ts'
+import { confinement, type Limits, limits, toMount } from './spec.ts'
 
 export interface OneShotSpec extends Limits {
   /** The actor's that uses it; one at a time. */
@@ -19,6 +19,9 @@ export interface OneShotSpec extends Limits {
   env: Record<string, string>
   /** The container whose network it shares; null for no network. */
   beside: string | null
+  /** By default that of the image. */
+  user?: string
+  volume?: { name: string; mountPath: string }
 }
 
 export interface OneShotStreams {
@@ -161,6 +164,7 @@ function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
     Labels: { ...ownerLabels(owner), [labels.kind]: toolKind, [labels.id]: spec.id },
     Entrypoint: [program!],
     Cmd: words,
+    ...(spec.user === undefined ? {} : { User: spec.user }),
     OpenStdin: true,
     StdinOnce: true,
     AttachStdin: true,
@@ -169,6 +173,7 @@ function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
       NetworkMode: spec.beside === null ? 'none' : `container:${spec.beside}`,
       RestartPolicy: { Name: 'no' as const },
       ...confinement,
+      Mounts: spec.volume === undefined ? [] : [toMount(spec.volume)],
       // What it writes is data: no copy of it belongs into a log.
       LogConfig: { Type: 'none', Config: {} },
       ...limits(spec, { cpus: host.cpus, loggingDriver: 'none' }),

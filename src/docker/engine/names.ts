@@ -35,7 +35,7 @@ export const preDeployIndex = 50
 export const edgeKind = 'edge'
 /** The kind of the container of a datastore, and of its volume. */
 export const datastoreKind = 'datastore'
-/** The kind of a container that runs a program of a datastore's for a backup or a restore. */
+/** The kind of a container that runs a program for a backup, a restore or a disk. */
 export const toolKind = 'tool'
 /** The kind of the container of a job run. */
 export const jobKind = 'job'
@@ -115,7 +115,7 @@ export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`
 }
 
-/** The name of the tool container of a backup or a restore. */
+/** The name of the tool container of an actor. */
 export function toolName(owner: Owner, id: string): string {
   return `${owner.prefix}-tool-${id}`
 }

@@ -54,6 +54,7 @@ const leftoverListers: Record<string, LeftoverLister> = {
       .map(({ name }) => ({ type: 'image' as const, name })),
     ...existingFiles([join(ports.settings.dataDir, 'work', id)]),
   ],
+  'disk-chown': (ports, { id }) => listContainers(ports, { deployId: id }, [toolKind]),
   'disk-removal': async (ports, { id }) => existingVolumes(ports, [ports.storage.actors.record(id)?.disk]),
   edge: async (ports) => {
     const generations = await listEdgeContainers(ports.engine, ports.owner)

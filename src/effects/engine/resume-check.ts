@@ -10,6 +10,7 @@ export function requireMayResume(storage: Storage, row: ActorRow, snapshot: unkn
   if (row.kind === 'deploy') requireDeployTurn(storage, row, snapshot as DeploySnapshot)
   else if (row.kind === 'job-run') requireOnlyRun(storage, row, snapshot as JobRunSnapshot)
   else if (row.kind === 'certificate') requireOnlyActor(storage, row, 'host')
+  else if (row.kind === 'disk-chown') requireOnlyActor(storage, row, 'disk')
   else if (row.kind === 'disk-removal') requireOnlyActor(storage, row, 'disk')
   else if (row.kind === 'restore') requireOnlyActor(storage, row, 'datastore_id')
 }

@@ -85,6 +85,7 @@ const kinds: Record<string, string> = {
   dst: 'datastore',
   git: 'git-connection',
   job: 'job-run',
+  own: 'disk-chown',
   rst: 'restore',
   sch: 'cron-schedule',
   svc: 'service-removal',

@@ -81,6 +81,10 @@ const effectsByKind: Record<string, RecoveryEffects> = {
     retry: 'it continues where it left off, unless a newer deploy took its place',
     discard: 'it counts as failed; its instances serve until the next deploy is live',
   },
+  'disk-chown': {
+    retry: 'it starts again from the first file',
+    discard: 'it counts as failed; some files may have the new owner already',
+  },
   'disk-removal': {
     retry: 'it continues where it left off',
     discard: 'the disk is kept, outside the trash',

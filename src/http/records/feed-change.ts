@@ -18,6 +18,7 @@ const views: Record<string, View> = {
   service: toServiceChange,
   'service-removal': toServiceChange,
   'cron-schedule': toScheduleChange,
+  'disk-chown': toDiskChange,
   'disk-removal': toDiskChange,
 }
 
@@ -47,6 +48,8 @@ function rowOf({ services }: HttpStorage, id: string | null): ServiceRow | null 
 }
 
 const diskStates: Record<string, string> = {
+  running: 'attached',
+  succeeded: 'attached',
   measuring: 'trashed',
   removing: 'deleting',
   removed: 'deleted',

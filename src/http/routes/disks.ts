@@ -1,6 +1,8 @@
 // The disks of services, which outlive them.
 import { z } from 'zod'
-import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { ChownDisk, DeleteDiskQuery, Disk, DiskChown, DiskParams } from '../../api/disk.ts'
+import * as chowns from '../handlers/data/disk-chowns.ts'
 import * as disks from '../handlers/data/disks.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 
@@ -22,5 +24,38 @@ export const diskRoutes = tagged('Disks', [
     query: DeleteDiskQuery,
     problems: ['conflict', 'in_use', 'docker_unavailable', 'docker_error'],
     handler: disks.deleteDisk,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/disks/{name}/chown`,
+    summary: 'Gives all files of a disk to another user',
+    description:
+      'Gives all files of a disk to another user, also while instances run. Links are changed themselves, ' +
+      'not what they lead to.',
+    params: DiskParams,
+    body: ChownDisk,
+    response: DiskChown,
+    status: 202,
+    replay: chowns.replayChown,
+    problems: ['conflict', 'docker_unavailable', 'docker_error'],
+    handler: chowns.chownDisk,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/disks/{name}/chown`,
+    role: 'read',
+    summary: 'Returns the newest change of the owner of a disk; it is kept for 30 days',
+    params: DiskParams,
+    response: DiskChown,
+    handler: chowns.getChown,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/disks/{name}/chown/history`,
+    role: 'read',
+    summary: 'Lists the transitions of the newest change of the owner of a disk',
+    params: DiskParams,
+    response: z.array(HistoryEntry),
+    handler: chowns.chownHistory,
   }),
 ])

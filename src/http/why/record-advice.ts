@@ -1,5 +1,6 @@
 // Advice for failed job runs, datastores, backups and restores.
 import type { Backup, Restore } from '../../api/backup.ts'
+import type { DiskChown } from '../../api/disk.ts'
 import type { JobRun } from '../../api/job.ts'
 import { type Advice, advise, type FailedRecord } from './advice.ts'
 
@@ -72,4 +73,16 @@ export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & 
     default:
       return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
   }
+}
+
+type Chown = FailedRecord & Pick<DiskChown, 'disk' | 'owner'>
+
+/** Null for a change of an owner that has not failed. Repeating it is safe. */
+export function adviseOnChown(chown: Chown, name: string): Advice | null {
+  if (!chown.error_code) return null
+  const { owner, disk } = chown
+  const hasToBeNumber = ['invalid_request', 'image_gone'].includes(chown.error_code)
+  const words = hasToBeNumber ? [disk, 'UID:GID'] : owner === null ? [disk] : [disk, owner]
+  const command = ['berth disks chown', name, ...words].join(' ')
+  return advise(`try again: ${command}`, command)
 }

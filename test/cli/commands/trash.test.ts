@@ -111,3 +111,62 @@ test('disks lists disks, and disks rm prints until when the data stays', async (
   await berth('disks', 'rm', 'berth-svc-1', '--yes', '--purge')
   assert.ok(asked().some(([method, path]) => method === 'DELETE' && path === '/disks/berth-svc-1?purge=true'))
 })
+
+const changed = {
+  ...{ id: 'own-1', service_id: 'svc-2', disk: 'berth-svc-2', owner: null, uid: 1000, gid: 1001 },
+  ...{ status: 'succeeded', error: null },
+}
+
+/** A change of owner that is over at the second look. */
+function chownAnswer(outcome: object) {
+  let looks = 0
+  return (request: ReceivedRequest): FakeResponse => {
+    const { method, path } = request
+    if (path.endsWith('/services/api')) {
+      return { body: { id: 'svc-2', name: 'api', disk_mount_path: '/data' } }
+    }
+    if (path.endsWith('/services/new'))
+      return { body: { id: 'svc-3', name: 'new', disk_mount_path: '/data' } }
+    if (!path.endsWith('/chown')) return answer(request)
+    const isOver = method === 'GET' && ++looks > 1
+    return { body: isOver ? { ...changed, ...outcome } : { ...changed, status: 'running', uid: null } }
+  }
+}
+
+test('disks chown names a disk by its path or name, and waits for its new owner', async (t) => {
+  const { berth, asked } = await startFakeDatastores(t, chownAnswer({}))
+
+  const { code, stderr } = await berth('disks', 'chown', 'api', '/data')
+
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /✔ all files of berth-svc-2 belong to 1000:1001/)
+  const requests = asked().filter(([, path]) => String(path).endsWith('/chown'))
+  assert.deepEqual(requests[0], ['POST', '/disks/berth-svc-2/chown', {}])
+  assert.equal(requests.length, 3)
+  const named = await berth('disks', 'chown', 'api', 'berth-svc-2', 'node:staff', '--json')
+  assert.equal(JSON.parse(named.stdout).id, 'own-1')
+  assert.ok(asked().some(([, , body]) => JSON.stringify(body) === '{"owner":"node:staff"}'))
+})
+
+test('a failed change of owner is reported with its hint, an unknown disk before it begins', async (t) => {
+  const failed = {
+    status: 'failed',
+    error: 'read-only',
+    hint: 'try again: berth disks chown api berth-svc-2',
+  }
+  const { berth, asked } = await startFakeDatastores(t, chownAnswer(failed))
+  const { code, stderr } = await berth('disks', 'chown', 'api', '/data')
+  assert.equal(code, 1)
+  assert.match(stderr, /berth-svc-2: read-only\n.*try again: berth disks chown api berth-svc-2/)
+
+  const before = asked().length
+  const other = await berth('disks', 'chown', 'api', '/other')
+  assert.match(other.stderr, /the disk of api is berth-svc-2 at \/data, not \/other/)
+  const none = await berth('disks', 'chown', 'new', '/data')
+  assert.match(none.stderr, /new has no disk yet: a deploy creates it/)
+  assert.ok(
+    asked()
+      .slice(before)
+      .every(([method]) => method === 'GET'),
+  )
+})

@@ -1,14 +1,18 @@
 // The disks of services, also of deleted ones: `berth disks`.
 import type { Command } from 'commander'
-import type { Disk } from '../../../api/disk.ts'
+import type { Disk, DiskChown } from '../../../api/disk.ts'
+import type { Service } from '../../../api/service.ts'
 import type { TrashEntry } from '../../../api/trash.ts'
+import { sleep } from '../../../async/sleep.ts'
+import { servicePath } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
 import type { Runner } from '../../command.ts'
 import { examples } from '../../examples.ts'
-import { CliFailure } from '../../failure.ts'
+import { CliFailure, interruption } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
+import { showStep } from '../../terminal/step.ts'
 import { printTable } from '../../terminal/table.ts'
 import { reportTrashed } from '../../trash-notice.ts'
 
@@ -34,6 +38,21 @@ export function addDiskCommands(program: Command, run: Runner): void {
       examples('berth disks rm berth-svc-01jexample', 'berth disks rm NAME --yes --purge'),
     )
     .action(run(remove))
+  disks
+    .command('chown')
+    .argument('<service>', 'the service')
+    .argument('<disk>', 'its mount path, or the name of the disk')
+    .argument('[owner]', 'a user or user:group (by default the user of the live image)')
+    .description('give all files of a disk to another user')
+    .addHelpText(
+      'after',
+      examples(
+        'berth disks chown shop /data',
+        'berth disks chown shop /data 1000:1000',
+        'berth disks chown shop berth-svc-01jexample node',
+      ),
+    )
+    .action(run(chown))
 }
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -63,4 +82,43 @@ async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Pr
   await client.call('DELETE', `/disks/${encodeURIComponent(name)}`, { query: { purge } })
   printDone(cli, `${name} is being deleted`)
   await reportTrashed(cli, (entry: TrashEntry) => entry.kind === 'disk' && entry.name === name)
+}
+
+const pollMs = 400
+
+async function chown(cli: Cli, serviceName: string, named: string, owner: string | undefined): Promise<void> {
+  const { client, out, signal } = cli
+  const disk = await findDisk(cli, serviceName, named)
+  const path = `/disks/${encodeURIComponent(disk)}/chown`
+  const step = { name: 'changing owner', detail: () => plain(disk), summary: () => null }
+  const chown = await showStep(out, step, async () => {
+    let current = await client.call<DiskChown>('POST', path, { body: owner === undefined ? {} : { owner } })
+    while (current.status === 'running') {
+      await sleep(pollMs, signal).catch(() => {
+        throw interruption(`${current.id} continues in the background`)
+      })
+      current = await client.call<DiskChown>('GET', path)
+    }
+    return current
+  })
+  const { status, error, hint, uid, gid } = chown
+  if (status === 'failed') {
+    throw new CliFailure(`${disk}: ${error}`, typeof hint === 'string' ? { hint } : {})
+  }
+  if (out.isJson) return out.json(chown)
+  printDone(cli, `all files of ${disk} belong to ${uid}:${gid}`)
+}
+
+/** The name of the disk. */
+async function findDisk({ client }: Cli, serviceName: string, named: string): Promise<string> {
+  const [service, disks] = await Promise.all([
+    client.call<Service>('GET', servicePath(serviceName)),
+    client.call<Disk[]>('GET', '/disks'),
+  ])
+  const own = disks.find(({ service_id, kept }) => service_id === service.id && !kept)
+  if (own && [own.name, service.disk_mount_path].includes(named)) return own.name
+  const problem = own
+    ? `the disk of ${service.name} is ${own.name} at ${service.disk_mount_path ?? 'no path'}, not ${named}`
+    : `${service.name} has no disk yet: a deploy creates it`
+  throw new CliFailure(problem)
 }

@@ -72,4 +72,8 @@ export const serviceMeanings: Record<string, string> = {
 
   Disk: 'The disk of a service.',
   'Disk.service_id': 'The id of its service, which may be deleted.',
+  ChownDisk: 'The new owner of all files of a disk.',
+  DiskChown: 'A change of the owner of all files of a disk.',
+  'DiskChown.status':
+    '`running`: some files may have the new owner already. `succeeded`: all have it. `failed`: see `error`.',
 }

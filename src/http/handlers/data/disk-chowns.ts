@@ -1,0 +1,70 @@
+// Changes of the owner of a disk, which actors carry out.
+import type { DiskChownInput, DiskChownRecord } from '../../../../machines/disk-chown.ts'
+import type { CommonRecordFields } from '../../../../storage/actors/actors.ts'
+import type { HistoryEntry } from '../../../api/deploy.ts'
+import type { ChownDisk, DiskChown, DiskParams } from '../../../api/disk.ts'
+import { Failure } from '../../../errors.ts'
+import type { HttpContext, HttpStorage } from '../../pipeline/context.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { requesterOf } from '../../records/requester.ts'
+import { failureOf } from '../../why/advice.ts'
+import { adviseOnChown } from '../../why/record-advice.ts'
+
+/** Throws `not_found`, `conflict`, `docker_unavailable`. */
+export async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<DiskChown> {
+  const { context, params, body, eventId } = call
+  const { actors, observe, storage } = context
+  const disk = (await observe.disks()).find(({ name }) => name === params.name)
+  if (!disk) throw new Failure('not_found', 'there is no such disk', 'berth disks lists them')
+  const service = storage.services.get(disk.serviceId)
+  if (!service || context.diskOf(service) !== disk.name)
+    throw new Failure('conflict', 'no service uses this disk: its owner stays as it is')
+  const owner = body.owner ?? null
+  const hasNames = owner === null || !/^\d+(:\d+)?$/.test(owner)
+  if (hasNames && !service.live_deploy_id) {
+    const message = `${service.name} has no live deploy, whose image has the names of users`
+    const { disk_mount_path: path } = service
+    throw new Failure('conflict', message, `berth disks chown ${service.name} ${path ?? disk.name} UID:GID`)
+  }
+  const id = storage.ids.newId('own')
+  const at = new Date().toISOString()
+  const input: DiskChownInput = { id, disk: disk.name, serviceId: service.id, owner, at }
+  const also = () => {
+    const running = [...storage.actors.active('disk-chown', service.id)]
+    if (running.length > 0) throw new Failure('conflict', 'its owner is being changed already')
+  }
+  const { record } = await actors.spawn('disk-chown', id, input, {
+    ...(eventId ? { eventId } : {}),
+    also,
+    by: requesterOf(call),
+  })
+  return toChown(storage, record)
+}
+
+/** The response to a repeated request: the change as it is now. */
+export function replayChown({ storage }: HttpContext, { id }: { id: string }): DiskChown {
+  const record = storage.actors.record<'disk-chown'>(id)
+  if (!record) throw new Failure('not_found', 'there is no such change of an owner')
+  return toChown(storage, record)
+}
+
+export function getChown({ context, params }: Call<DiskParams>): DiskChown {
+  return toChown(context.storage, findNewest(context, params.name))
+}
+
+export function chownHistory({ context, params }: Call<DiskParams>): HistoryEntry[] {
+  return context.storage.actors.history(findNewest(context, params.name).id)
+}
+
+/** Throws `not_found`. */
+function findNewest({ storage, diskOf }: HttpContext, disk: string) {
+  const service = storage.services.list().find((row) => diskOf(row) === disk)
+  const record = service ? storage.actors.latest('disk-chown', service.id) : null
+  if (record?.disk === disk) return record
+  throw new Failure('not_found', 'the owner of this disk was not changed')
+}
+
+function toChown({ services }: HttpStorage, record: DiskChownRecord & CommonRecordFields): DiskChown {
+  const service = services.get(record.service_id)
+  return { ...record, ...failureOf(record, service && adviseOnChown(record, service.name)) }
+}

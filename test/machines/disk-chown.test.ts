@@ -1,0 +1,52 @@
+// The chart of a change of the owner of a disk.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type DiskChownInput, type DiskChownSnapshot, machine, toRecord } from '../../machines/disk-chown.ts'
+import { instant } from '../support/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: DiskChownInput = {
+  id: 'own-1',
+  disk: 'berth-svc-1',
+  serviceId: 'svc-1',
+  owner: 'node',
+  at: instant,
+}
+const changes: TestEffect = async () => ({ at: instant, uid: 1000, gid: 1001 })
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as DiskChownSnapshot)
+const common = { id: 'own-1', service_id: 'svc-1', disk: 'berth-svc-1', owner: 'node', created_at: instant }
+const noError = { error: null, error_code: null, error_details: null }
+
+test('a change ends with the ids of the new owner', async () => {
+  const run = runMachine(machine, { changeOwner: changes }, { input })
+  await run.reached('succeeded')
+  assert.deepEqual(recordOf(run), {
+    ...{ ...common, ...noError, uid: 1000, gid: 1001, status: 'succeeded', finished_at: instant },
+  })
+})
+
+test('a failed change keeps the reason', async () => {
+  const failure = { code: 'chown_failed', message: 'read-only', at: instant }
+  const run = runMachine(machine, { changeOwner: () => Promise.reject(failure) }, { input })
+  await run.reached('failed')
+  const error = { error: 'read-only', error_code: 'chown_failed', error_details: null }
+  assert.deepEqual(recordOf(run), {
+    ...{ ...common, ...error, uid: null, gid: null, status: 'failed', finished_at: instant },
+  })
+})
+
+test('a fresh actor repeats the change that was interrupted', async () => {
+  const held = runMachine(machine, { changeOwner: (_, signal) => forever(signal) }, { input })
+  await held.reached('running')
+  const [snapshot] = held.snapshots
+  held.actor.stop()
+  const run = runMachine(machine, { changeOwner: changes }, { snapshot: snapshot! })
+  await run.reached('succeeded')
+  assert.deepEqual(run.started, ['changeOwner'])
+})
+
+test('the chart matches the reviewed chart', () => {
+  assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/disk-chown.mmd', 'utf8'))
+})
