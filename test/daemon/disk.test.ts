@@ -68,6 +68,33 @@ test('an image that runs as another user writes to its new disk', async (t) => {
 /** The image keeps a file of root in the folder of the disk, which Docker copies into the new disk. */
 const ownedByRoot = () => dockerfile('RUN mkdir /data && touch /data/file', 'USER 1000:1000')
 
+test('a failure on a path of the disk names its owner, the user, and the command that helps', async (t) => {
+  const { api } = suite
+  const settings = { disk_mount_path: '/data', start_command: 'echo x >> /data/file && exec sleep 99' }
+  const { name, first } = await createService(t, api, { Dockerfile: await ownedByRoot() }, settings)
+
+  const cause = '/data/file of its disk belongs to root (0:0), and the image runs as 1000:1000'
+  assert.equal(first.error, `the instance exited with code 1: ${cause}`)
+  assert.equal(first.error_code, 'instance_failed')
+  const facts = { path: '/data/file', disk: '/data', owner: '0:0', user: '1000:1000' }
+  assert.deepEqual(first.error_details, { reason: 'disk_owner', ...facts })
+  const { reason, commands } = await api.get(`/deploys/${first.id}/why`)
+  assert.equal(reason, first.error)
+  assert.deepEqual(commands, [`berth disks chown ${name} /data 1000:1000`, `berth deploy ${name}`])
+})
+
+test('an instance that keeps running without its disk fails with the same cause', async (t) => {
+  const settings = {
+    disk_mount_path: '/data',
+    start_command: 'echo x >> /data/file; exec sleep 99',
+    health_check_timeout_seconds: 3,
+  }
+  const { first } = await createService(t, suite.api, { Dockerfile: await ownedByRoot() }, settings)
+
+  assert.equal(first.error_code, 'health_check_failed')
+  assert.match(first.error, /: \/data\/file of its disk belongs to root \(0:0\), and the image runs as /)
+})
+
 async function chowned(api: Api, disk: string, owner?: string): Promise<Body> {
   const { status, body } = await api.call(
     'POST',

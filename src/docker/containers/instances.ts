@@ -16,6 +16,7 @@ import { followLog, type LogSource, readLines } from '../logs/instance-log.ts'
 import { createLogCursor, type LogCursor } from '../logs/log-cursor.ts'
 import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
+import { type DeniedPath, findDeniedPath } from './denied-path.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
 import { findExecProblem } from './exec-problem.ts'
 import { type EngineScope, findOwn, findOwnOrRefuse, type InspectedContainer } from './find-container.ts'
@@ -51,6 +52,8 @@ export interface Instances {
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
   /** Why its command could not be run; null if its files show no reason. */
   findExecProblem(name: string): Promise<string | null>
+  /** The path of its disk that another user owns and that its last lines report as denied; null if none. */
+  findDeniedPath(name: string): Promise<DeniedPath | null>
   /** Instances, unless another kind is named. */
   list(filter: ListFilter): Promise<InstanceState[]>
   /** The last lines, with `since` only those from that time on; none when it is gone. */
@@ -77,6 +80,8 @@ export interface LogOptions {
 
 const stopMarginMs = 30_000
 const rememberedNames = 10_000
+/** A stack trace follows the line that names a denied path. */
+const searchedLines = 50
 
 export function openInstances(
   engine: Engine,
@@ -111,6 +116,12 @@ export function openInstances(
     async findExecProblem(name) {
       const container = await findOwn(scope, name)
       return container && findExecProblem(engine, container)
+    },
+    async findDeniedPath(name) {
+      const container = await findOwn(scope, name)
+      const lines = await tail(scope, name, searchedLines, null)
+      const texts = lines.map(({ line }) => line)
+      return container && findDeniedPath(scope, container, texts)
     },
     list: (filter) => list(scope, filter),
     tail: (name, lines, since) => tail(scope, name, lines, since ?? null),

@@ -12,6 +12,7 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
   const { error_code: code } = deploy
   if (!code) return null
   const { name } = service
+  if (detailOf(deploy, 'reason', '') === 'disk_owner') return adviseOnDisk(deploy, name)
   switch (code) {
     case 'superseded': {
       const follow = `berth logs --deploy ${detailOf(deploy, 'deploy_id', 'DEPLOY')} -f`
@@ -98,6 +99,12 @@ function adviseOnBuild(deploy: FailedDeploy, name: string): Advice | null {
 }
 
 const credentials = advise('store its credentials: berth registries add HOST', 'berth registries add HOST')
+
+function adviseOnDisk(deploy: FailedDeploy, name: string): Advice {
+  const disk = argument(detailOf(deploy, 'disk', ''), 'DISK')
+  const chown = `berth disks chown ${name} ${disk} ${detailOf(deploy, 'user', 'OWNER')}`
+  return adviseSequence(chown, retryCommand(deploy, name))
+}
 
 function adviseOnServer(code: string, name: string): Advice | null {
   switch (code) {

@@ -37,6 +37,14 @@ test('an app of another protocol gets the command that changes it', () => {
   assert.deepEqual(advice('not_reached')!.commands, ['berth deploy web'])
 })
 
+test('a disk of another user gets the command that gives it to the user of the image', () => {
+  const details = { reason: 'disk_owner', path: '/data/a', disk: '/data', owner: '0:0', user: '1000:1000' }
+  for (const code of ['instance_failed', 'health_check_failed', 'exited_early']) {
+    const { commands } = advice(code, details)!
+    assert.deepEqual(commands, ['berth disks chown web /data 1000:1000', 'berth deploy web'], code)
+  }
+})
+
 test('for a missing branch the default branch is suggested if the remote has one', () => {
   const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
   assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])

@@ -7,6 +7,7 @@ import { isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
+import { explainDenial } from '../../instances/denial.ts'
 import { describeExit } from '../../instances/exit.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
@@ -86,8 +87,8 @@ export async function waitUntilPassed(
       await sleep(pauseMs, signal)
     } catch (error) {
       await showLastLines(ports, name, check.log)
-      if (signal.aborted) throw await unhealthyFailure(ports, name, lastAnswer, check)
-      throw error
+      const failure = signal.aborted ? await unhealthyFailure(ports, name, lastAnswer, check) : error
+      throw await explainDenial(ports.instances, name, failure)
     }
   }
 }
