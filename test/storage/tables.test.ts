@@ -41,6 +41,7 @@ const expectedKeys = {
   env: ['svc-1'],
   events: ['key-1'],
   events_by_time: [[instant, 'key-1']],
+  foreign_reads: ['dep-1'],
   git_applications: ['gitlab https://gitlab.com'],
   git_grants: ['git-1'],
   git_secrets: ['git-1'],
@@ -89,6 +90,7 @@ async function fillServices(storage: Storage): Promise<void> {
   await upstreams.put('svc-1', upstream)
   await addresses.allocate('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
   await storage.buildCaches.renew('svc-1')
+  await storage.foreignReads.begin('dep-1', 'buildImage')
   await env.change('svc-1', () => [{ key: 'A', value: '1' }])
   await registries.put('example.com', ada, instant)
   await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
