@@ -5,6 +5,8 @@ import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.
 
 export const version = 1
 
+export const readers = ['changeOwner'] as const
+
 export interface DiskChownInput {
   id: string
   /** The name of the Docker volume. */

@@ -3,7 +3,7 @@ import { helpText, readConfig, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
-import { ownEndFile, recordHeapExhaustion, recordOwnEnd } from './own-end.ts'
+import { ownEndFile, recordOwnEnd, reportHeapExhaustion } from './own-end.ts'
 import { version } from './version.ts'
 import { startWatchdog } from './watchdog.ts'
 
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
     recordOwnEnd(dataDir, 'uncaught_error')
     killSelf()
   })
-  recordHeapExhaustion(dataDir)
+  reportHeapExhaustion(dataDir)
   // Before the start: actors read foreign input as soon as they resume.
   startWatchdog({ limitSeconds: hangLimitSeconds, endFile: ownEndFile(dataDir) })
   const starting = startDaemon({ config, logger, onFatal, onPanic })

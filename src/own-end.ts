@@ -32,7 +32,7 @@ export function recordOwnEnd(dataDir: string, reason: OwnEndReason): void {
 }
 
 /** V8 ends a process without memory before any code could run. Node writes a report first. */
-export function recordHeapExhaustion(dataDir: string): void {
+export function reportHeapExhaustion(dataDir: string): void {
   const { report } = process
   report.directory = resolve(dataDir)
   report.filename = heapReportName

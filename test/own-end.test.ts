@@ -12,8 +12,8 @@ const home = new URL('..', import.meta.url).pathname
 /** Runs `body` in a process with a small heap that records its exhaustion; prints `ready` first. */
 function launch(t: TestContext, dataDir: string, body: string) {
   const program = `
-    import { recordHeapExhaustion } from './src/own-end.ts'
-    recordHeapExhaustion(${JSON.stringify(dataDir)})
+    import { reportHeapExhaustion } from './src/own-end.ts'
+    reportHeapExhaustion(${JSON.stringify(dataDir)})
     process.stdout.write('ready')
     ${body}
   `

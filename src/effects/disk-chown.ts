@@ -44,8 +44,9 @@ async function changeOwner(ports: DiskChownPorts, input: ChownInput, signal: Abo
   const image = settings.staticImage || (await ensureStaticServer(engine, { onMake, signal }))
   // `-h` changes a link itself, not what it leads to.
   const argv = ['sh', '-c', `exec chown -Rh "$0" ${mountPath}`, idsText(ids)]
-  const place = { env: {}, beside: null, user: '0:0', volume: { name: disk, mountPath } }
-  const { exitCode, stderr } = await tools.run({ id, image, argv, ...limits, ...place }, {}, signal)
+  const volume = { name: disk, mountPath }
+  const spec = { id, image, argv, volume, ...limits, env: {}, beside: null, user: '0:0' }
+  const { exitCode, stderr } = await tools.run(spec, {}, signal)
   if (exitCode === 0) return ids
   const reason = stderr.trim().replaceAll('\n', '; ').slice(0, shownChars) || `exit code ${exitCode}`
   throw new Failure('chown_failed', `the owner could not be changed: ${reason}`)

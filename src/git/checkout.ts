@@ -40,7 +40,7 @@ export type AccessSubmodule = (submodule: RepositoryUrl) => Promise<SubmoduleAcc
 
 export interface SubmoduleAccess {
   credentials: Credentials | null
-  /** The submodule's owner, if the credentials are not used because of him. */
+  /** The submodule's owner, if that is why the credentials are not used. */
   deniedOwner: string | null
 }
 

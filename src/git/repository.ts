@@ -63,13 +63,25 @@ export function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean 
   return one.kind === other.kind && one.host === other.host
 }
 
-/** The host and the path of an ssh address; null for other kinds. */
-export function sshParts({ kind, url }: RepositoryUrl): { hostname: string; path: string } | null {
+interface SshParts {
+  user: string
+  /** In lower case. */
+  hostname: string
+  /** Empty for the usual one. */
+  port: string
+  /** Without a slash in front. */
+  path: string
+}
+
+/** Null for an address of another kind. */
+export function sshParts({ kind, url }: RepositoryUrl): SshParts | null {
   if (kind !== 'ssh') return null
-  const scp = scpForm.exec(url)?.groups as { host: string; path: string } | undefined
-  if (scp !== undefined) return { hostname: scp.host.toLowerCase(), path: scp.path.replace(/^\//, '') }
-  const { hostname, pathname } = new URL(url)
-  return { hostname, path: pathname.slice(1) }
+  const scp = scpForm.exec(url)?.groups as { user: string; host: string; path: string } | undefined
+  if (scp !== undefined)
+    return { user: scp.user, hostname: scp.host.toLowerCase(), port: '', path: scp.path.replace(/^\//, '') }
+  const { username, hostname, port, pathname } = new URL(url)
+  const usualPort = port === '22' ? '' : port
+  return { user: username, hostname: hostname.toLowerCase(), port: usualPort, path: pathname.slice(1) }
 }
 
 /** Applies git's own rules for `refs/heads/<branch>`. Throws `invalid_request`. */

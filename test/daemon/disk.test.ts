@@ -168,9 +168,9 @@ test('the owner is that of the live image unless it is named, and links are not 
   assert.deepEqual([byDefault.owner, byDefault.uid, byDefault.gid], [null, 1234, 2345])
   await until('its files', async () => (await fetchPage(api, name, '/new')) === '1234:2345\n'.repeat(3))
 
-  const unknown = await chowned(api, disk, 'nobody-else')
+  const unknown = await chowned(api, disk, 'unknown-user')
   assert.deepEqual([unknown.status, unknown.error_code], ['failed', 'invalid_request'])
-  assert.match(unknown.error, /has no user or group 'nobody-else'/)
+  assert.match(unknown.error, /has no user or group 'unknown-user'/)
   assert.equal(unknown.hint, `try again: berth disks chown ${name} ${disk} UID:GID`)
   for (const owner of ['../x', '1:2:3', 'a b', '-R', '4294967295', '$(id)']) {
     assert.equal((await api.call('POST', `/disks/${disk}/chown`, { owner })).status, 400, owner)

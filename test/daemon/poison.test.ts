@@ -67,8 +67,8 @@ test('a source that ends the daemon twice is parked, and other deploys go live',
   assert.equal(await fetchPage(daemon.api, poisoned.name), 'one')
   assert.equal((await daemon.api.get(`/deploys/${culprit.id}`)).status, 'failed')
 
-  poisoned.repository.commit('Mended', { '.dockerignore': 'nothing' })
-  const mended = await daemon.api.post(`/services/${poisoned.name}/deploys`, {})
-  assert.equal((await finishedDeploy(daemon.api, mended.id)).status, 'live')
+  poisoned.repository.commit('Fixed', { '.dockerignore': 'nothing' })
+  const fixed = await daemon.api.post(`/services/${poisoned.name}/deploys`, {})
+  assert.equal((await finishedDeploy(daemon.api, fixed.id)).status, 'live')
   await until('no suspects', async () => !(await health()).includes('actors_suspected'))
 })

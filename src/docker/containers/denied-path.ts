@@ -17,8 +17,9 @@ export interface DeniedPath {
 }
 
 const denial = /EACCES|EPERM|permission denied|operation not permitted/i
-/** Each path costs requests to the engine. */
 const maxPaths = 3
+/** Each costs a request to the engine, and the instance chooses how deep a path its lines name. */
+const maxCandidates = 20
 
 /** Null if the instance runs as root, or its lines name no such path. The newest line counts first. */
 export async function findDeniedPath(
@@ -28,10 +29,10 @@ export async function findDeniedPath(
 ): Promise<DeniedPath | null> {
   const disk = info.HostConfig.Mounts?.[0]?.Target
   if (disk === undefined || isRoot(info.Config.User)) return null
-  const paths = deniedPaths(disk, lines)
+  const paths = pathsToTry(disk, lines)
   const user = paths.length === 0 ? null : await resolveUser(scope, container, info.Config.User)
   if (user === null) return null
-  for (const path of paths.flatMap((path) => withParents(disk, path))) {
+  for (const path of paths) {
     const owner = await ownerOf(scope, container, path)
     if (owner !== null && owner.uid !== user.uid) return { path, owner, user, disk }
   }
@@ -59,10 +60,20 @@ export function deniedPaths(disk: string, lines: string[]): string[] {
   return [...new Set(found)].slice(0, maxPaths)
 }
 
-/** The path and its parents, up to the disk. */
+/** The denied paths with their parents, of which another user may own one. Pure. */
+export function pathsToTry(disk: string, lines: string[]): string[] {
+  return deniedPaths(disk, lines)
+    .flatMap((path) => withParents(disk, path))
+    .slice(0, maxCandidates)
+}
+
+/** The path and its nearest parents, up to the disk. */
 function withParents(disk: string, path: string): string[] {
-  const parent = posix.dirname(path)
-  return isInside(disk, parent) ? [path, ...withParents(disk, parent)] : [path]
+  const found = [path]
+  for (let parent = posix.dirname(path); isInside(disk, parent); parent = posix.dirname(parent)) {
+    if (found.push(parent) === maxCandidates) break
+  }
+  return found
 }
 
 function isInside(disk: string, path: string): boolean {

@@ -14,6 +14,7 @@ type Ports = SharedPorts & Pick<EnginePorts, 'engine' | 'owner'>
 type Removal = RecordOf<'disk-removal'>
 
 const maxShare = 0.1
+const maxRemovalMs = 60_000
 
 /** Called when a volume has been measured. That one stays: its data would be lost at once. */
 export async function limitImageVolumes(ports: Ports, measured: { id: string; sizeBytes: number | null }) {
@@ -41,16 +42,23 @@ export async function makeRoom(
       () => true,
       () => false,
     )
-  for (const record of imageVolumes(ports).reverse()) {
-    if (await hasRoom()) return
+  const candidates = (await hasRoom()) ? [] : imageVolumes(ports).reverse()
+  for (const record of candidates) {
     const directory = await directoryOf(ports, record.disk)
     if (!directory || (await deviceOf(directory)) !== (await deviceOf(ports.settings.dataDir))) continue
     await purge(ports, record, 'the disk is nearly full')
-    await waitForCommit(ports.storage.changes, record.service_id, signal, () =>
-      ports.storage.actors.get(record.id)?.final === false ? null : true,
-    )
+    await awaitRemoval(ports, record, signal)
+    if (await hasRoom()) break
   }
   await checkFreeDisk(ports.settings)
+}
+
+/** Not forever: a container of the user may use the volume. */
+async function awaitRemoval({ storage }: Ports, { id, service_id }: Removal, signal: AbortSignal) {
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(maxRemovalMs)])
+  const pending = ['measuring', 'trashed', 'removing']
+  const look = () => (pending.includes(storage.actors.record(id)?.status ?? '') ? null : true)
+  await waitForCommit(storage.changes, service_id, bound, look).catch(() => signal.throwIfAborted())
 }
 
 /** Those in the trash, the newest first. */

@@ -2,9 +2,8 @@
 import { posix } from 'node:path'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { messageOf } from '../../errors.ts'
-import type { AccessSubmodule, SubmoduleAccess } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
-import { isSameOrigin, ownerOf, parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import { parseRepositoryUrl, type RepositoryUrl, sshParts } from '../../git/repository.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
@@ -41,48 +40,13 @@ export async function accessRepository(
 }
 
 /** The token of an app is for this repository only. Throws like `GitTokens.get`. */
-async function readCredentials(
+export async function readCredentials(
   { gitTokens }: { gitTokens: Pick<GitTokens, 'get'> },
   { id, provider }: Connection,
   { url }: RepositoryUrl,
 ): Promise<Credentials> {
   const name = posix.basename(url).replace(/\.git$/, '')
   return { username: providers[provider].cloneUsername, password: await gitTokens.get(id, name) }
-}
-
-interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'> {
-  /** Owners whose repositories may be read too, in lower case. */
-  addedOwners: readonly string[]
-  /** Called when the app gets no token for a submodule, which is then read without one. */
-  onProblem(text: string): void
-}
-
-/**
- * The credentials for a repository are used for submodules of its owner and of the added ones, because
- * everyone who may push can name any repository as a submodule.
- */
-export function openSubmoduleAccess(
-  ports: { gitTokens: Pick<GitTokens, 'get'> },
-  { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,
-): AccessSubmodule {
-  const basePath = basePathOf(connection)
-  const allowed = [ownerOf(repository, basePath), ...addedOwners]
-  const none: SubmoduleAccess = { credentials: null, deniedOwner: null }
-  return async (submodule) => {
-    const owner = ownerOf(submodule, basePath)
-    if (credentials === null || owner === null || !isSameOrigin(submodule, repository)) return none
-    const isApp = connection?.auth === 'github_app'
-    // An app reads nothing of others.
-    if (isApp && owner !== connection.account?.toLowerCase()) return none
-    if (!allowed.includes(owner)) return { ...none, deniedOwner: owner }
-    if (!isApp) return { ...none, credentials }
-    try {
-      return { ...none, credentials: await readCredentials(ports, connection, submodule) }
-    } catch (error) {
-      onProblem(`${submodule.url} is read without a token: ${messageOf(error)}`)
-      return none
-    }
-  }
 }
 
 /** The path of the connection's git provider on its host; empty for most, and without a connection. */
@@ -118,16 +82,16 @@ export function findServed(connections: Connection[], repository: RepositoryUrl)
 }
 
 /** The path of the repository below the base URL; null if the repository is elsewhere. */
-function pathAt(baseUrl: string, { kind, url }: RepositoryUrl): string | null {
+function pathAt(baseUrl: string, repository: RepositoryUrl): string | null {
+  const { kind, url } = repository
   if (kind === 'http' || kind === 'https') {
     const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length + 1) : null
     // Encoded dots and slashes could lead out of the path of the instance.
     return path === null || /%2e|%2f|%5c/i.test(path) ? null : path
   }
-  const scp = /^git@([^:/]+):\/?(.+)$/.exec(url) ?? /^ssh:\/\/git@([^:/]+)(?::22)?\/(.+)$/.exec(url)
-  if (kind !== 'ssh' || scp === null) return null
+  const ssh = sshParts(repository)
   // Another port may belong to another program of the host.
+  if (ssh === null || ssh.user !== 'git' || ssh.port !== '') return null
   const { host, pathname } = new URL(baseUrl)
-  const isSameHost = scp[1]!.toLowerCase() === host && pathname === '/'
-  return isSameHost ? scp[2]! : null
+  return ssh.hostname === host && pathname === '/' ? ssh.path : null
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deniedPaths } from '../../../src/docker/containers/denied-path.ts'
+import { deniedPaths, pathsToTry } from '../../../src/docker/containers/denied-path.ts'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
 
@@ -25,6 +25,12 @@ for (const [line, path] of lines) {
 test('the newest lines count first, and each path once', () => {
   const denials = ['/data/1', '/data/2', '/data/3', '/data/3', '/data/4'].map((path) => `EACCES ${path}`)
   assert.deepEqual(deniedPaths('/data', denials), ['/data/4', '/data/3', '/data/2'])
+})
+
+test('a line with a deep path costs few requests', () => {
+  const deep = `/data${'/a'.repeat(2000)}`
+  assert.equal(pathsToTry('/data', [`EACCES ${deep}`]).length, 20)
+  assert.deepEqual(pathsToTry('/data', ['EACCES /data/b/c']), ['/data/b/c', '/data/b', '/data'])
 })
 
 test('the owner of the nearest existing path is named, or its parent if that is the cause', async (t) => {

@@ -91,7 +91,7 @@ async function chown(cli: Cli, serviceName: string, named: string, owner: string
   const disk = await findDisk(cli, serviceName, named)
   const path = `/disks/${encodeURIComponent(disk)}/chown`
   const step = { name: 'changing owner', detail: () => plain(disk), summary: () => null }
-  const chown = await showStep(out, step, async () => {
+  const change = await showStep(out, step, async () => {
     let current = await client.call<DiskChown>('POST', path, { body: owner === undefined ? {} : { owner } })
     while (current.status === 'running') {
       await sleep(pollMs, signal).catch(() => {
@@ -101,11 +101,11 @@ async function chown(cli: Cli, serviceName: string, named: string, owner: string
     }
     return current
   })
-  const { status, error, hint, uid, gid } = chown
+  const { status, error, hint, uid, gid } = change
   if (status === 'failed') {
     throw new CliFailure(`${disk}: ${error}`, typeof hint === 'string' ? { hint } : {})
   }
-  if (out.isJson) return out.json(chown)
+  if (out.isJson) return out.json(change)
   printDone(cli, `all files of ${disk} belong to ${uid}:${gid}`)
 }
 

@@ -14,9 +14,9 @@ import { guardDirectory } from '../../disk/disk.ts'
 import {
   accessRepository,
   basePathOf,
-  openSubmoduleAccess,
   type RepositoryAccess,
 } from '../../git-connection/repository-access.ts'
+import { openSubmoduleAccess } from '../../git-connection/submodule-access.ts'
 import { isoNow } from '../../iso-now.ts'
 import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
