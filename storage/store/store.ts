@@ -16,10 +16,12 @@ export interface Store {
   table<V>(name: string): Table<V>
   /**
    * Runs `write` in one transaction and resolves once it is durable. An error of `write` rolls everything
-   * back and is rethrown unchanged. A store that cannot write throws `commit_failed`.
+   * back and is rethrown unchanged. Throws `commit_failed` if the store cannot write, and `store_closed`
+   * once it closes.
    */
   commit<T>(write: (commit: Commit) => T): Promise<T>
   changes: ReturnType<typeof createChanges>['feed']
+  /** Waits for pending commits. Later reads throw `store_closed`. */
   close(): Promise<void>
 }
 
@@ -58,23 +60,43 @@ export function openStore(directory: string, options: StoreOptions): Store {
     assertLmdbFile(join(path, 'data.mdb'))
     return open({ path, ...environment })
   })
-  const onDamage = oncePerText(options.onDamage ?? (() => undefined))
+  let isClosing = false
+  let isClosed = false
+  // A read of lmdb while it closes, or after, crashes the process.
+  const tableOptions = {
+    onDamage: oncePerText(options.onDamage ?? (() => undefined)),
+    assertOpen() {
+      if (isClosed) throw closedError()
+    },
+  }
   const table = <V>(name: string): Table<V> =>
     openTable(
       openOrThrow(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
       name,
-      onDamage,
+      tableOptions,
     )
   const meta = table<number>('meta')
   const changes = createChanges(lastNumber(meta))
   const { onPanic, commitTimeoutMs: timeoutMs = 10_000 } = options
   const onOutcome = onTransition(options.onWriteFailure ?? (() => undefined))
+  const run = createCommit({ root, meta, changes, timeoutMs, onPanic, onOutcome })
+  const pending = new Set<Promise<unknown>>()
   return {
     table,
-    commit: createCommit({ root, meta, changes, timeoutMs, onPanic, onOutcome }),
+    async commit(write) {
+      if (isClosing) throw closedError()
+      const commit = run(write)
+      pending.add(commit)
+      return commit.finally(() => pending.delete(commit))
+    },
     changes: changes.feed,
-    // After a failed commit lmdb waits for a flush that never comes.
-    close: () => settleWithin(root.close(), closeMs, undefined),
+    async close() {
+      isClosing = true
+      await settleWithin(Promise.allSettled(pending), closeMs, undefined)
+      isClosed = true
+      // After a failed commit lmdb waits for a flush that never comes.
+      await settleWithin(root.close(), closeMs, undefined)
+    },
   }
 }
 
@@ -94,6 +116,10 @@ function assertLmdbFile(path: string): void {
   } finally {
     closeSync(file)
   }
+}
+
+function closedError(): StorageError {
+  return new StorageError('store_closed', 'the store is closed')
 }
 
 /** Throws `store_unusable`, with the name of what could not be opened. */

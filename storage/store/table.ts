@@ -30,28 +30,41 @@ export interface Range {
   limit?: number
 }
 
-/** `onDamage` is called for each read of a row that fails its checksum. */
+export interface TableOptions {
+  /** Called for each read of a row that fails its checksum. */
+  onDamage: (message: string) => void
+  /** Called before each read; throws when the store is closed. */
+  assertOpen: () => void
+}
+
 export function openTable<V>(
   database: Database<string, Key>,
   name: string,
-  onDamage: (message: string) => void,
+  { onDamage, assertOpen }: TableOptions,
 ): Table<V> {
   function decode(text: string, key: Key): V | null {
     const value = decodeRow<V>(text)
     if (value === null) onDamage(damageOf(name, key))
     return value
   }
+  function read(key: Key): string | undefined {
+    assertOpen()
+    return database.get(key)
+  }
   return {
     get(key) {
-      const text = database.get(key)
+      const text = read(key)
       if (text === undefined) return null
       const value = decode(text, key)
       if (value === null) throw new StorageError('row_damaged', damageOf(name, key))
       return value
     },
-    has: (key) => database.doesExist(key),
+    has(key) {
+      assertOpen()
+      return database.doesExist(key)
+    },
     getOrNull(key) {
-      const text = database.get(key)
+      const text = read(key)
       return text === undefined ? null : decode(text, key)
     },
     put(key, value) {
@@ -61,12 +74,16 @@ export function openTable<V>(
       database.removeSync(key)
     },
     *validRows(options = {}) {
+      assertOpen()
       for (const { key, value: text } of database.getRange(options)) {
         const value = decode(text, key)
         if (value !== null) yield { key, value }
       }
     },
-    keys: (options = {}) => database.getKeys(options),
+    keys(options = {}) {
+      assertOpen()
+      return database.getKeys(options)
+    },
   }
 }
 

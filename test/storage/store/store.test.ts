@@ -3,6 +3,7 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StorageError } from '../../../storage/store/errors.ts'
 import { openStore } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
@@ -104,6 +105,46 @@ test('a commit that times out is reported as a panic and refused', async (t) => 
   deepEqual(panics, ['the store did not finish a commit within 0.2s'])
   await holder.release()
   await store.close()
+})
+
+test('a commit that is pending at the close succeeds, and a later read is refused', async (t) => {
+  const store = openStore(temporaryDirectory(t), { onPanic: t.assert.fail })
+  const rows = store.table<string>('rows')
+  await store.commit(() => rows.put('first', 'x'))
+  rows.get('first')
+
+  const pending = store.commit(() => rows.put('second', `${rows.get('first')}y`))
+  const closing = store.close()
+  await pending
+  await closing
+
+  for (const read of [rows.get, rows.getOrNull, rows.has]) {
+    throws(() => read('first'), { code: 'store_closed' })
+  }
+  for (const list of [rows.keys, rows.validRows]) throws(() => [...list()], { code: 'store_closed' })
+})
+
+test('a read while the store closes is refused instead of a crash', async (t) => {
+  const store = openStore(temporaryDirectory(t), { onPanic: t.assert.fail })
+  const rows = store.table<string>('rows')
+  await store.commit(() => rows.put('first', 'x'))
+  const isClosed = store.close().then(() => true)
+
+  // lmdb reported such a read with an uncaught error of a timer, or with a segmentation fault.
+  const codes = new Set<string>()
+  while ((await Promise.race([isClosed, nextTurn(false)])) === false) {
+    try {
+      void store.commit(() => rows.put('late', 'x'.repeat(10_000))).catch(() => undefined)
+      rows.get('first')
+    } catch (error) {
+      codes.add((error as StorageError).code)
+    }
+  }
+  await rejects(async () => rows.get('first'), { code: 'store_closed' })
+  deepEqual(
+    [...codes].filter((code) => code !== 'store_closed'),
+    [],
+  )
 })
 
 test('a file that is not a store is refused, and an empty file is a new store', async (t) => {
