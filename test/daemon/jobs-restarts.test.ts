@@ -156,7 +156,8 @@ test('a run that waits for another still waits after a kill of the daemon, and r
   const waiting = `waiting for ${first.id}`
   const waited = (await jobLog(daemon.api, second.id)).filter(({ line }) => line.startsWith(waiting))
   assert.equal(waited.length, 1)
-  const story = events.all.filter(({ action }) => action === 'start' || action === 'die')
+  const own = events.all.filter(({ id }) => id === first.id || id === second.id)
+  const story = own.filter(({ action }) => action === 'start' || action === 'die')
   assert.deepEqual(
     story.map(({ action, id }) => [action, id]),
     [first.id, second.id].flatMap((id) => [

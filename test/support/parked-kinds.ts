@@ -160,7 +160,7 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
     ...(kind === 'datastore' && isMissing ? { trash } : {}),
   }
   const snapshot = machine.resolveState({ value, context: whole }) as AnyMachineSnapshot
-  const stored = { ...(machine.getPersistedSnapshot(snapshot) as object), children: childrenOf(snapshot) }
+  const stored = { ...(machine.getPersistedSnapshot(snapshot) as object), children: childrenOf(snapshot, id) }
   const record = toRecord(snapshot as never) as ActorRecord
   const service_id = typeof record.service_id === 'string' ? record.service_id : null
   const final = snapshot.status === 'done'
@@ -170,10 +170,14 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
 }
 
 /** The active effects of a state in stored form. */
-function childrenOf(snapshot: AnyMachineSnapshot): object {
+function childrenOf(snapshot: AnyMachineSnapshot, id: string): object {
   const nodes = (snapshot as unknown as { _nodes: StateNode[] })._nodes
   const invokes = nodes.flatMap((node) => node.invoke)
-  const child = (src: unknown) => ({ snapshot: { status: 'active', input: {} }, src, syncSnapshot: false })
+  const child = (src: unknown) => ({
+    snapshot: { status: 'active', input: { id } },
+    src,
+    syncSnapshot: false,
+  })
   return Object.fromEntries(invokes.map(({ id, src }) => [id, child(src)]))
 }
 

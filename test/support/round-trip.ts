@@ -19,6 +19,7 @@ const forms: Record<string, (text: string) => string | null> = {
   dockerfile_path: relativePath,
   publish_dir: relativePath,
   repo_url: (text) => (URL.canParse(text) ? new URL(text).href : text || null),
+  submodule_owners: (text) => text.toLowerCase(),
   image: (text) => (/:[^/]+$|^$/.test(text) ? text.trim() || null : `${text.trim()}:latest`),
 }
 
