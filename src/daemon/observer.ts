@@ -1,7 +1,7 @@
 // The current state in Docker, for live responses of the API. Read-only.
 import type { InstanceState } from '../docker/containers/instances.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/containers/volumes.ts'
-import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'
+import { datastoreName, diskKind, imageVolumeKind, labels } from '../docker/engine/names.ts'
 import { inspectImage } from '../docker/images/images.ts'
 import type { RegistryCredentials } from '../docker/images/registry-credentials.ts'
 import { checkLogin } from '../docker/images/registry-login.ts'
@@ -27,6 +27,10 @@ type Parts = Pick<
 >
 
 export function createObserver(ports: Parts) {
+  const disksOf = async (kind: string, options = {}) => {
+    const volumes = await listVolumes(ports.engine, ports.owner, options)
+    return volumes.filter(({ labels: found }) => found[labels.kind] === kind).map(toDisk)
+  }
   return {
     /** The instances of a service, in order. Throws `docker_unavailable`. */
     async instances(serviceId: string) {
@@ -41,16 +45,20 @@ export function createObserver(ports: Parts) {
     counters: (serviceId: string) => ports.instanceMetrics.countersOf(serviceId),
     diskFreeBytes: () => freeBytes(ports.settings.dataDir),
     diskUsage: createDiskUsage(ports),
-    /** The disks of services by name, including those of deleted services. Throws `docker_unavailable`. */
+    /**
+     * The disks of services by name, including those of deleted services, and the volumes of images that an
+     * instance has left behind. Throws `docker_unavailable`.
+     */
     async disks() {
-      const volumes = await listVolumes(ports.engine, ports.owner)
-      const named = volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
+      const named = await disksOf(diskKind)
       const adopted = ports.storage.services
         .list()
         .flatMap(({ id, name, disk_volume }) =>
           disk_volume === undefined ? [] : [{ name: disk_volume, serviceId: id, serviceName: name }],
         )
-      return [...named, ...adopted]
+      const unused = await disksOf(imageVolumeKind, { unused: true })
+      const left = unused.filter(({ name }) => !adopted.some((disk) => disk.name === name))
+      return [...named, ...adopted, ...left]
     },
     async assertVolumeFree(datastore: string) {
       const name = datastoreName(ports.owner, datastore)

@@ -2,10 +2,14 @@
 // with its instance, and becomes the disk of the service again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import Docker from 'dockerode'
 import type { Body } from '../support/api.ts'
+import { ensureEngine } from '../support/engine.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
-import { anonymousVolumes } from '../support/volumes.ts'
+import { imageVolumesOf } from '../support/volumes.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)
@@ -19,6 +23,11 @@ const kept = (service: string, count: number) =>
 const withVolume = async () => ({
   Dockerfile: await dockerfile('RUN mkdir /data && echo given > /data/given', 'VOLUME /data'),
 })
+/** As `docker rm --force`, which leaves the volumes. */
+async function removeContainer(id: string) {
+  const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+  await docker.getContainer(id).remove({ force: true })
+}
 /** Each start of an instance writes a line of its own. */
 const writing = 'cd /data; hostname >> names; exec httpd -f -p $PORT'
 const reading = 'cd /data; exec httpd -f -p $PORT'
@@ -62,23 +71,86 @@ test('changed data of an instance goes to the trash, and is restored as the disk
 })
 
 test('data that equals that of the image is removed with the instance', async (t) => {
-  const before = await anonymousVolumes()
   const settings = { start_command: reading }
   const { name, request } = await createService(t, suite.api, await withVolume(), settings)
+  assert.equal((await imageVolumesOf(name)).length, 1)
   assert.equal((await finishedDeploy(suite.api, (await request()).id)).status, 'live')
   assert.equal((await call('POST', `/services/${name}/suspend`)).status, 200)
 
-  await until('its volumes to be gone', async () => (await anonymousVolumes()).length === before.length)
+  await until('its volumes to be gone', async () => (await imageVolumesOf(name)).length === 0)
   assert.deepEqual(await trashOf(name), [])
 })
 
+test('scale and suspend keep changed data, and only that', async (t) => {
+  const lines = ['RUN mkdir /data /other && echo x > /other/x', 'VOLUME /data', 'VOLUME /other/']
+  const files = { Dockerfile: await dockerfile(...lines) }
+  const { name } = await createService(t, suite.api, files, { start_command: writing, instances: 2 })
+  assert.equal((await imageVolumesOf(name)).length, 4)
+  await suite.api.post(`/services/${name}/scale`, { instances: 1 })
+  const [first] = await kept(name, 1)
+  assert.equal((await call('POST', `/services/${name}/suspend`)).status, 200)
+  const entries = await kept(name, 2)
+
+  assert.deepEqual(
+    entries.map(({ mount_path }) => mount_path),
+    ['/data', '/data'],
+  )
+  assert.ok(entries.some(({ id }) => id === first!.id))
+  const disks = entries.map((entry) => entry.name).sort()
+  await until('the other volumes to be gone', async () =>
+    isDeepStrictEqual(await imageVolumesOf(name), disks),
+  )
+})
+
+test('data is in the trash once, wherever the daemon is killed', async (t) => {
+  const { name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
+  for (const [index, afterMs] of [0, 20, 60, 150, 400].entries()) {
+    assert.equal((await call('POST', `/services/${name}/suspend`)).status, 200)
+    await sleep(afterMs)
+    await suite.daemon.kill()
+    await suite.daemon.start()
+    const entries = await kept(name, Math.min(index + 1, 3))
+    assert.equal(new Set(entries.map((entry) => entry.name)).size, entries.length)
+    await suite.api.post(`/services/${name}/resume`, {})
+    await until('it to serve', async () => (await fetchPage(suite.api, name, '/names')) !== '')
+  }
+  await until('three volumes and that of the instance', async () => (await imageVolumesOf(name)).length === 4)
+})
+
+test('data of a deleted service is restored as a disk without a service, and can be deleted', async (t) => {
+  const { id, name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
+  assert.equal((await call('DELETE', `/services/${name}`)).status, 204)
+  await until('its end', async () => (await call('GET', `/services/${name}`)).status === 404)
+  const [entry] = await kept(name, 1)
+
+  assert.equal((await call('POST', `/trash/${entry!.id}/restore`, {})).status, 200)
+
+  const disk = async () =>
+    (await suite.api.get('/disks')).find(({ service_name }: Body) => service_name === name)
+  assert.deepEqual(await disk(), { name: entry!.name, service_id: id, service_name: name, kept: true })
+  assert.equal((await call('DELETE', `/disks/${entry!.name}?purge=true`)).status, 204)
+  await until('the volume to be gone', async () => (await imageVolumesOf(name)).length === 0)
+  assert.equal(await disk(), undefined)
+})
+
+test('the volume of a container removed by hand is listed as a kept disk', async (t) => {
+  const { name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
+  const [volume] = await imageVolumesOf(name)
+  const { instances } = await suite.api.get(`/services/${name}/status`)
+  await removeContainer(instances[0].container_id)
+
+  const listed = await until('it in the list', async () =>
+    (await suite.api.get('/disks')).find((disk: Body) => disk.name === volume),
+  )
+  assert.deepEqual([listed.service_name, listed.kept], [name, true])
+})
+
 test('a version that never served keeps nothing', async (t) => {
-  const before = await anonymousVolumes()
   const settings = { start_command: 'echo x > /data/x; sleep 2; exit 1', health_check_timeout_seconds: 10 }
   const { name, first } = await createService(t, suite.api, await withVolume(), settings)
 
   assert.equal(first.status, 'failed')
-  await until('its volumes to be gone', async () => (await anonymousVolumes()).length === before.length)
+  await until('its volumes to be gone', async () => (await imageVolumesOf(name)).length === 0)
   assert.deepEqual(await trashOf(name), [])
 })
 

@@ -1,9 +1,10 @@
-// The volumes of the engine that Docker named itself.
+// The volumes that Docker created for the VOLUME paths of the images of a service.
 import Docker from 'dockerode'
 import { ensureEngine } from './engine.ts'
 
-export async function anonymousVolumes(): Promise<string[]> {
+export async function imageVolumesOf(service: string): Promise<string[]> {
   const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
-  const { Volumes } = await docker.listVolumes()
-  return (Volumes ?? []).map(({ Name }) => Name).filter((name) => /^[0-9a-f]{64}$/.test(name))
+  const filters = { label: ['berth.kind=image-volume', `berth.service=${service}`] }
+  const { Volumes } = await docker.listVolumes({ filters })
+  return (Volumes ?? []).map(({ Name }) => Name).sort()
 }

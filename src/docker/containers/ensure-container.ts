@@ -89,8 +89,8 @@ async function create(
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<Container | null> {
-  const hasInit = (await wanted.findInit?.()) ?? false
-  const options = wanted.options(await engine.info(), hasInit)
+  const image = (await wanted.inspectImage?.()) ?? undefined
+  const options = wanted.options(await engine.info(), image)
   signal?.throwIfAborted()
   try {
     return await engine.call(`create ${wanted.name}`, (abortSignal) =>

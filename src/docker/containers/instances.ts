@@ -11,7 +11,7 @@ import {
   type Owner,
   ownerFilter,
 } from '../engine/names.ts'
-import { runsInit } from '../images/image-init.ts'
+import { inspectImage } from '../images/images.ts'
 import { followLog, type LogSource, readLines } from '../logs/instance-log.ts'
 import { createLogCursor, type LogCursor } from '../logs/log-cursor.ts'
 import type { LogLine } from '../logs/log-frames.ts'
@@ -94,7 +94,7 @@ export function openInstances(
   return {
     ensure(spec, signal) {
       requestedNames.delete(spec.name)
-      const wanted = wantedInstance(owner, spec, () => runsInit(engine, spec.image))
+      const wanted = wantedInstance(owner, spec, () => inspectImage(engine, spec.image))
       return ensureContainer(scope, wanted, signal)
     },
     async start(name) {

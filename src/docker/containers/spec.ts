@@ -1,16 +1,19 @@
 // The desired container of an instance, and its translation to Docker's options. Pure: the results can be
 // compared without an engine.
 import { createHash } from 'node:crypto'
-import type { ContainerCreateOptions } from 'dockerode'
+import { posix } from 'node:path'
+import type { ContainerCreateOptions, MountConfig } from 'dockerode'
 import {
   type ContainerKind,
   formerContainerName,
+  imageVolumeKind,
   instanceKind,
   labels,
   type Owner,
   ownerLabels,
   withoutMac,
 } from '../engine/names.ts'
+import type { Image } from '../images/images.ts'
 
 export interface InstanceSpec {
   name: string
@@ -46,6 +49,9 @@ export interface HostTraits {
   loggingDriver: string
 }
 
+/** The properties of its image that a container's options must fit. */
+export type ImageTraits = Pick<Image, 'hasInit' | 'volumePaths'>
+
 /** The desired container: its name, its options and the hash of its spec. */
 export interface WantedContainer {
   name: string
@@ -54,9 +60,8 @@ export interface WantedContainer {
   restart: RestartPolicy
   /** An ended container is never started again. */
   runsOnce: boolean
-  /** Whether what its image runs first is an init process itself. */
-  findInit?: () => Promise<boolean>
-  options(host: HostTraits, hasInit?: boolean): ContainerCreateOptions
+  inspectImage?: () => Promise<ImageTraits | null>
+  options(host: HostTraits, image?: ImageTraits): ContainerCreateOptions
 }
 
 // Scores are only raised: an engine without CAP_SYS_RESOURCE cannot lower a score.
@@ -64,11 +69,10 @@ export interface WantedContainer {
 const oomScore = 300
 const bytesPerMb = 1024 * 1024
 
-/** `findInit` answers whether what the image runs first is an init process itself. */
 export function wantedInstance(
   owner: Owner,
   spec: InstanceSpec,
-  findInit: () => Promise<boolean>,
+  inspectImage: () => Promise<ImageTraits | null>,
 ): WantedContainer {
   const { name, restart, kind = instanceKind } = spec
   const runsOnce = kind !== instanceKind
@@ -77,8 +81,8 @@ export function wantedInstance(
     restart,
     runsOnce,
     hash: specHash(owner, spec),
-    findInit,
-    options: (host, hasInit) => containerSpec(owner, spec, host, hasInit),
+    inspectImage,
+    options: (host, image) => containerSpec(owner, spec, host, image),
   }
 }
 
@@ -86,7 +90,7 @@ export function containerSpec(
   owner: Owner,
   spec: InstanceSpec,
   host: HostTraits,
-  hasInit = false,
+  { hasInit, volumePaths }: ImageTraits = { hasInit: false, volumePaths: [] },
 ): ContainerCreateOptions {
   return {
     name: spec.name,
@@ -98,7 +102,7 @@ export function containerSpec(
       NetworkMode: spec.network,
       RestartPolicy: { Name: spec.restart },
       ...confinement,
-      Mounts: spec.volume ? [toMount(spec.volume)] : [],
+      Mounts: [...(spec.volume ? [toMount(spec.volume)] : []), ...imageVolumes(owner, spec, volumePaths)],
       OomScoreAdj: oomScore,
       ...limits(spec, host),
       ...logging(host),
@@ -188,6 +192,29 @@ export const confinement = {
   CapDrop: ['ALL'],
   CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETUID', 'SETGID', 'KILL', 'NET_BIND_SERVICE'],
   SecurityOpt: ['no-new-privileges:true'],
+}
+
+/**
+ * Docker creates a volume with a random name for each VOLUME path of an image that nothing is mounted at. Its
+ * labels say whose it is after its container is gone. The volumes of commands go with their containers.
+ */
+function imageVolumes(owner: Owner, spec: InstanceSpec, volumePaths: string[]): MountConfig {
+  if (spec.kind !== undefined && spec.kind !== instanceKind) return []
+  const Labels = {
+    ...ownerLabels(owner),
+    [labels.kind]: imageVolumeKind,
+    [labels.id]: spec.serviceId,
+    [labels.service]: spec.serviceName,
+  }
+  const disk = spec.volume && posix.join(spec.volume.mountPath, '.')
+  return volumePaths
+    .filter((path) => path !== disk && path !== '/' && posix.isAbsolute(path))
+    .map((path) => ({
+      Type: 'volume',
+      Source: '',
+      Target: path,
+      VolumeOptions: { NoCopy: false, Labels, DriverConfig: { Name: '', Options: {} } },
+    }))
 }
 
 export function toMount(volume: { name: string; mountPath: string }) {

@@ -52,7 +52,7 @@ export function isAnonymous(name: string): boolean {
   return /^[0-9a-f]{64}$/.test(name)
 }
 
-/** The volume of an image has no labels. Its random name is known only from a container of this server. */
+/** Volumes of images used to have no labels. A random name is known only from a container of this server. */
 function isKnown(owner: Owner, { Name, Labels }: VolumeInspectInfo): boolean {
   return isAnonymous(Name) || isOurs(owner, Labels)
 }
@@ -84,8 +84,13 @@ export async function removeVolume(engine: Engine, owner: Owner, name: string, i
   await acceptStatus(404, removal)
 }
 
-export async function listVolumes({ call, docker }: Engine, owner: Owner): Promise<Volume[]> {
-  const filters = { label: ownerFilter(owner) }
+/** All volumes with the owner's labels, or only those that no container refers to. */
+export async function listVolumes(
+  { call, docker }: Engine,
+  owner: Owner,
+  { unused = false } = {},
+): Promise<Volume[]> {
+  const filters = { label: ownerFilter(owner), ...(unused && { dangling: ['true'] }) }
   const response = await call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal }))
   return (response.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
 }

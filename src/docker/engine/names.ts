@@ -41,6 +41,8 @@ export const toolKind = 'tool'
 export const jobKind = 'job'
 /** The kind of the volume of a service. */
 export const diskKind = 'disk'
+/** The kind of a volume that Docker creates for a VOLUME path of an image. */
+export const imageVolumeKind = 'image-volume'
 export type ContainerKind =
   | typeof instanceKind
   | typeof preDeployKind

@@ -1,9 +1,11 @@
 // Images. Berth's own are recognized by their name only, `<prefix>/<service>:<deploy id>-<MAC>`, because
 // labels come from the author of the Dockerfile.
+import { posix } from 'node:path'
 import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { type ImageOrigin, type Owner, parseImageName } from '../engine/names.ts'
+import { runsInit } from './image-init.ts'
 
 export interface Image {
   id: string
@@ -14,8 +16,10 @@ export interface Image {
   env: string[]
   /** As in USER; empty for root. */
   user: string
-  /** The paths of VOLUME. */
+  /** The paths of VOLUME, without a slash at the end. */
   volumePaths: string[]
+  /** Whether what it runs first is an init process itself. */
+  hasInit: boolean
   sizeBytes: number
 }
 
@@ -31,10 +35,11 @@ export async function inspectImage({ call, docker }: Engine, name: string): Prom
   if (!info) return null
   const workingDir = info.Config.WorkingDir || '/'
   const env = info.Config.Env ?? []
-  const volumePaths = Object.keys(info.Config.Volumes ?? {}).sort()
+  const volumePaths = volumePathsOf(info)
   const { Id: id, Size: sizeBytes } = info
   const user = info.Config.User ?? ''
-  return { id, exposedPorts: exposedPorts(info), workingDir, env, user, volumePaths, sizeBytes }
+  const hasInit = runsInit(info)
+  return { id, exposedPorts: exposedPorts(info), workingDir, env, user, volumePaths, hasInit, sizeBytes }
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */
@@ -81,6 +86,11 @@ export async function listImages(
 
 function measures({ Created, Size }: { Created: number; Size: number }) {
   return { createdAt: new Date(Created * 1000).toISOString(), sizeBytes: Size }
+}
+
+function volumePathsOf(info: ImageInspectInfo): string[] {
+  const paths = Object.keys(info.Config.Volumes ?? {}).map((path) => posix.join(path, '.'))
+  return [...new Set(paths)].sort()
 }
 
 function exposedPorts(info: ImageInspectInfo): number[] {

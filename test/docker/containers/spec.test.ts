@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { containerSpec, type InstanceSpec, specHash } from '../../../src/docker/containers/spec.ts'
-import { imageName, jobKind, preDeployKind } from '../../../src/docker/engine/names.ts'
+import {
+  type ContainerKind,
+  imageName,
+  instanceKind,
+  jobKind,
+  preDeployKind,
+} from '../../../src/docker/engine/names.ts'
 import { testMac } from '../../support/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
@@ -76,6 +82,22 @@ test('a disk is mounted as the named volume', () => {
   const { HostConfig } = containerSpec(owner, { ...spec, volume }, host)
 
   assert.deepEqual(HostConfig?.Mounts, [{ Type: 'volume', Source: 'berth-svc-01', Target: '/data' }])
+})
+
+test('the volumes of an image have labels, except at the path of the disk and in commands', () => {
+  const volume = { name: 'berth-svc-01', mountPath: '/data/' }
+  const image = { hasInit: false, volumePaths: ['/', '/data', '/data/cache', 'relative'] }
+  const targetsOf = (kind: ContainerKind) =>
+    containerSpec(owner, { ...spec, kind, volume }, host, image).HostConfig?.Mounts?.map((mount) => [
+      mount.Target,
+      mount.VolumeOptions?.Labels['berth.service'],
+    ])
+
+  assert.deepEqual(targetsOf(instanceKind), [
+    ['/data/', undefined],
+    ['/data/cache', 'web'],
+  ])
+  assert.deepEqual(targetsOf(jobKind), [['/data/', undefined]])
 })
 
 test('a log driver configured on the host is kept', () => {

@@ -84,9 +84,9 @@ async function findWarnings(
   { name }: ServiceRow,
 ): Promise<DeployWarning[]> {
   const { disk_mount_path } = requireRelease(ports, id).settings
-  const disk = disk_mount_path && posix.normalize(`${disk_mount_path}/`)
+  const disk = disk_mount_path && posix.join(disk_mount_path, '.')
   const paths = (await inspectImage(ports.engine, image))?.volumePaths ?? []
-  const uncovered = paths.filter((path) => posix.normalize(`${path}/`) !== disk)
+  const uncovered = paths.filter((path) => path !== disk)
   const log = openDeployLog(ports, id)
   for (const path of uncovered) {
     log.info(
