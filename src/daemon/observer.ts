@@ -57,8 +57,7 @@ export function createObserver(ports: Parts) {
           disk_volume === undefined ? [] : [{ name: disk_volume, serviceId: id, serviceName: name }],
         )
       const unused = await disksOf(imageVolumeKind, { unused: true })
-      const left = unused.filter(({ name }) => !adopted.some((disk) => disk.name === name))
-      return [...named, ...adopted, ...left]
+      return [...new Map([...unused, ...named, ...adopted].map((disk) => [disk.name, disk])).values()]
     },
     async assertVolumeFree(datastore: string) {
       const name = datastoreName(ports.owner, datastore)

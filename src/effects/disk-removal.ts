@@ -2,6 +2,7 @@
 import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
+import { diskName } from '../docker/engine/names.ts'
 import { limitImageVolumes } from './disk/image-volume-space.ts'
 import { awaitExpiry, measureVolume } from './disk/trash.ts'
 import type { EnginePorts } from './engine/ports.ts'
@@ -21,8 +22,14 @@ export function diskRemovalEffects(ports: DiskRemovalPorts): Effects<typeof mach
     },
     awaitExpiry,
     async removeDisk({ id, disk }, signal) {
-      await retryUntilCleanedUp(ports, id, signal, () => removeVolume(ports.engine, ports.owner, disk))
+      if (isUsed(ports, disk)) ports.logger.warn({ disk }, 'a disk in the trash is used again: it stays')
+      else await retryUntilCleanedUp(ports, id, signal, () => removeVolume(ports.engine, ports.owner, disk))
       return { at: isoNow() }
     },
   }
+}
+
+/** A former version of Berth moved the restored disk of a service to the trash at its next deploy. */
+function isUsed({ storage, owner }: DiskRemovalPorts, disk: string): boolean {
+  return storage.services.list().some((service) => diskName(owner, service) === disk)
 }

@@ -57,6 +57,7 @@ test('changed data of an instance goes to the trash, and is restored as the disk
   const service = await suite.api.get(`/services/${name}`)
   assert.equal(service.disk_mount_path, '/data')
   assert.deepEqual(await deploy(), ['live', 0])
+  assert.deepEqual(await deploy(), ['live', 0])
   assert.ok((await fetchPage(suite.api, name, '/names')).startsWith(written))
   assert.equal((await fetchPage(suite.api, name, '/given')).trim(), 'given')
   const disks = (await suite.api.get('/disks')).filter(({ service_name }: Body) => service_name === name)

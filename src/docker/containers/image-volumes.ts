@@ -20,9 +20,13 @@ export interface ImageVolume {
 /** Comparing takes as long as reading; what takes longer counts as changed. */
 const compareMs = 60_000
 
-export function imageVolumesOf({ Mounts: mounts }: ContainerInspectInfo): ImageVolume[] {
+/** Not the disk of a service, which has such a name too if it was the volume of an image once. */
+export function imageVolumesOf({ Mounts: mounts, HostConfig }: ContainerInspectInfo): ImageVolume[] {
+  const disks = (HostConfig.Mounts ?? []).map(({ Source }) => Source)
   return mounts.flatMap(({ Type, Name: volume, Destination: path }) =>
-    Type === 'volume' && volume !== undefined && isAnonymous(volume) ? [{ volume, path }] : [],
+    Type === 'volume' && volume !== undefined && isAnonymous(volume) && !disks.includes(volume)
+      ? [{ volume, path }]
+      : [],
   )
 }
 
