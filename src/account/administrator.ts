@@ -70,20 +70,18 @@ export class Administrator {
   }
 
   /**
-   * Checks in this order: no account exists, attempts are left, the code is correct. Throws `already_set_up`,
-   * `too_many_attempts`, `invalid_setup_code`.
+   * Has no limit: the code has 144 random bits, and a limit would let strangers keep the owner out. Throws
+   * `already_set_up`, then `invalid_setup_code`.
    */
-  async checkSetupCode(code: string): Promise<void> {
-    this.#assertNoAccount()
-    this.#attempts.check('setup_code')
-    if (this.#isSetupCode(code)) return
-    await this.#attempts.guess('setup_code', async () => false)
-    throw wrongSetupCode()
-  }
-
-  /** Counts no attempt: the code has 144 random bits. Throws `invalid_setup_code`. */
   assertSetupCode(code: string): void {
-    if (!this.#isSetupCode(code)) throw wrongSetupCode()
+    this.#assertNoAccount()
+    const known = this.#storage.setupCode.read()
+    if (known !== null && matchesHash(code.trim(), hashOf(known))) return
+    throw new Failure(
+      'invalid_setup_code',
+      'this is not the setup code of this server',
+      'the server printed the link when it started; the code is in its data directory, in setup_code',
+    )
   }
 
   /** Serialized: the first of several calls creates the account. Throws `already_set_up`. */
@@ -183,11 +181,6 @@ export class Administrator {
     return this.#storage.devices.seal(id, account)
   }
 
-  #isSetupCode(code: string): boolean {
-    const known = this.#storage.setupCode.read()
-    return known !== null && matchesHash(code.trim(), hashOf(known))
-  }
-
   #assertNoAccount(): void {
     if (!this.get()) return
     throw new Failure('already_set_up', 'this server already has an account', 'sign in instead')
@@ -202,12 +195,4 @@ export class Administrator {
   #isoNow(): string {
     return new Date(this.#now()).toISOString()
   }
-}
-
-function wrongSetupCode(): Failure {
-  return new Failure(
-    'invalid_setup_code',
-    'this is not the setup code of this server',
-    'the server printed the link when it started; the code is in its data directory, in setup_code',
-  )
 }

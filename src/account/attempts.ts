@@ -9,8 +9,6 @@ export const attemptLimit = 10
 export const attemptWindowMs = 5 * 60_000
 
 export interface Attempts {
-  /** Throws `too_many_attempts`. */
-  check(guessed: GuessTarget): void
   /** Checks a guess, which counts unless it is correct. Throws `too_many_attempts` before the check. */
   guess(guessed: GuessTarget, isRight: () => Promise<boolean>): Promise<boolean>
 }
@@ -30,7 +28,6 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
   }
 
   return {
-    check,
     async guess(guessed, isRight) {
       check(guessed)
       const attempt = stored.create(guessed, now())
@@ -51,7 +48,7 @@ function oldest(attempts: readonly AttemptRow[]): number {
   return Math.min(...attempts.map(({ atMs }) => atMs))
 }
 
-type Kind = 'sign_in' | 'setup_code' | 'current_password'
+type Kind = 'sign_in' | 'current_password'
 
 function kindOf(guessed: GuessTarget): Kind {
   return guessed.split('/')[0] as Kind
@@ -59,22 +56,16 @@ function kindOf(guessed: GuessTarget): Kind {
 
 const labels: Record<Kind, string> = {
   sign_in: 'sign-ins',
-  setup_code: 'setup codes',
   current_password: 'password changes',
 }
 
 const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'
-const hints: Record<Kind, string> = {
-  sign_in: resetHint,
-  setup_code: "find the code in the file setup_code of the server's data directory",
-  current_password: resetHint,
-}
 
 function tooManyFailed(guessed: GuessTarget, waitMs: number): RetryLater {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const left = duration(seconds * 1000)
   const message = `too many failed attempts: ${labels[kindOf(guessed)]} are refused for another ${left}`
-  return new RetryLater('too_many_attempts', message, seconds, hints[kindOf(guessed)])
+  return new RetryLater('too_many_attempts', message, seconds, resetHint)
 }
 
 /** Running attempts may turn out to be correct, and then no longer count. */

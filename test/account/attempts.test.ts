@@ -1,8 +1,8 @@
 // The limit on failed attempts: ten in five minutes, exact to the millisecond, with concurrent clients,
 // restarts of the daemon and changes of its clock.
-import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
+import { type Attempts, attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
 import { codeOf, type RetryLater } from '../../src/errors.ts'
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -20,13 +20,13 @@ async function start(t: TestContext, directory?: string) {
   const fail = async (count: number, guessed: GuessTarget = 'sign_in') => {
     for (let attempt = 0; attempt < count; attempt++) await attempts.guess(guessed, wrong)
   }
-  return { storage, clock, attempts, fail, wait: () => waitOf(() => attempts.check('sign_in')) }
+  return { storage, clock, attempts, fail, wait: () => waitOf(attempts) }
 }
 
 /** The seconds until the next attempt; 0 if it is allowed. */
-function waitOf(look: () => void): number {
+async function waitOf(attempts: Attempts): Promise<number> {
   try {
-    look()
+    await attempts.guess('sign_in', right)
     return 0
   } catch (error) {
     equal(codeOf(error), 'too_many_attempts')
@@ -42,10 +42,10 @@ test('ten attempts may fail, and the eleventh is refused', async (t) => {
   const { attempts, fail, wait } = await start(t)
 
   await fail(9)
-  equal(wait(), 0)
+  equal(await wait(), 0)
   await fail(1)
 
-  equal(wait(), 300)
+  equal(await wait(), 300)
   await rejects(attempts.guess('sign_in', wrong), { code: 'too_many_attempts' })
 })
 
@@ -55,14 +55,15 @@ test('the wait ends when the oldest attempt is five minutes old', async (t) => {
   clock.ms = startMs + 60_000
   await fail(9)
 
-  const waits = [60_000, 60_001, 299_000, 299_001, 299_999, 300_000].map((ms) => {
+  const waits: number[] = []
+  for (const ms of [60_000, 60_001, 299_000, 299_001, 299_999, 300_000]) {
     clock.ms = startMs + ms
-    return wait()
-  })
+    waits.push(await wait())
+  }
 
   deepEqual(waits, [240, 240, 1, 1, 1, 0])
   await attempts.guess('sign_in', wrong)
-  equal(wait(), 60)
+  equal(await wait(), 60)
 })
 
 test('refused attempts do not extend the wait', async (t) => {
@@ -72,7 +73,7 @@ test('refused attempts do not extend the wait', async (t) => {
   clock.ms = startMs + 200_000
   for (let count = 0; count < 20; count++) await rejects(attempts.guess('sign_in', wrong))
 
-  equal(wait(), 100)
+  equal(await wait(), 100)
 })
 
 test('a successful attempt does not count', async (t) => {
@@ -81,9 +82,9 @@ test('a successful attempt does not count', async (t) => {
 
   for (let count = 0; count < 20; count++) await attempts.guess('sign_in', right)
 
-  equal(wait(), 0)
+  equal(await wait(), 0)
   await fail(1)
-  equal(wait(), 300)
+  equal(await wait(), 300)
 })
 
 test('of two hundred concurrent attempts ten are started', async (t) => {
@@ -102,19 +103,18 @@ test('a running attempt counts before it is stored', async (t) => {
   const started = Array.from({ length: 10 }, () => attempts.guess('sign_in', right))
 
   // All of them may be right and then do not count, so the wait must be short.
-  equal(wait(), 1)
+  equal(await wait(), 1)
   deepEqual(await Promise.all(started), Array(10).fill(true))
-  equal(wait(), 0)
+  equal(await wait(), 0)
 })
 
 test('each target has a separate limit', async (t) => {
   const { attempts, fail } = await start(t)
-  const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
+  const sorts: GuessTarget[] = ['sign_in', 'sign_in/host', 'current_password']
 
   for (const guessed of sorts) {
-    attempts.check(guessed)
     await fail(10, guessed)
-    throws(() => attempts.check(guessed), { code: 'too_many_attempts' })
+    await rejects(attempts.guess(guessed, right), { code: 'too_many_attempts' })
   }
 })
 
@@ -127,7 +127,7 @@ test('attempts survive a restart', async (t) => {
   const { clock, wait, attempts } = await start(t, directory)
 
   clock.ms = startMs + 100_000
-  equal(wait(), 200)
+  equal(await wait(), 200)
   await rejects(attempts.guess('sign_in', wrong), { code: 'too_many_attempts' })
 })
 
@@ -136,12 +136,12 @@ test('setting the clock back an hour locks nobody out', async (t) => {
   await fail(10)
 
   clock.ms = startMs - hourMs
-  equal(wait(), 0)
+  equal(await wait(), 0)
   await fail(10)
 
-  equal(wait(), 300)
+  equal(await wait(), 300)
   clock.ms += 300_000
-  equal(wait(), 0)
+  equal(await wait(), 0)
 })
 
 test('the wait still ends after the clock was set back a little', async (t) => {
@@ -149,9 +149,9 @@ test('the wait still ends after the clock was set back a little', async (t) => {
   await fail(10)
 
   clock.ms = startMs - 60_000
-  equal(wait(), 360)
+  equal(await wait(), 360)
   clock.ms = startMs + attemptWindowMs
-  equal(wait(), 0)
+  equal(await wait(), 0)
 })
 
 test('expired attempts are deleted when the next one is stored', async (t) => {
@@ -188,7 +188,7 @@ test('a refusal contains the remaining wait', async (t) => {
   await fail(10)
   clock.ms = startMs + 258_000
 
-  throws(() => attempts.check('sign_in'), {
+  await rejects(attempts.guess('sign_in', right), {
     retryAfterSeconds: 42,
     message: 'too many failed attempts: sign-ins are refused for another 42s',
   })

@@ -30,7 +30,7 @@ export const accountRoutes = tagged('Account', [
     bodyLimitBytes: accountBodyLimitBytes,
     response: AuthStatus,
     status: 201,
-    problems: ['already_set_up', 'invalid_setup_code', 'too_many_attempts'],
+    problems: ['already_set_up', 'invalid_setup_code'],
     setsCookie: true,
     handler: account.setUp,
   }),

@@ -22,13 +22,13 @@ test('attempts are listed per target, oldest first, also after a restart', async
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   for (const atMs of [30, 1_900_000_000_000, 7]) await recordAttempts(first, 'sign_in', atMs)
-  await recordAttempts(first, 'setup_code', 8)
+  await recordAttempts(first, 'sign_in/host', 8)
   await first.close()
 
   const again = await temporaryStorage(t, directory)
 
   deepEqual(instants(again, 'sign_in'), [7, 30, 1_900_000_000_000])
-  deepEqual(instants(again, 'setup_code'), [8])
+  deepEqual(instants(again, 'sign_in/host'), [8])
   deepEqual(instants(again, 'current_password'), [])
 })
 
@@ -60,17 +60,17 @@ test('withdrawing one attempt leaves the others', async (t) => {
 test('storing an attempt deletes expired attempts of all targets', async (t) => {
   const storage = await temporaryStorage(t)
   for (const atMs of [1, 2, 3]) await recordAttempts(storage, 'sign_in', atMs)
-  for (const atMs of [1, 3]) await recordAttempts(storage, 'setup_code', atMs)
+  for (const atMs of [1, 3]) await recordAttempts(storage, 'current_password', atMs)
 
   await storage.attempts.record(storage.attempts.create('sign_in', 4), ({ atMs }) => atMs < 3)
 
   deepEqual(instants(storage, 'sign_in'), [3, 4])
-  deepEqual(instants(storage, 'setup_code'), [3])
+  deepEqual(instants(storage, 'current_password'), [3])
 })
 
 test('setting a new password on the server clears all attempts', async (t) => {
   const storage = await temporaryStorage(t)
-  const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
+  const sorts: GuessTarget[] = ['sign_in', 'sign_in/host', 'current_password']
   for (const guessed of sorts) await recordAttempts(storage, guessed, 7)
 
   await storage.commit(() => storage.attempts.clear())

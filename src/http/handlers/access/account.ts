@@ -31,7 +31,7 @@ export async function signUp(
   { context, request }: RequestCall,
   { code, ...given }: Setup,
 ): Promise<SignedIn> {
-  await context.administrator.checkSetupCode(code)
+  context.administrator.assertSetupCode(code)
   const account = validate(NewAccount, given) as NewAccount
   return context.administrator.setUp(account, request.headers.get('user-agent'))
 }
