@@ -10,7 +10,7 @@ import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
-import { checkoutDirectory, pathExists, resolveInside, resolveRoot } from '../source/source.ts'
+import { checkoutDirectory, isInside, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
 import { suggestionLines } from './dockerfile-suggestion.ts'
@@ -43,9 +43,8 @@ async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployL
   const { settings } = requireRelease(ports, deployId)
   const checkout = checkoutDirectory(ports, deployId)
   const contextDir = await resolveRoot(ports, deployId, settings)
-  const dockerfilePath = settings.dockerfile_path ?? 'Dockerfile'
-  const displayPath = normalize(join(settings.root_dir ?? '.', dockerfilePath))
-  if (!(await pathExists(join(contextDir, dockerfilePath)))) {
+  const displayPath = normalize(join(settings.root_dir ?? '.', settings.dockerfile_path ?? 'Dockerfile'))
+  if (!(await isInside(checkout, displayPath))) {
     throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, log)
   }
   const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')

@@ -3,7 +3,7 @@ import { join, normalize, relative } from 'node:path'
 import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
 import { parseIgnore } from '../../../docker/dockerfile/ignore-rules.ts'
 import { Failure } from '../../../errors.ts'
-import { pathExists } from '../source/source.ts'
+import { isInside } from '../source/source.ts'
 
 export interface BuildSource {
   contextDir: string
@@ -18,19 +18,20 @@ export async function explainMissingFile(error: unknown, source: BuildSource): P
   if (!(error instanceof Failure) || error.facts?.missing_from !== undefined) return error
   const missing = error.facts?.missing_path
   if (typeof missing !== 'string') return error
-  const { reason, facts } = await findReason(normalize(missing), source)
+  // A frontend named by `# syntax=` writes any path.
+  const { reason, facts } = await findReason(normalize(`/${missing}`).slice(1), source)
   return new Failure('build_failed', `${error.message}: ${reason}`).with({ ...error.facts, ...facts })
 }
 
 async function findReason(path: string, source: BuildSource) {
   const { contextDir, sourceDir, dockerfile, isUpload } = source
   const folder = relative(sourceDir, contextDir)
-  if (await pathExists(join(contextDir, path))) {
+  if (await isInside(sourceDir, join(folder, path))) {
     const own = `${dockerfile}.dockerignore`
-    const file = (await pathExists(join(contextDir, own))) ? own : '.dockerignore'
+    const file = (await isInside(sourceDir, join(folder, own))) ? own : '.dockerignore'
     return { reason: `it is in the source, but ${file} leaves it out` }
   }
-  if (folder !== '' && (await pathExists(join(sourceDir, path)))) {
+  if (folder !== '' && (await isInside(sourceDir, path))) {
     const moved = join(folder, dockerfile)
     return {
       reason: `it is in the source, but the build sees only ${folder} (root_dir)`,

@@ -12,8 +12,9 @@ import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import {
+  checkoutDirectory,
   generatedDirectory,
-  pathExists,
+  isInside,
   resolveInside,
   resolveRoot,
   workDirectory,
@@ -50,7 +51,9 @@ export async function buildSite(
   const { settings } = requireRelease(ports, input.id)
   const build = { ports, input, settings, image, log, signal }
   const root = await resolveRoot(ports, input.id, settings)
-  const hasDockerfile = settings.dockerfile_path !== null || (await pathExists(join(root, 'Dockerfile')))
+  const usual = join(settings.root_dir ?? '.', 'Dockerfile')
+  const hasDockerfile =
+    settings.dockerfile_path !== null || (await isInside(checkoutDirectory(ports, input.id), usual))
   await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
 }
 
@@ -80,7 +83,7 @@ async function findFolder({ settings }: SiteBuild, root: string): Promise<string
   if (!(await stat(folder)).isDirectory()) {
     throw new Failure('site_not_found', `the publish dir ${publish_dir} is not a folder`)
   }
-  if (await pathExists(join(folder, 'index.html'))) return folder
+  if (await isInside(folder, 'index.html')) return folder
   if (publish_dir === null) throw await missingFolderFailure(root)
   if (!spa_fallback) return folder
   throw new Failure(
@@ -92,7 +95,7 @@ async function findFolder({ settings }: SiteBuild, root: string): Promise<string
 async function missingFolderFailure(root: string): Promise<Failure> {
   const problem = 'the source has neither a Dockerfile nor an index.html at its top'
   for (const folder of usualFolders) {
-    if (await pathExists(join(root, folder, 'index.html'))) {
+    if (await isInside(root, join(folder, 'index.html'))) {
       return new Failure('site_not_found', `${problem}; there is one in ${folder}`).with({ folder })
     }
   }

@@ -1,5 +1,5 @@
 // Fetches the source of a deploy: a checkout in the data directory, removed once the image is built.
-import { access, mkdir, realpath, stat } from 'node:fs/promises'
+import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
@@ -146,20 +146,21 @@ export async function resolveRoot(
   throw new Failure('source_not_found', `the root dir ${root_dir} is not a folder`)
 }
 
-/** A path inside the checkout, with links resolved. Throws `source_not_found` if it is missing or outside. */
+/**
+ * A path inside the checkout, with links resolved. Throws `source_not_found` if it is missing or outside,
+ * with the same text for both: links must not tell which files the host has.
+ */
 export async function resolveInside(checkout: string, path: string, what: string): Promise<string> {
   const root = await realpath(checkout)
   const resolved = await realpath(join(root, path)).catch(() => null)
-  if (resolved === null) throw new Failure('source_not_found', `${what} ${path} is not in the source`)
-  const inside = relative(root, resolved)
-  if (inside === '..' || inside.startsWith('../')) {
-    throw new Failure('source_not_found', `${what} ${path} points out of the source`)
+  if (resolved === null || /^\.\.(\/|$)/.test(relative(root, resolved))) {
+    throw new Failure('source_not_found', `${what} ${path} is not in the source`)
   }
   return resolved
 }
 
-export function pathExists(path: string): Promise<boolean> {
-  return access(path).then(
+export function isInside(checkout: string, path: string): Promise<boolean> {
+  return resolveInside(checkout, path, '').then(
     () => true,
     () => false,
   )

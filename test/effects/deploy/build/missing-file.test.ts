@@ -1,6 +1,6 @@
 // A file that a Dockerfile copies and that the build does not get: the failure says where it got lost.
 import assert from 'node:assert/strict'
-import { realpathSync } from 'node:fs'
+import { realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { explainMissingFile } from '../../../../src/effects/deploy/build/missing-file.ts'
@@ -73,6 +73,24 @@ for (const { name, files, rootDir = '.', missing, reason, isUpload = false } of 
     assert.equal(explained.message, `COPY x y: there is no x in the build context: ${reason}`)
   })
 }
+
+test('the reason never depends on files of the host outside the source', async (t) => {
+  const outside = realpathSync(temporaryDirectory(t))
+  const sourceDir = join(outside, 'source')
+  writeTree(outside, { secret: '', 'source/.gitignore': '', 'source/app': '' })
+  symlinkSync(join(outside, 'secret'), join(sourceDir, 'link'))
+  symlinkSync(outside, join(sourceDir, 'folder'))
+  symlinkSync(join(outside, 'secret'), join(sourceDir, 'Dockerfile.dockerignore'))
+  const reasonOf = async (missing: string) => {
+    const failure = new Failure('build_failed', 'COPY x').with({ missing_path: missing })
+    const source = { contextDir: sourceDir, dockerfile: 'Dockerfile', sourceDir, isUpload: false }
+    return ((await explainMissingFile(failure, source)) as Failure).message
+  }
+
+  for (const path of ['../secret', 'a/../../secret', '/../secret', 'link', 'folder/secret'])
+    assert.equal(await reasonOf(path), 'COPY x: it is not in the source', path)
+  assert.equal(await reasonOf('../app'), 'COPY x: it is in the source, but .dockerignore leaves it out')
+})
 
 test('other failures stay as they are', async () => {
   const source = { contextDir: '/', dockerfile: 'Dockerfile', sourceDir: '/', isUpload: false }
