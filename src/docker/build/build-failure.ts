@@ -20,7 +20,7 @@ const nothingReached: ReachedLimits = {
 const maxStepLength = 120
 /** An error may quote a whole command, and a frontend named by `# syntax=` writes what it likes. */
 const maxErrorLength = 2000
-/** Twice the longest path of Linux. */
+/** Twice the longest path of Linux: a longer error may hold the phrases many times. */
 const maxMissingPathError = 8192
 
 /** The facts of a failed build for programs: its step, and what was missing. */
@@ -70,8 +70,8 @@ const missingPaths = [
 
 /** Relative to where the step copies from; null if the step failed for another reason. */
 function missingPathOf(error: string): string | null {
-  // A longer error quotes the user's command, which may hold any of these phrases many times.
-  if (error.length > maxMissingPathError) return null
+  // A command that ran: its error quotes it, and it may hold any of these phrases.
+  if (exitCodeOf(error) !== null || error.length > maxMissingPathError) return null
   for (const pattern of missingPaths) {
     const path = pattern.exec(oneLine(error))?.[1]
     if (path !== undefined) return path

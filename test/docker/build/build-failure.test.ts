@@ -134,3 +134,28 @@ test('a file that is missing in another stage is not looked for in the build con
   assert.match(describeBuildFailure(error, step), /: there is no out in the stage or image build$/)
   assert.equal(buildFailureFacts(step, noLimits).missing_from, 'build')
 })
+
+test('a command that prints such an error itself failed with its own exit code', () => {
+  const commands = [
+    'echo \'"/x" not found\'; exit 1',
+    'echo "error: stat a: file does not exist"; false',
+    'echo ": lstat /buildkit-mount1/a: no such file or directory"; false',
+  ]
+  for (const command of commands) {
+    const errors = [
+      `process "/bin/sh -c ${command}" did not complete successfully: exit code: 1`,
+      `The command '/bin/sh -c ${command}' returned a non-zero code: 1`,
+    ]
+    for (const error of errors) {
+      const step = { name: '[2/3] RUN x', error }
+      assert.equal(describeBuildFailure(error, step), 'RUN x exited with code 1')
+      assert.deepEqual(buildFailureFacts(step, noLimits), { step: 'RUN x' })
+    }
+  }
+})
+
+test('a missing source of a mount is named', () => {
+  const error = 'failed to compute cache key: failed to calculate checksum of ref moby::x1: "/a": not found'
+  const step = { name: '[2/3] RUN --mount=type=bind,source=a,target=/a x', error }
+  assert.match(describeBuildFailure(error, step), /: there is no a in the build context$/)
+})
