@@ -81,7 +81,7 @@ export type Deploy = z.output<typeof Deploy>
 export const CreateDeploy = z
   .strictObject({
     commit: optional(z.string().max(255)).meta({
-      description: 'An id of 4 to 64 hex digits, or a tag; by default the head of the branch.',
+      description: 'A tag, or an id of 4 to 64 hex digits; by default the head of the branch.',
     }),
     clear_cache: optional(z.boolean()).meta({ description: 'Builds without the build cache.' }),
   })

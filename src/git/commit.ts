@@ -16,51 +16,71 @@ interface Places {
 }
 
 /**
- * Resolves with the full id of a commit that is now available locally. Throws `source_not_found`, or
- * a GitError.
+ * Resolves with the full id of a commit that is now available locally. A tag can look like an id: it wins, as
+ * in git, unless the id has all its digits. Throws `source_not_found`, or a GitError.
  */
 export async function findCommit(places: Places, wanted: CommitRequest): Promise<string> {
-  if (wanted.commit === null) return findHead(places, wanted.branch)
-  for (const search of isCommitId(wanted.commit) ? searches(places.remote, wanted) : []) {
-    if (!(await cameBack(search()))) continue
-    const found = await places.history.find(wanted.commit)
-    if (found === 'ambiguous') throw notFound(`commit ${wanted.commit} is ambiguous; give more of its digits`)
-    if (found !== null) return found
-  }
-  const tagged = await findRef(places, `refs/tags/${wanted.commit}`)
-  if (tagged !== null) return tagged
+  const { branch, commit } = wanted
+  if (commit === null) return findHead(places, branch)
+  const byId = () => (isCommitId(commit) ? findId(places, { branch, id: commit.toLowerCase() }) : null)
+  const byTag = () => findRef(places, { kind: 'tag', name: commit })
+  const ways = isFullId(commit) ? [byId, byTag] : [byTag, byId]
+  const found = (await ways[0]!()) ?? (await ways[1]!())
+  if (found !== null) return found
   const { url } = places.repository
-  if (!isCommitId(wanted.commit)) throw notFound(`tag '${wanted.commit}' is not in ${url}`)
-  throw notFound(`commit ${wanted.commit} is on no branch or tag of ${url}`)
+  if (isCommitId(commit)) throw notFound(`commit ${commit} is on no branch or tag of ${url}`)
+  const isShort = /^[0-9a-f]{1,3}$/i.test(commit)
+  throw notFound(`tag '${commit}' is not in ${url}${isShort ? '; a commit id has at least 4 digits' : ''}`)
 }
 
-async function findHead(places: Places, branch: string): Promise<string> {
-  const found = await findRef(places, `refs/heads/${branch}`)
-  const head = found ?? (await findRef(places, `refs/tags/${branch}`))
-  if (head === null) throw await missingBranch(places, branch)
+async function findId(places: Places, wanted: WantedId): Promise<string | null> {
+  for (const search of searches(places.remote, wanted)) {
+    if (!(await cameBack(search()))) continue
+    const found = await places.history.find(wanted.id)
+    if (found === 'ambiguous') throw notFound(`commit ${wanted.id} is ambiguous; give more of its digits`)
+    if (found !== null) return found
+  }
+  return null
+}
+
+async function findHead(places: Places, name: string): Promise<string> {
+  const head =
+    (await findRef(places, { kind: 'branch', name })) ?? (await findRef(places, { kind: 'tag', name }))
+  if (head === null) throw await missingBranch(places, name)
   return head
 }
 
 /** The commit of a branch or a tag of the remote, also of a tag with a message. Null for an unknown ref. */
-async function findRef({ remote, history }: Places, ref: string): Promise<string | null> {
-  const isThere = await cameBack(remote.fetch([`+${ref}:refs/berth/head`], 'none'))
-  const found = isThere ? await history.find('refs/berth/head') : null
-  return found === 'ambiguous' ? null : found
+async function findRef(
+  { remote, history, repository }: Places,
+  { kind, name }: { kind: 'branch' | 'tag'; name: string },
+): Promise<string | null> {
+  const ref = `refs/${kind === 'branch' ? 'heads' : 'tags'}/${name}`
+  if (!(await cameBack(remote.fetch([`+${ref}:refs/berth/head`], 'none')))) return null
+  const found = await history.find('refs/berth/head')
+  if (found === null) throw notFound(`${kind} '${name}' of ${repository.url} is no commit: it names files`)
+  return found
 }
 
-function searches(remote: Remote, { branch, commit }: { branch: string | null; commit: string }) {
-  const direct = () => remote.fetch([`${commit}:refs/berth/direct`], 'none')
+interface WantedId {
+  branch: string | null
+  /** In lower case. */
+  id: string
+}
+
+function searches(remote: Remote, { branch, id }: WantedId) {
+  const direct = () => remote.fetch([`${id}:refs/berth/direct`], 'none')
   const head = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'none')]
   const past = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'whole')]
   const everything = () =>
     remote.fetch(['+refs/heads/*:refs/berth/heads/*', '+refs/tags/*:refs/berth/tags/*'], 'whole')
-  const fetchCommit = () => fetchShown(remote, commit)
-  return isFullId(commit) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
+  const fetchCommit = () => fetchShown(remote, id)
+  return isFullId(id) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
 }
 
 /** Remotes also list refs that are not branches or tags, such as the heads of pull requests. */
-async function fetchShown(remote: Remote, commit: string): Promise<void> {
-  const { refs } = await remote.advertised(({ sha }) => sha.startsWith(commit))
+async function fetchShown(remote: Remote, id: string): Promise<void> {
+  const { refs } = await remote.advertised(({ sha }) => sha.startsWith(id))
   const shas = new Set(refs.map(({ sha }) => sha))
   // Many ids would not fit on a command line. So many are ambiguous in any case.
   const refspecs = [...shas].slice(0, 100).map((sha) => `${sha}:refs/berth/shown/${sha}`)
@@ -114,7 +134,7 @@ function headOf(branch: string): string {
 }
 
 function isFullId(commit: string): boolean {
-  return commit.length === 40 || commit.length === 64
+  return isCommitId(commit) && (commit.length === 40 || commit.length === 64)
 }
 
 function notFound(message: string): Failure {

@@ -91,12 +91,9 @@ export function checkBranch(text: string): string {
   return text
 }
 
-/** A commit id of 4 to 64 digits, in lower case, or a tag. Throws `invalid_request`. */
+/** A commit id or a tag, as it was typed. Throws `invalid_request`. */
 export function checkCommit(text: string): string {
   const commit = text.trim()
-  if (isCommitId(commit)) return commit.toLowerCase()
-  if (/^[0-9a-f]*$/i.test(commit))
-    throw new Failure('invalid_request', 'commit must be 4 to 64 hex digits, or a tag')
   const wrong = branchRules.find(([pattern]) => pattern.test(commit))
   if (wrong !== undefined) throw new Failure('invalid_request', `commit ${wrong[1]}: it is an id or a tag`)
   return commit

@@ -186,6 +186,40 @@ test('a tag is found as the branch and as the commit, with and without a message
   await assert.rejects(find({ branch: 'main', commit: 'v3' }), missing)
 })
 
+test('a tag that looks like an id is found as it was typed, and wins over a shorter id', async (t) => {
+  const { repository, commits } = createHistory(t)
+  const { old, head, side } = commits
+  const tags = ['12', 'abc', 'DEADBEEF', 'CAFE1', 'a'.repeat(65), side.slice(0, 6)]
+  for (const tag of [...tags, side]) repository.git('update-ref', `refs/tags/${tag}`, old)
+  const { url } = await createGitServer(t, repository)
+  const find = async (commit: string) =>
+    (await startCheckout(t, { url: `${url}/app`, commit }).done).commitSha
+
+  for (const tag of tags) assert.equal(await find(tag), old, tag)
+  assert.equal(await find(side), side)
+  assert.equal(await find(side.slice(0, 8)), side)
+  assert.equal(await find(head.slice(0, 9).toUpperCase()), head)
+  assert.equal(await find(head.toUpperCase()), head)
+  const message = `tag 'ABD' is not in ${url}/app; a commit id has at least 4 digits`
+  await assert.rejects(find('ABD'), { code: 'source_not_found', message })
+})
+
+test('a tag of a file or a folder is said to be no commit', async (t) => {
+  const { repository } = createHistory(t)
+  for (const [tag, object] of [
+    ['file', 'HEAD:file'],
+    ['folder', 'HEAD^{tree}'],
+  ] as const)
+    repository.git('tag', tag, repository.git('rev-parse', object))
+  const url = repository.directory
+
+  for (const name of ['file', 'folder']) {
+    const message = `tag '${name}' of ${url} is no commit: it names files`
+    for (const wanted of [{ commit: name }, { branch: name }])
+      await assert.rejects(startCheckout(t, { url, ...wanted }).done, { code: 'source_not_found', message })
+  }
+})
+
 test('a branch wins over a tag of the same name', async (t) => {
   const { repository, commits } = createHistory(t)
   repository.git('tag', 'side', commits.old)

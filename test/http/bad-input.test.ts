@@ -217,7 +217,7 @@ test('a branch or repository that git would misinterpret is rejected with the re
   for (const [commit, reason] of [
     ['-abcd', 'commit starts with -: it is an id or a tag'],
     ['--help', 'commit starts with -: it is an id or a tag'],
-    ['abc', 'commit must be 4 to 64 hex digits, or a tag'],
+    ['', 'commit is empty: it is an id or a tag'],
   ]) {
     const { status, body } = await call('POST', '/services/web/deploys', { commit })
     assert.deepEqual([status, body.detail], [400, reason])
