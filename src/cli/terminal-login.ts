@@ -45,7 +45,7 @@ export async function awaitApproval(cli: Cli, client: Client, login: StartedLogi
     if (response.kind === 'pending' && isUnavailable) cli.out.say(' ! the server responds again')
     isUnavailable = response.kind === 'away'
   }
-  throw expired()
+  throw expired(client.url)
 }
 
 type Polled =
@@ -58,13 +58,13 @@ async function poll(client: Client, { id, secret }: StartedLogin): Promise<Polle
   const path = `/auth/cli/${encodeURIComponent(id)}/token`
   try {
     const { status, token } = await client.call<PolledTerminalLogin>('POST', path, { body: { secret } })
-    if (status === 'denied') throw denied()
+    if (status === 'denied') throw denied(client.url)
     return status === 'approved' && token ? { kind: 'token', token } : { kind: 'pending' }
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error
     if (error.exitCode === exitCodes.unreachable || error.code === 'unavailable') return { kind: 'away' }
     if (error.code === 'slow_down') return { kind: 'later', seconds: error.retryAfterSeconds ?? 2 }
-    throw error.exitCode === exitCodes.notFound ? expired() : error
+    throw error.exitCode === exitCodes.notFound ? expired(client.url) : error
   }
 }
 
@@ -78,15 +78,12 @@ function withNextStep(failure: CliFailure, url: string, startCode: string | unde
   return new CliFailure(failure.message, { ...failure, hint })
 }
 
-function denied(): CliFailure {
-  return new CliFailure('the login was denied', {
-    exitCode: exitCodes.refused,
-    hint: 'berth login starts over',
-  })
+function denied(url: string): CliFailure {
+  const hint = `berth login ${url} starts over`
+  return new CliFailure('the login was denied', { exitCode: exitCodes.refused, hint })
 }
 
-function expired(): CliFailure {
-  return new CliFailure('the login has expired: it was not approved in time, or the server was restarted', {
-    hint: 'berth login starts over',
-  })
+function expired(url: string): CliFailure {
+  const message = 'the login has expired: it was not approved in time, or the server was restarted'
+  return new CliFailure(message, { hint: `berth login ${url} starts over` })
 }

@@ -77,7 +77,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.equal((await runBerth(t, ['show', 'shop'], { env: absent })).code, 3)
     const ended = await runBerth(t, ['show', 'shop'], { env: refused })
     assert.equal(ended.code, 4)
-    assert.match(ended.stderr, /log in: berth login/)
+    assert.ok(ended.stderr.includes(`log in: berth login ${refused.BERTH_SERVER}\n`), ended.stderr)
     assert.ok(!ended.stderr.includes('secret'))
   })
 

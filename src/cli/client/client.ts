@@ -168,7 +168,7 @@ export async function toFailure(
   const detail = path !== '' && said.startsWith(`${path}: `) ? nameOf(path) + said.slice(path.length) : said
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
     exitCode: exitCodeOfStatus[status] ?? exitCodes.failed,
-    hint: isRefused ? 'log in: berth login' : problem.hint,
+    hint: isRefused ? `log in: berth login ${url}` : problem.hint,
     requestId: problem.request_id,
     code: problem.code,
     paths: (problem.errors ?? []).map(({ path }) => path),

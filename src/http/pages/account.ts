@@ -8,7 +8,7 @@ import { Failure } from '../../errors.ts'
 import * as account from '../handlers/access/account.ts'
 import * as sessions from '../handlers/access/sessions.ts'
 import * as tokens from '../handlers/access/tokens.ts'
-import { originOf } from '../pipeline/origin.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
 import { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { accountPage, type FormOutcome } from './account-page.ts'
@@ -89,12 +89,11 @@ async function changePassword(call: FormCall): Promise<Page> {
 
 function pageFor(call: SignedInCall, outcome: FormOutcome): Page {
   const { context, request } = call
-  const { scheme, host } = originOf(context, request)
   const details = {
     email: context.administrator.get()!.email,
     sessions: sessions.listSessions(call),
     tokens: tokens.listTokens(call),
-    loginCommand: `berth login ${scheme}://${host}`,
+    loginCommand: `berth login ${ownAddressOf(context, request)}`,
     startCode: context.terminalLogins.startCode.current(),
   }
   return accountPage(details, outcome)

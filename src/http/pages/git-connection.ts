@@ -2,7 +2,7 @@
 // browser back to. A GET changes nothing, so the callback page submits its parameters as a form.
 import { AuthorizeGit, CompleteGit, type GitRedirect } from '../../api/git-connection.ts'
 import { authorizeGit, completeGit } from '../handlers/git-connections.ts'
-import { originOf } from '../pipeline/origin.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
 import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { pagePolicyFor } from '../server/headers.ts'
@@ -43,8 +43,7 @@ function gitStartPage(call: SignedInCall<Form>, typed: Form, formError: FormErro
 }
 
 function redirectUriOf({ context, request }: SignedInCall<Form>): string {
-  const { scheme, host } = originOf(context, request)
-  return `${scheme}://${host}${gitCallbackPath}`
+  return `${ownAddressOf(context, request)}${gitCallbackPath}`
 }
 
 /** The hint of the API names fields of a request. */

@@ -3,7 +3,7 @@
 // as a request from this site.
 import type { Caller } from '../../account/callers.ts'
 import { sessionOf } from '../pipeline/auth.ts'
-import { originOf } from '../pipeline/origin.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
 import type { Call, Page } from '../pipeline/route.ts'
 import { html } from './html.ts'
 import { pageOf, redirect, withNext } from './layout.ts'
@@ -41,9 +41,8 @@ function addressOf({ request }: Pick<Call, 'request'>, query: [string, string][]
 function isCrossSite({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== undefined) return site === 'cross-site' || site === 'same-site'
-  const { scheme, host } = originOf(context, request)
   const referrer = request.headers.get('referer')
-  return referrer !== undefined && !referrer.startsWith(`${scheme}://${host}/`)
+  return referrer !== undefined && !referrer.startsWith(`${ownAddressOf(context, request)}/`)
 }
 
 function reloadPage(address: string): Page {

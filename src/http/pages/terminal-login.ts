@@ -12,7 +12,7 @@ import {
   getTerminalLogin,
   needsPassword,
 } from '../handlers/access/terminal-logins.ts'
-import { originOf } from '../pipeline/origin.ts'
+import { originOf, ownAddressOf } from '../pipeline/origin.ts'
 import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { expiryChoice, roleChoice } from './choices.ts'
@@ -30,7 +30,7 @@ export function showTerminalLogin(call: TerminalLoginCall): Page {
   try {
     return pageFor(call, getTerminalLogin(withParams(call)))
   } catch (error) {
-    return closedPage(toFormError(error, call))
+    return closedPage(call, toFormError(error, call))
   }
 }
 
@@ -40,7 +40,7 @@ export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery,
     return pageFor(call, await settle(call))
   } catch (error) {
     const formError = toFormError(error, call)
-    if (formError.code === 'not_found') return closedPage(formError)
+    if (formError.code === 'not_found') return closedPage(call, formError)
     return approvalPage(call, getTerminalLogin(withParams(call)), formError, call.body)
   }
 }
@@ -115,11 +115,11 @@ function deniedPage(login: TerminalLogin): Page {
   return pageOf({ title: 'Denied', body, reader: 'user' })
 }
 
-function closedPage(formError: FormError): Page {
+function closedPage({ context, request }: TerminalLoginCall, formError: FormError): Page {
   const body = html`<h1>This request is over</h1>
 <p class="lead">It was answered, it waited for more than ten minutes, or the server was restarted.</p>
 <p>If your terminal says that it is connected, all is well. Otherwise run this in it again:</p>
-<p class="command"><code>berth login</code></p>`
+<p class="command"><code>berth login ${ownAddressOf(context, request)}</code></p>`
   return pageOf({ title: 'This request is over', body, formError, reader: 'user' })
 }
 

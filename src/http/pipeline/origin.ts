@@ -21,6 +21,12 @@ export function originOf(context: Trust, request: RequestSource): Origin {
   return { scheme, host: hostOf(context, request).toLowerCase() }
 }
 
+/** The origin as text: `https://berth.example.com`. */
+export function ownAddressOf(context: Trust, request: RequestSource): string {
+  const { scheme, host } = originOf(context, request)
+  return `${scheme}://${host}`
+}
+
 /** The Host header as sent; every request must have one. */
 export function hostOf(context: Trust, request: RequestSource): string {
   return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
@@ -70,10 +76,9 @@ export function assertNotForeignRead(context: Trust, request: RequestSource): vo
 /** Throws `cross_site_request` for a request that a page of another site triggered. */
 export function assertSameOrigin(context: Trust, request: RequestSource): void {
   const site = request.headers.get('sec-fetch-site')
-  const { scheme, host } = originOf(context, request)
   const isOwn =
     site === undefined
-      ? request.headers.get('origin')?.toLowerCase() === `${scheme}://${host}`
+      ? request.headers.get('origin')?.toLowerCase() === ownAddressOf(context, request)
       : site === 'same-origin'
   if (isOwn) return
   throw new Failure(

@@ -78,7 +78,8 @@ test('a refusal by the server is printed', async (t) => {
   assert.deepEqual([busy.code, busy.stderr], [1, ` ✘ shop is restarting [req-1]\n   ${hint}\n`])
 
   const over = await endedBy(t, { refusal: problem(401, 'unauthorized', 'not valid any more') })
-  assert.deepEqual([over.code, over.stderr], [4, ' ✘ not valid any more [req-1]\n   log in: berth login\n'])
+  const login = `log in: berth login ${over.url}`
+  assert.deepEqual([over.code, over.stderr], [4, ` ✘ not valid any more [req-1]\n   ${login}\n`])
 
   const strange = await endedBy(t, { refusal: { status: 502, body: '<h1>Bad gateway</h1>' } })
   assert.equal(strange.code, 1)

@@ -19,7 +19,7 @@ async function startTerminal(pages: Pages, name = 'berth on laptop') {
 }
 
 function isOver({ status, text }: ShownPage): boolean {
-  return status === 404 && /^This request is over .* berth login$/.test(text)
+  return status === 404 && /^This request is over .* berth login http:\/\/127\.0\.0\.1:\d+$/.test(text)
 }
 
 test('the page shows the requester, the time, the rights and the code to compare', async (t) => {
