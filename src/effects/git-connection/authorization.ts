@@ -94,7 +94,7 @@ export async function completeAuthorization(
   if (isWaitingForOwner(request)) {
     throw new RejectedNow('an owner of the organization has to approve the installation of the app first')
   }
-  if (request.error !== null) throw new RejectedNow(refusalText(request.error, request.errorDescription))
+  assertNotDenied(request)
   return runExchange(ports, state.connectionId, state.redirectUri)
 }
 
@@ -104,9 +104,10 @@ function isWaitingForOwner({ setupAction, installationId }: CallbackRequest): bo
 
 const maxRefusalLength = 300
 
-function refusalText(error: string, description: string | null): string {
-  const text = description ?? (error === 'access_denied' ? 'the authorization was denied' : error)
-  return text.replace(/\p{Cc}/gu, ' ').slice(0, maxRefusalLength)
+function assertNotDenied({ error, errorDescription }: CallbackRequest): void {
+  if (error === null) return
+  const text = errorDescription ?? (error === 'access_denied' ? 'the authorization was denied' : error)
+  throw new RejectedNow(text.replace(/\p{Cc}/gu, ' ').slice(0, maxRefusalLength))
 }
 
 /** The actor exchanges the stored grant. A step may remain: a new app still has to be installed. */
@@ -195,8 +196,10 @@ async function isInstalled(ports: GitConnectionPorts, connection: Connection): P
 /** After a change on the provider's page, which sends the browser back without a state. */
 async function rereadInstallation(
   ports: GitConnectionPorts,
-  { installationId }: CallbackRequest,
+  request: CallbackRequest,
 ): Promise<AuthorizationStep> {
+  const { installationId } = request
+  assertNotDenied(request)
   if (installationId === null) throw invalid('state', 'is required, unless installation_id is given')
   const known = await findInstalled(ports, installationId)
   if (known === null) throw invalid('installation_id', 'belongs to no app of this server')

@@ -54,9 +54,14 @@ function withInstructions(formError: FormError): FormError {
 }
 
 /** The parameters come from the provider, by way of the browser. */
-export function showGitCallback({ query }: SignedInCall<Form>): Page {
-  if (!query.state && !query.installation_id && !query.error) return nothingPage()
+export function showGitCallback(call: SignedInCall<Form>): Page | Promise<Page> {
+  const { query } = call
   const names = Object.keys(CompleteGit.shape).filter((name) => query[name] !== undefined)
+  if (!query.state && query.error) {
+    // A refusal without a state concerns no connection, so it changes nothing.
+    return submitGitCallback({ ...call, body: Object.fromEntries(names.map((name) => [name, query[name]!])) })
+  }
+  if (!query.state && !query.installation_id) return nothingPage()
   const isSent = Boolean(query.state)
   const body = html`<h1>Connecting</h1>
 <p class="lead">${isSent ? 'The account is being connected.' : 'GitHub has installed the app.'}</p>

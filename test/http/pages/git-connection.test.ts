@@ -160,6 +160,19 @@ test('a callback without an outcome says so, and leads to the start', async (t) 
   assert.match(installed.text, /^Connecting GitHub has installed the app/)
 })
 
+test('a refusal without a state is not taken for an installation', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const ask = (query: Record<string, string>) =>
+    pages.get(`/git/callback?${new URLSearchParams(query)}`, { ...session })
+
+  const denied = await ask({ error: 'access_denied' })
+  assert.equal(denied.status, 400)
+  assert.match(denied.text, /^Not connected The authorization was denied\. Start again$/)
+  const described = await ask({ error: 'access_denied', error_description: '<b>denied</b>' })
+  assert.match(described.html, /&#60;b&#62;denied&#60;\/b&#62;/)
+})
+
 test('a callback with an unknown state is refused, and leads back to the start', inBrowser, async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
