@@ -86,10 +86,16 @@ export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise
   } catch (error) {
     const formError = toFormError(error, call)
     const body = html`<h1>Not connected</h1>
-${alertOf({ ...formError, messages: [...formError.messages, ...formError.fields.values()] })}
+${alertOf(withoutFields(formError))}
 <p><a class="button" href="${gitStartPath}">Start again</a></p>`
     return pageOf({ title: 'Not connected', body, formError, reader: 'user' })
   }
+}
+
+/** The page has no fields, so that each message needs the name of its parameter. */
+function withoutFields({ fields, ...formError }: FormError): FormError {
+  const named = [...fields].map(([name, message]) => `${name}: ${message}`)
+  return { ...formError, messages: [...formError.messages, ...named], fields: new Map() }
 }
 
 function nextPage({ method, url, fields, connection }: GitRedirect): Page {

@@ -173,6 +173,20 @@ test('a refusal without a state is not taken for an installation', async (t) => 
   assert.match(described.html, /&#60;b&#62;denied&#60;\/b&#62;/)
 })
 
+test('an invalid parameter of a callback is named', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const sent = async (fields: Record<string, string>) =>
+    (await pages.post('/git/callback', fields, { ...session })).text
+
+  const start = 'Not connected installation_id'
+  assert.equal(await sent({ installation_id: 'x' }), `${start}: Must be digits. Start again`)
+  assert.equal(
+    await sent({ installation_id: '7' }),
+    `${start}: Belongs to no app of this server. Start again`,
+  )
+})
+
 test('a callback with an unknown state is refused, and leads back to the start', inBrowser, async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
