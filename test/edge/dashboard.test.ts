@@ -5,8 +5,10 @@ import { request } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import { toRoutes } from '../../src/effects/edge/service-routes.ts'
 import { createHostCheck } from '../../src/http/pipeline/trusted-hosts.ts'
+import type { Logger } from '../../src/logger.ts'
 import { startApi, token } from '../support/http-context.ts'
 import { serveUpstream, startEdge } from '../support/running-edge.ts'
+import { silentLogger } from '../support/supervision.ts'
 
 const host = 'dash.test'
 const secret = 'secret'
@@ -28,8 +30,8 @@ async function startDashboard(t: TestContext, port: number) {
     })
 }
 
-const startReal = async (t: TestContext) => {
-  const api = await startApi(t, { edgeSecret: secret, allowedHosts: createHostCheck([host]) })
+const startReal = async (t: TestContext, logger: Logger = silentLogger) => {
+  const api = await startApi(t, { edgeSecret: secret, allowedHosts: createHostCheck([host]), logger })
   return startDashboard(t, api.server.port)
 }
 
@@ -46,6 +48,20 @@ test('every response of the dashboard has HSTS', async (t) => {
   for (const path of ['/healthz', '/nothing']) {
     assert.match(String((await ask(path)).headers['strict-transport-security']), /^max-age=\d+/)
   }
+})
+
+test('the id of a request is the same in the header, the body and the log of the server', async (t) => {
+  const logged: object[] = []
+  const logger = { ...silentLogger, info: (fields: object | string) => logged.push(Object(fields)) }
+  const ask = await startReal(t, logger)
+  const { headers, body } = await ask('/api/v1/nothing', { 'x-request-id': 'mine' })
+  const id = JSON.parse(body).request_id
+  assert.match(id, /^[0-9a-f-]{36}$/)
+  assert.equal(headers['x-request-id'], id)
+  assert.deepEqual(
+    logged.map((fields) => (fields as { request_id?: string }).request_id),
+    [id],
+  )
 })
 
 test('cookies of other sites do not make the dashboard unreachable', async (t) => {

@@ -16,6 +16,7 @@ import {
 } from './auth.ts'
 import type { HttpContext } from './context.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, toKeyedRequest } from './idempotency.ts'
+import { edgeRequestId } from './origin.ts'
 import { createResponders, type PendingRequest } from './responses.ts'
 import { type Call, isApiPath, type Route, type Upload } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
@@ -37,7 +38,7 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
   let count = 0
 
   return function dispatch(target: Target | null, request: Request, response: Response): void {
-    const requestId = `${bootId}-${(++count).toString(36)}`
+    const requestId = edgeRequestId(context, request) ?? `${bootId}-${(++count).toString(36)}`
     const startedAt = performance.now()
     const pending: PendingRequest = {
       request,

@@ -99,11 +99,21 @@ function forwardedAll(context: Trust, request: RequestSource, name: string): str
   return claim.split(',').map((part) => part.trim())
 }
 
+/** The id that the edge gave the request, and logs; undefined for a request that is not from the edge. */
+export function edgeRequestId(context: Trust, request: RequestSource): string | undefined {
+  const id = request.headers.get('x-request-id')
+  return id !== undefined && /^[\w-]{1,64}$/.test(id) && isFromEdge(context, request) ? id : undefined
+}
+
 /** Whether the peer is a proxy of --trusted-proxy, or this server's edge. */
 function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
-  const presented = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
-  if (presented !== undefined) return isEqualSecret(presented, context.edgeSecret!)
-  return context.isTrustedProxy(request.address())
+  return isFromEdge(context, request) ?? context.isTrustedProxy(request.address())
+}
+
+/** Undefined if the request does not claim to be. */
+function isFromEdge({ edgeSecret }: Trust, { headers }: RequestSource): boolean | undefined {
+  const presented = edgeSecret ? headers.get('x-berth-edge') : undefined
+  return presented === undefined ? undefined : isEqualSecret(presented, edgeSecret!)
 }
 
 function isEqualSecret(presented: string, secret: string): boolean {

@@ -37,6 +37,24 @@ test('request ids are unique', async (t) => {
   assert.equal(new Set(ids).size, 20)
 })
 
+test('only the edge chooses the id of a request, and only a plain one', async (t) => {
+  const api = await startApi(t, { edgeSecret: 'secret' })
+  const idFor = async (secret: string, id: string) => {
+    const headers = { 'x-berth-edge': secret, 'x-request-id': id }
+    return (await api.call('GET', '/healthz', { headers })).headers.get('x-request-id')
+  }
+
+  assert.equal(await idFor('secret', 'a-1'), 'a-1')
+  for (const [secret, id] of [
+    ['guess', 'a-1'],
+    ['secret', ''],
+    ['secret', 'a b'],
+    ['secret', 'a'.repeat(65)],
+  ]) {
+    assert.match((await idFor(secret!, id!))!, /^[0-9a-f]{12}-[0-9a-z]+$/)
+  }
+})
+
 test('a body over the limit is 413 before it is sent', async (t) => {
   const api = await startApi(t)
   const path = '/api/v1/services/x'
