@@ -124,7 +124,7 @@ export class Administrator {
     const { password_hash } = this.get()!
     const isRight = () => this.#passwords.matches(password_hash, password)
     if (await this.#attempts.guess('current_password', isRight)) return
-    throw new Failure('invalid_credentials', 'the current password is wrong')
+    throw new Failure('invalid_credentials', 'the password is wrong')
   }
 
   /**

@@ -56,7 +56,7 @@ function kindOf(guessed: GuessTarget): Kind {
 
 const labels: Record<Kind, string> = {
   sign_in: 'sign-ins',
-  current_password: 'password changes',
+  current_password: 'passwords',
 }
 
 const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'

@@ -96,9 +96,13 @@ test('approvals and password changes share a limit, and denying needs no passwor
   const api = await startWithAccount(t)
   const id = await begin(api)
   await age(api, api.browser, 11 * minuteMs)
-  for (let count = 0; count < 10; count++) await approve(api.browser, id, { password: `guess ${count}` })
+  for (let count = 0; count < 10; count++) {
+    const wrong = await approve(api.browser, id, { password: `guess ${count}` })
+    assert.equal(wrong.body.detail, 'the password is wrong')
+  }
 
   const refused = await approve(api.browser, id, { password: owner.password })
+  assert.match(refused.body.detail, /^too many failed attempts: passwords are refused for another /)
   assert.equal(outcomeOf(refused), '429 too_many_attempts')
   assert.equal(outcomeOf(await api.browser.call('POST', `/auth/cli/${id}/deny`)), '200')
 })

@@ -190,7 +190,7 @@ test('a new password requires the current one, and ends the other sessions', asy
   assert.equal(short.status, 400)
   assert.match(short.html, /class="problem" id="new_password-note">Must have 8 to 1024 characters\.</)
   assert.equal(wrong.status, 401)
-  assert.match(wrong.html, /id="current_password-note">The current password is wrong\.</)
+  assert.match(wrong.html, /id="current_password-note">The password is wrong\.</)
   for (const { html } of [short, wrong]) assert.doesNotMatch(html, /hunter2|not the one|staple/)
   assert.equal(done.status, 200)
   assert.match(done.html, /role="status"><p><strong>The password is changed, and every other session has/)
