@@ -63,6 +63,8 @@ export const errorCodes = [
   'timeout',
   'unresolved_reference',
   'unsupported_dump',
+  'upgrade_failed',
+  'upgrade_refused',
   'volume_exists',
   'withdrawn',
 ] as const

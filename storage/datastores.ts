@@ -10,8 +10,10 @@ interface DatastoreRow {
   name: string
   /** On the host; null until the container is created. */
   port: number | null
-  /** The base of the volume's name; the datastore's name if missing. It never changes. */
+  /** The base of the volume's name; the datastore's name if missing. Only an upgrade changes it. */
   volume?: string
+  /** The bases of the names of volumes that it had before upgrades. */
+  former_volumes?: string[]
   /** In the trash: another datastore may use the name and the port. */
   trashed?: true
   /** Whether every service may connect to it. Missing in rows older than the setting. */
@@ -72,9 +74,9 @@ export class Datastores {
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Whether a datastore has a volume with this base name. */
+  /** Whether a datastore has, or had before an upgrade, a volume with this base name. */
   hasVolume(volume: string): boolean {
-    return this.listAll().some((row) => (row.volume ?? row.name) === volume)
+    return this.listAll().some((row) => volumesOf(row).includes(volume))
   }
 
   isTrashed(id: string): boolean {
@@ -85,6 +87,14 @@ export class Datastores {
   volume(id: string): string | null {
     const row = this.#rows.get(id)
     return row && (row.volume ?? row.name)
+  }
+
+  /** No effect on a missing datastore. */
+  useVolume(id: string, volume: string): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (row) this.#rows.put(id, { ...row, volume, former_volumes: volumesOf(row) })
+    })
   }
 
   has(id: string): boolean {
@@ -177,6 +187,10 @@ export class Datastores {
     if (port !== null) this.#ports.remove(port)
     this.#names.release(name)
   }
+}
+
+function volumesOf({ volume, name, former_volumes = [] }: DatastoreRow): string[] {
+  return [...new Set([...former_volumes, volume ?? name])]
 }
 
 function rowOf(id: string): string {

@@ -37,6 +37,8 @@ export type DatastoreEvent =
   | ({ type: 'limits.set'; at: string; by: string } & Partial<DatastoreLimits>)
   | ({ type: 'backups.set'; at: string; by: string } & Partial<BackupPlan>)
   | { type: 'restart'; at: string; by: string }
+  | { type: 'upgrade'; at: string; by: string; plan: UpgradePlan }
+  | { type: 'upgrade.cancel'; at: string; by: string }
   | { type: 'delete'; at: string; by: string; keep: TrashPlan | null }
   | { type: 'reclaim'; at: string; by: string; name: string }
 
@@ -59,6 +61,35 @@ export interface Trash {
   wantedName: string | null
   /** Why the restore failed. */
   trouble: Problem | null
+}
+
+export interface VersionOnVolume {
+  version: string
+  /** The base of the volume's name. */
+  volume: string
+}
+
+export interface UpgradePlan {
+  id: string
+  from: VersionOnVolume
+  to: VersionOnVolume
+  /** The removal of the volume of `from`, and when it ends; null for immediately. */
+  removal: { id: string; expiresAt: string | null }
+  /** For a return: the removal that keeps the volume of `to`. Null for an upgrade. */
+  keptBy: string | null
+}
+
+export interface Upgrade extends UpgradePlan {
+  startedAt: string
+  /** Null while it runs. */
+  finishedAt: string | null
+  error: Problem | null
+}
+
+/** The version before the newest switch, whose volume a removal keeps for a while. */
+export interface FormerVersion extends VersionOnVolume {
+  removalId: string
+  switchedAt: string
 }
 
 /** The result of a start: the host port, which then stays the same, and a notice about adjusted limits. */
@@ -105,6 +136,9 @@ export interface DatastoreContext extends DatastoreInput {
   dueBackupId: string | null
   /** null unless the datastore is deleted. */
   trash: Trash | null
+  /** The newest upgrade or return. */
+  upgrade: Upgrade | null
+  former: FormerVersion | null
   phase: Phase | null
   error: Problem | null
   /** Attempts in a row that failed. */
@@ -113,11 +147,23 @@ export interface DatastoreContext extends DatastoreInput {
   updatedAt: string
 }
 
-export type Phase = 'pulling' | 'stopping' | 'starting' | 'probing' | 'saving'
+export type Phase =
+  | 'pulling'
+  | 'stopping'
+  | 'starting'
+  | 'probing'
+  | 'saving'
+  | 'checking'
+  | 'copying'
+  | 'switching'
 
 export interface DatastoreSlot extends SlotInput {
   kind: DatastoreKind
   version: string
+}
+
+export interface UpgradeSlot extends DatastoreSlot {
+  upgrade: UpgradePlan
 }
 
 export const slots = {
@@ -136,6 +182,12 @@ export const slots = {
   awaitExpiry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
   /** Takes its name again. */
   reclaimDatastore: slot<SlotInput & { name: string }, SlotOutput>(),
+  /** Obtains the image, and refuses what cannot be moved. The server keeps serving. */
+  checkUpgrade: slot<UpgradeSlot, SlotOutput>(),
+  /** Closes the server to clients and copies its data. Fails if an earlier copy was interrupted. */
+  copyData: slot<UpgradeSlot, SlotOutput>(),
+  undoUpgrade: slot<UpgradeSlot, SlotOutput>(),
+  switchVolume: slot<UpgradeSlot, SlotOutput>(),
   removeDatastore: slot<SlotInput & { backupId: string | null }, SlotOutput>(),
   /** Shorter when the datastore only waits for Docker. */
   awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
@@ -162,6 +214,8 @@ export function initialContext({ known, ...input }: DatastoreInput): DatastoreCo
     backupsSince: input.at,
     dueBackupId: null,
     trash: null,
+    upgrade: null,
+    former: null,
     phase: null,
     error: null,
     failures: 0,

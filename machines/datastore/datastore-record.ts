@@ -41,6 +41,20 @@ export function toRecord(snapshot: DatastoreSnapshot) {
         size_bytes: context.trash.sizeBytes,
         trouble: context.trash.trouble,
       },
+    upgrade: context.upgrade && {
+      id: context.upgrade.id,
+      from: context.upgrade.from.version,
+      to: context.upgrade.to.version,
+      ...problemFields(context.upgrade.error),
+      started_at: context.upgrade.startedAt,
+      finished_at: context.upgrade.finishedAt,
+    },
+    former: context.former && {
+      version: context.former.version,
+      volume: context.former.volume,
+      removal_id: context.former.removalId,
+      switched_at: context.former.switchedAt,
+    },
     /** A parked actor has the status `failed`: only this field shows that its data is being deleted. */
     deleting: snapshot.matches('deleting'),
     failures: context.failures,
@@ -58,6 +72,7 @@ function statusOf(snapshot: DatastoreSnapshot) {
   if (snapshot.matches('trashed')) return 'trashed'
   if (snapshot.matches('deleted')) return 'deleted'
   if (snapshot.matches({ wanted: { life: 'available' } })) return 'available'
+  if (snapshot.matches({ wanted: { life: 'upgrading' } })) return 'upgrading'
   if (snapshot.context.error) return 'failed'
   return snapshot.context.hasServed ? 'restarting' : 'creating'
 }

@@ -18,15 +18,17 @@ import {
   slotInput,
   slots,
   type Trash,
+  type UpgradePlan,
 } from './datastore-context.ts'
 import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
+import { begin, comeBack, upgrading } from './datastore-upgrade.ts'
 
-export const version = 2
+export const version = 3
 
-/** Version 1 had no trash. */
+/** Version 1 had no trash, version 2 no upgrades. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
-  return { ...old, context: { trash: null, ...old.context } }
+  return { ...old, context: { trash: null, upgrade: null, former: null, ...old.context } }
 }
 
 export const cleanups = ['trashDatastore', 'removeDatastore'] as const
@@ -50,6 +52,8 @@ const datastore = setup({
     /** A datastore that never served has no data. */
     isKept: ({ context, event }) => event.type === 'delete' && Boolean(event.keep) && context.hasServed,
     isDiscarded: ({ event }) => event.type === 'delete' && !event.keep,
+    isUpgrading: ({ context: { upgrade } }) => upgrade !== null && upgrade.finishedAt === null,
+    isReturn: ({ event }) => event.type === 'upgrade' && event.plan.keptBy !== null,
     isGood: (_, { isGood }: { isGood: boolean }) => isGood,
     hasVolume: (_, { hasVolume }: { hasVolume: boolean }) => hasVolume,
   },
@@ -83,6 +87,26 @@ const datastore = setup({
     recordTrash: assign(({ context }, change: Partial<Trash>) => ({
       trash: { ...noTrash, ...context.trash, ...change },
     })),
+    recordUpgrade: assign((_, { plan, at }: { plan: UpgradePlan; at: string }) => ({
+      upgrade: { ...plan, startedAt: at, finishedAt: null, error: null },
+      updatedAt: at,
+    })),
+    failUpgrade: assign(({ context }, failure: SlotFailure) => ({
+      upgrade: { ...context.upgrade!, error: problemOf(failure) },
+    })),
+    endUpgrade: assign(({ context }, { at }: { at: string }) => ({
+      upgrade: { ...context.upgrade!, finishedAt: at },
+      updatedAt: at,
+    })),
+    switchVersion: assign(({ context }, { at }: { at: string }) => {
+      const { from, to, removal } = context.upgrade!
+      return {
+        version: to.version,
+        former: { ...from, removalId: removal.id, switchedAt: at },
+        upgrade: { ...context.upgrade!, finishedAt: at },
+        updatedAt: at,
+      }
+    }),
     applyRestore: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
     enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
     /** Resets the backoff. */
@@ -107,14 +131,20 @@ export const machine = datastore.createMachine({
   initial: 'wanted',
   states: {
     wanted: {
-      on: { delete: [{ guard: 'isKept', target: 'trashing', actions: planTrashOnly }, 'deleting'] },
+      on: {
+        delete: [
+          { guard: 'isUpgrading' },
+          { guard: 'isKept', target: 'trashing', actions: planTrashOnly },
+          { target: 'deleting' },
+        ],
+      },
       type: 'parallel',
       states: {
         life: {
           initial: 'starting',
           states: {
             starting: {
-              on: { restart },
+              on: { restart, upgrade: comeBack },
               exit: assign({ phase: null }),
               initial: 'pulling',
               states: {
@@ -178,6 +208,7 @@ export const machine = datastore.createMachine({
             available: {
               on: {
                 restart,
+                upgrade: [comeBack, begin],
                 delete: { guard: 'isKept', target: '#datastore.saving', actions: planTrash },
               },
               invoke: {
@@ -199,7 +230,7 @@ export const machine = datastore.createMachine({
               },
             },
             failed: {
-              on: { restart },
+              on: { restart, upgrade: comeBack },
               invoke: {
                 id: 'awaitRetry',
                 src: 'awaitRetry',
@@ -211,6 +242,7 @@ export const machine = datastore.createMachine({
                 onDone: 'starting',
               },
             },
+            upgrading,
           },
         },
         limits: {

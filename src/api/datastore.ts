@@ -1,6 +1,7 @@
 // A managed datastore in responses, and the settings that a client may change. Responses contain the password
 // because clients need it; logs, errors and events must not.
 import { z } from 'zod'
+import { former, serverVersion, upgrade } from './datastore-upgrade.ts'
 import { failure } from './parts/failure.ts'
 import { flag, identifier, optional, purge, timestamp } from './parts/fields.ts'
 import { cpuLimit, memoryLimit } from './parts/limits.ts'
@@ -9,7 +10,14 @@ import { recorded } from './parts/recorded.ts'
 import { scheduleText } from './schedule.ts'
 
 export const datastoreKinds = ['postgres', 'redis'] as const
-export const datastoreStatuses = ['creating', 'available', 'restarting', 'failed', 'deleting'] as const
+export const datastoreStatuses = [
+  'creating',
+  'available',
+  'restarting',
+  'upgrading',
+  'failed',
+  'deleting',
+] as const
 
 const text = z.string().nullable()
 const whole = z.int().nullable()
@@ -66,12 +74,9 @@ export const CreateDatastore = z
   .strictObject({
     kind: z.enum(datastoreKinds),
     name: Name,
-    version: optional(
-      z
-        .string()
-        .max(16)
-        .regex(/^\d+(\.\d+)*$/, { error: 'must be digits and dots' }),
-    ).meta({ description: 'Version of the server; by default 17 for postgres and 8 for redis.' }),
+    version: optional(serverVersion).meta({
+      description: 'Version of the server; by default 17 for postgres and 8 for redis.',
+    }),
     database: optional(database).meta({
       description: 'Postgres only. By default the name, with _ instead of -.',
     }),
@@ -101,12 +106,16 @@ export const Datastore = z
     status: z.enum(datastoreStatuses).meta({
       description:
         '`creating`: not yet available for the first time. `available`: serving. `restarting`: was ' +
-        'available, is being restarted. `failed`: unavailable, retried with growing delays. `deleting`: ' +
+        'available, is being restarted. `upgrading`: moves to another version; it serves while `phase` is ' +
+        '`checking`. `failed`: unavailable, retried with growing delays. `deleting`: ' +
         'being moved to the trash.',
     }),
-    phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
-      description: 'Current step of the start or the deletion (`saving` is the final backup).',
-    }),
+    phase: z
+      .enum(['pulling', 'stopping', 'starting', 'probing', 'saving', 'checking', 'copying', 'switching'])
+      .nullable()
+      .meta({
+        description: 'Current step of the start, the deletion (`saving` is the final backup) or the upgrade.',
+      }),
     ...failure,
     notice: text.meta({ description: 'Limits that the host cannot provide.' }),
     next_attempt_at: timestamp.nullable(),
@@ -126,6 +135,8 @@ export const Datastore = z
     backup_schedule: text.meta({ description: 'Cron expression in UTC; null without a schedule.' }),
     backup_keep: z.int(),
     shared_network: z.boolean(),
+    upgrade,
+    former,
     next_backup_at: timestamp.nullable(),
     created_at: timestamp,
     updated_at: timestamp,

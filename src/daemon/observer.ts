@@ -6,6 +6,8 @@ import { inspectImage } from '../docker/images/images.ts'
 import type { RegistryCredentials } from '../docker/images/registry-credentials.ts'
 import { checkLogin } from '../docker/images/registry-login.ts'
 import { listens } from '../domain/service-types.ts'
+import { findDatastore } from '../effects/datastore/access.ts'
+import { measureDatabases } from '../effects/datastore/upgrade.ts'
 import { freeBytes } from '../effects/disk/disk.ts'
 import { createDiskUsage } from '../effects/disk/disk-usage.ts'
 import { listLeftBehind } from '../effects/engine/left-behind.ts'
@@ -14,6 +16,7 @@ import type { Ports } from './ports.ts'
 type Parts = Pick<
   Ports,
   | 'instances'
+  | 'datastores'
   | 'engine'
   | 'logger'
   | 'isolation'
@@ -65,6 +68,8 @@ export function createObserver(ports: Parts) {
       const isThere = await hasVolume(ports.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },
+    /** The size of all databases of a Postgres. */
+    databaseBytes: (id: string) => measureDatabases(ports, findDatastore(ports, id)),
     leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(ports, actor),
     progress: (id: string) => ports.progress.of(id),
     checkLogin: (registry: RegistryCredentials) => checkLogin(ports.engine, registry),

@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'crt'
   | 'dsk'
   | 'own'
+  | 'upg'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

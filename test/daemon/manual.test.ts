@@ -63,6 +63,7 @@ const conversations: [RegExp, Replies][] = [
   [/^berth db redis-cli/, reply('6379>', 'quit')],
   [/^berth create prometheus/, reply('Where does', '')],
   [/^berth rollback/, reply('Which deploy', '')],
+  [/^berth db upgrade/, reply('Go on?', 'y')],
   [/^berth db rm/, reply('Type its name', 'shop-cache')],
   [/^berth registries add/, reply(/password/i, account.password)],
 ]
@@ -91,7 +92,7 @@ const prometheus = { prometheus: 'exec httpd -f -p 9090 -h /www' }
 async function newUser(t: Scope): Promise<User> {
   const images = await datastoreImages()
   const { daemon } = await openEdgeSite(t, 'container', [
-    `--postgres-image=${images.postgres.replace('{version}', versions.postgres)}`,
+    `--postgres-image=${images.postgres}`,
     `--redis-image=${images.redis.replace('{version}', versions.redis)}`,
   ])
   const registry = await startRegistry(t)
@@ -116,6 +117,9 @@ async function newUser(t: Scope): Promise<User> {
       ['alpine:3', `${registry.host}/app:v1`],
       ['redis:8-alpine', `${registry.host}/app:v1`],
       ['ghcr.io', privateRegistry.host],
+      // The versions that Debian has.
+      ['berth db create shop-db', `berth db create shop-db --version ${versions.postgres}`],
+      ['--to 18', '--to 17'],
     ],
   }
 }

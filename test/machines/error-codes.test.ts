@@ -7,7 +7,7 @@ import { errorCodes } from '../../machines/error-codes.ts'
 
 const folders = ['archive', 'base-images', 'docker', 'dns', 'edge/acme', 'effects', 'git']
 /** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
-const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable', 'upgrade_failed']
+const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable']
 
 test('every failure code in the effects is listed', () => {
   const files = folders.flatMap((folder) => {

@@ -41,6 +41,10 @@ export const working: Record<string, TestEffect> = {
   awaitRetry: waits,
   awaitBackupTime: waits,
   beginBackup: succeeds,
+  checkUpgrade: succeeds,
+  copyData: succeeds,
+  undoUpgrade: succeeds,
+  switchVolume: succeeds,
 }
 export const path = (life: string, limits = 'settled', backups = 'off') =>
   `wanted.life.${life} limits.${limits} backups.${backups}`

@@ -148,6 +148,8 @@ function recordOf(kind: 'postgres' | 'redis'): DatastoreRecord {
     backup_schedule: null,
     backup_keep: 7,
     backups_since: '2026-01-01T00:00:00.000Z',
+    upgrade: null,
+    former: null,
     trash: null,
     deleting: false,
     failures: 0,

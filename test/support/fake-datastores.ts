@@ -35,6 +35,8 @@ export function datastore(name: string, changes: Partial<Datastore> = {}): Datas
     backup_keep: 7,
     next_backup_at: null,
     shared_network: false,
+    upgrade: null,
+    former: null,
     created_at: ago(180),
     updated_at: ago(180),
     revision: 1,

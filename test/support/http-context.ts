@@ -98,6 +98,7 @@ const calm: HttpContext['observe'] = {
   counters: () => ({ restarts: 0, cpuSeconds: 0 }),
   disks: async () => [],
   assertVolumeFree: async () => undefined,
+  databaseBytes: async () => 8 * 1024 ** 2,
   leftBehind: async () => [],
   progress: () => null,
   checkLogin: async ({ host, password }) => {

@@ -14,6 +14,7 @@ const styles: Record<Datastore['status'], Style> = {
   available: 'green',
   creating: 'cyan',
   restarting: 'cyan',
+  upgrading: 'cyan',
   failed: 'red',
   deleting: 'red',
 }
@@ -54,16 +55,25 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['for services', `${datastore.internal_host}:${datastore.internal_port}`],
     ['in their env', `\${{datastore.${name}.connectionString}}`],
     ['on this host', datastore.host_port === null ? null : `port ${datastore.host_port}`],
-    [
-      'on: every service may connect',
-      datastore.shared_network ? 'on: every service may connect to it' : null,
-    ],
+    ['shared network', datastore.shared_network ? 'on: every service may connect to it' : null],
     ['with password', `berth db url ${name}`],
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],
     ['backups', backupsSummary(datastore)],
+    ['upgrade', upgradeSummary(datastore)],
+    ['former version', formerSummary(datastore)],
     ['created', age(datastore.created_at)],
   ])
+}
+
+function upgradeSummary({ upgrade }: Datastore): string | null {
+  if (upgrade === null || upgrade.error === null) return null
+  return `to ${upgrade.to} failed ${age(upgrade.finished_at ?? upgrade.started_at)}: ${upgrade.error}`
+}
+
+function formerSummary({ name, former }: Datastore): string | null {
+  if (former === null) return null
+  return `${former.version}, left ${age(former.switched_at)}: berth db upgrade ${name} --back`
 }
 
 function backupsSummary({
@@ -110,5 +120,5 @@ export async function waitForDatastore(
 }
 
 function isUnderWay({ status }: Datastore): boolean {
-  return status === 'creating' || status === 'restarting'
+  return status === 'creating' || status === 'restarting' || status === 'upgrading'
 }

@@ -2,7 +2,7 @@
 // removing) goes by their name through `Instances`.
 
 import { messageOf } from '../../errors.ts'
-import { type Engine, orNull } from '../engine/client.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import type { Owner } from '../engine/names.ts'
 import { type Command, type Outcome, runInside } from '../exec/exec.ts'
 import { type InteractiveExec, type InteractiveOptions, openInteractive } from '../exec/interactive-exec.ts'
@@ -27,6 +27,8 @@ export interface Datastores {
    * present usage.
    */
   limit(name: string, wanted: Limits): Promise<boolean>
+  /** Takes a stopped container out of its networks: it then starts with its loopback only. */
+  disconnect(name: string): Promise<void>
   /** Runs a command inside, to its end. */
   run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
   /** Runs an interactive command inside. */
@@ -51,6 +53,16 @@ export function openDatastores(engine: Engine, owner: Owner): Datastores {
         container.container.update({ ...change, abortSignal }),
       )
       return (await unlessGoing(update)) !== null
+    },
+    async disconnect(name) {
+      const container = await findOwnOrRefuse(site, name)
+      const networks = Object.keys(container?.info.NetworkSettings.Networks ?? {})
+      for (const network of networks) {
+        const leave = engine.call(`disconnect ${name}`, (abortSignal) =>
+          engine.docker.getNetwork(network).disconnect({ Container: name, Force: true, abortSignal }),
+        )
+        await acceptStatus(404, leave)
+      }
     },
     run: (name, command, options) => runInside(site, name, command, options),
     open: (name, command, options) => openInteractive(site, name, command, options),

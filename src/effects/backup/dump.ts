@@ -54,7 +54,10 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotI
   return { at: isoNow(), sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
 }
 
-/** Throws `datastore_failed` if the datastore does not come back soon, and `not_found` if it was deleted. */
+/**
+ * Waits for the end of an upgrade. Throws `datastore_failed` if it does not come back soon, and `not_found`
+ * if it was deleted.
+ */
 export async function waitUntilServing(
   ports: Pick<BackupPorts, 'owner' | 'storage'>,
   id: string,
@@ -65,7 +68,8 @@ export async function waitUntilServing(
     const { status, phase, error, name } = datastore.record
     // During its final backup the datastore serves, unless it has died.
     if (status === 'available' || phase === 'saving') return datastore
-    const hasEnded = Date.now() > endAt || status === 'deleting' || status === 'trashed'
+    const isLate = Date.now() > endAt && status !== 'upgrading'
+    const hasEnded = isLate || status === 'deleting' || status === 'trashed'
     if (hasEnded) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)
   }
 }

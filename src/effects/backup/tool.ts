@@ -1,6 +1,10 @@
 // Runs a datastore's own tools, such as pg_dump, in a container of its image: in the datastore's network
 // namespace, or in a separate one.
-import type { OneShotOutcome, OneShotStreams } from '../../docker/containers/one-shot-containers.ts'
+import type {
+  OneShotOutcome,
+  OneShotSpec,
+  OneShotStreams,
+} from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import { type Datastore, limitsOf, maskPassword } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
@@ -12,20 +16,22 @@ export interface ToolRun extends OneShotStreams {
   command: Command
   /** Whether the tool reaches the datastore at 127.0.0.1. */
   sharesNetwork: boolean
+  volume?: OneShotSpec['volume']
 }
 
 /** The tool gets the memory limit of the datastore, and at least the default limit. */
 export function runTool(
   ports: ToolPorts,
   { record, name }: Pick<Datastore, 'record' | 'name'>,
-  { id, command: { argv, env = {} }, sharesNetwork, ...streams }: ToolRun,
+  { id, command: { argv, env = {} }, sharesNetwork, volume, ...streams }: ToolRun,
   signal: AbortSignal,
 ): Promise<OneShotOutcome> {
   const limits = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
   const image = imageOf(ports, record.kind, record.version)
   const beside = sharesNetwork ? name : null
-  return ports.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
+  const spec = { ...limits, memoryLimitMb, id, image, argv, env, beside, ...(volume && { volume }) }
+  return ports.tools.run(spec, streams, signal)
 }
 
 /** The last lines of its error output, without the password; null if it succeeded. */

@@ -6,15 +6,15 @@ import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { obtainImage } from './image.ts'
 import { applyLimits } from './limits.ts'
-import type { DatastorePorts } from './ports.ts'
 import { awaitAnswer } from './probe.ts'
 import { removeDatastore } from './removal.ts'
 import { awaitBackupTime, startBackup } from './schedule.ts'
 import { startDatastore, stopDatastore } from './start.ts'
 import { reclaimDatastore, saveDatastore, trashDatastore } from './trash.ts'
+import { checkUpgrade, copyData, switchVolume, type UpgradePorts, undoUpgrade } from './upgrade.ts'
 import { keepDatastore } from './upkeep.ts'
 
-export function datastoreEffects(ports: DatastorePorts): Effects<typeof machine> {
+export function datastoreEffects(ports: UpgradePorts): Effects<typeof machine> {
   return {
     obtainImage: obtainImage(ports),
     startDatastore: startDatastore(ports),
@@ -28,6 +28,10 @@ export function datastoreEffects(ports: DatastorePorts): Effects<typeof machine>
     trashDatastore: trashDatastore(ports),
     awaitExpiry,
     reclaimDatastore: reclaimDatastore(ports),
+    checkUpgrade: checkUpgrade(ports),
+    copyData: copyData(ports),
+    undoUpgrade: undoUpgrade(ports),
+    switchVolume: switchVolume(ports),
     removeDatastore: removeDatastore(ports),
     async awaitRetry({ wakeAt, code }, signal) {
       // A failure for lack of Docker is retried as soon as the engine is back.

@@ -17,6 +17,9 @@ export function removeDatastore(ports: DatastorePorts) {
       if (hasContainer()) await ports.instances.remove(nameOf(String(actors.record(id)!.name)))
       if (volume !== null) await removeVolume(ports.engine, ports.owner, nameOf(volume), id)
     })
+    // The data of a former version.
+    for (const removal of actors.active('disk-removal', id))
+      await ports.actors.send(removal.id, { type: 'purge', at: isoNow(), by: 'the removal of its datastore' })
     if (backupId !== null) await removeFinalBackup(ports, backupId)
     await addresses.release(id)
     await datastores.remove(id)

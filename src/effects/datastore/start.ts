@@ -111,7 +111,7 @@ function volumeOf({ owner, storage }: DatastorePorts, { record: { id, name } }: 
   return datastoreName(owner, storage.datastores.volume(id) ?? name)
 }
 
-function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {
+export function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {
   return { [labels.kind]: datastoreKind, [labels.id]: id, [labels.service]: name }
 }
 

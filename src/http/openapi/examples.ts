@@ -25,6 +25,7 @@ const examples: Readonly<Record<string, Json>> = {
   ScaleService: { instances: 3 },
   Rollback: { deploy_id: deployId },
   AddDomain: { domain: 'shop.example.com' },
+  UpgradeDatastore: { version: '18' },
   ChownDisk: { owner: '1000:1000' },
   EdgeUpgrade: { force: true },
   ReplaceEnv: { vars: [{ key: 'GREETING', value: 'hi' }] },

@@ -100,6 +100,7 @@ export interface HttpStorage {
     | 'list'
     | 'listAll'
     | 'password'
+    | 'volume'
     | 'share'
   >
   registries: Storage['registries']
@@ -177,6 +178,8 @@ export interface Observer {
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` if a volume for a datastore of that name exists already. */
   assertVolumeFree(datastore: string): Promise<void>
+  /** The size of all databases of a Postgres. Throws `docker_error`, `docker_unavailable`. */
+  databaseBytes(datastoreId: string): Promise<number>
   /** The existing objects of an actor. Throws `docker_unavailable`. */
   leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
   /** The progress of a backup or restore; null if it is not running. */

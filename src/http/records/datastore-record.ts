@@ -1,5 +1,7 @@
 // The datastore in responses: its committed record, its connection strings, and its password from the
 // secret store.
+
+import type { FormerVersion } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -67,11 +69,36 @@ export function toDatastore(
     backup_keep: record.backup_keep,
     next_backup_at: nextBackupAt(record),
     shared_network: storage.datastores.isShared(id),
+    upgrade: upgradeOf(record),
+    former: formerOf(storage, record),
     created_at: record.created_at,
     updated_at: record.updated_at,
     revision: record.revision,
     by: record.by,
   }
+}
+
+/** The version before the newest upgrade; null once its volume is no longer kept. */
+export function keptVersion({ actors }: HttpStorage, { former }: DatastoreRecord): FormerVersion | null {
+  if (!former) return null
+  const { removal_id: removalId, switched_at: switchedAt, version, volume } = former
+  const status = actors.record(removalId)?.status ?? ''
+  const isKept = ['measuring', 'trashed', 'restored'].includes(status)
+  return isKept ? { version, volume, removalId, switchedAt } : null
+}
+
+function upgradeOf({ upgrade }: DatastoreRecord): Datastore['upgrade'] {
+  if (!upgrade) return null
+  const { error_details: _, ...shown } = upgrade
+  return shown
+}
+
+function formerOf(storage: HttpStorage, record: DatastoreRecord): Datastore['former'] {
+  const kept = keptVersion(storage, record)
+  if (kept === null) return null
+  const removal = storage.actors.record<'disk-removal'>(kept.removalId)
+  const expires_at = removal?.status === 'restored' ? null : (removal?.expires_at ?? null)
+  return { version: kept.version, switched_at: kept.switchedAt, expires_at }
 }
 
 /** Removes the password and connection strings for a caller that may not read secrets. */

@@ -7,9 +7,11 @@ import {
   DeleteDatastoreQuery,
   UpdateDatastore,
 } from '../../api/datastore.ts'
+import { UpgradeDatastore, UpgradeEstimate, UpgradeEstimateQuery } from '../../api/datastore-upgrade.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
 import * as datastores from '../handlers/data/datastores.ts'
+import * as upgrades from '../handlers/data/upgrades.ts'
 import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../pipeline/route.ts'
 
@@ -60,7 +62,7 @@ export const datastoreRoutes = tagged('Datastores', [
     summary: 'Deletes a datastore; its data and a final backup stay in the trash for a while',
     params: DatastoreParams,
     query: DeleteDatastoreQuery,
-    problems: ['in_use'],
+    problems: ['in_use', 'conflict'],
     handler: datastores.deleteDatastore,
   }),
   route({
@@ -73,6 +75,42 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['conflict'],
     replay: datastores.replayDatastore,
     handler: datastores.restartDatastore,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/datastores/{id}/upgrade`,
+    summary: 'Estimates how long an upgrade of a Postgres keeps clients out',
+    params: DatastoreParams,
+    query: UpgradeEstimateQuery,
+    response: UpgradeEstimate,
+    problems: ['conflict', 'docker_unavailable', 'docker_error'],
+    handler: upgrades.estimateUpgrade,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/datastores/{id}/upgrade`,
+    summary: 'Moves a Postgres to a newer major version, or back to the version before that',
+    description:
+      'Moves a Postgres to a newer major version. Its data is copied while no client can connect; name, ' +
+      'port and password stay. A failure before the switch reopens the former version. `back` returns to ' +
+      'that version while its data is in the trash, without the writes since then.',
+    params: DatastoreParams,
+    body: UpgradeDatastore,
+    response: Datastore,
+    status: 202,
+    problems: ['conflict'],
+    replay: datastores.replayDatastore,
+    handler: upgrades.upgradeDatastore,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/datastores/{id}/upgrade/cancel`,
+    summary: 'Stops the upgrade of a Postgres before the switch, and reopens the version that it had',
+    params: DatastoreParams,
+    response: Datastore,
+    status: 202,
+    problems: ['not_cancelable'],
+    handler: upgrades.cancelUpgrade,
   }),
   route({
     method: 'GET',

@@ -200,13 +200,12 @@ test('an unknown name ends with 3, and wrong usage with 2 before any request', a
   assert.equal(asked().length, before)
 })
 
-test('db update leads to the manual when a version is given', async (t) => {
+test('db update leads to db upgrade when a version is given', async (t) => {
   const { berth, asked } = await startFakeDatastores(t)
   for (const flag of ['--version', '--server-version']) {
     const { code, stderr } = await berth('db', 'update', 'shop-db', flag, '17')
     assert.equal(code, 2)
-    assert.match(stderr, /the version of a datastore never changes: its data moves to a new datastore\n/)
-    assert.match(stderr, /\/docs\/databases#a-new-major-version-of-postgres/)
+    assert.match(stderr, /the version is not a setting\n +berth db upgrade shop-db --to VERSION/)
   }
   assert.deepEqual(asked(), [])
 })

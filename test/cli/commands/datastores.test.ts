@@ -99,8 +99,8 @@ test('Tab completes the commands of db and the names of datastores, not of servi
   const complete = async (...words: string[]) =>
     (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)
 
-  assert.deepEqual(await complete('db', 'u'), ['url', 'update'])
-  for (const command of ['show', 'url', 'update', 'restart', 'rm']) {
+  assert.deepEqual(await complete('db', 'u'), ['url', 'update', 'upgrade'])
+  for (const command of ['show', 'url', 'update', 'upgrade', 'restart', 'rm']) {
     assert.deepEqual(await complete('db', command, ''), ['cache', 'lost', 'shop-db', 'starting'], command)
   }
   assert.deepEqual(await complete('db', 'url', '--internal', 's'), ['shop-db', 'starting'])

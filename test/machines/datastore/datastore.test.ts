@@ -49,6 +49,8 @@ test('a datastore is pulled, started, probed, and then kept', async () => {
     backup_keep: 7,
     backups_since: instant,
     trash: null,
+    upgrade: null,
+    former: null,
     deleting: false,
     failures: 0,
     next_attempt_at: null,

@@ -22,6 +22,7 @@ import { printTable } from '../../terminal/table.ts'
 import { reportTrashed } from '../../trash-notice.ts'
 import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
+import { addUpgradeCommand } from './datastore-upgrade.ts'
 
 export function addDatastoreCommands(program: Command, run: Runner): void {
   const db = program
@@ -60,6 +61,7 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .action(run(update))
   addBackupCommands(db, run)
   addClientCommands(db, run)
+  addUpgradeCommand(db, run)
   db.command('restart')
     .argument('<name>', 'the datastore')
     .description('restart a datastore')
@@ -175,10 +177,7 @@ interface UpdateOptions extends SettingOptions {
 
 async function update(cli: Cli, name: string, options: UpdateOptions): Promise<void> {
   if (options.version !== undefined || options.serverVersion !== undefined) {
-    throw usageFailure(
-      'the version of a datastore never changes: its data moves to a new datastore',
-      'manual: /docs/databases#a-new-major-version-of-postgres',
-    )
+    throw usageFailure('the version is not a setting', `berth db upgrade ${name} --to VERSION moves its data`)
   }
   const body = settingsOf(options)
   if (Object.keys(body).length === 0) {

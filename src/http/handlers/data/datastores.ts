@@ -186,6 +186,7 @@ export async function restartDatastore(call: Call<DatastoreParams>): Promise<Dat
   const datastore = findDatastore(context.storage, params.id)
   const event = command(call, 'restart')
   const { applied, record } = await resumeAndSend(context, datastore, event, eventId ? { eventId } : {})
+  if (record.status === 'upgrading') throw beingUpgraded(datastore.name)
   if (!applied) throw beingDeleted(datastore.name)
   return toDatastore(context, record)
 }
@@ -194,6 +195,7 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
   const { context, params, query } = call
   const datastore = findDatastore(context.storage, params.id)
   const { name, status } = datastore
+  if (status === 'upgrading') throw beingUpgraded(name)
   if (!query.force && status !== 'deleting') {
     assertNotReferenced(
       context.storage,
@@ -216,6 +218,10 @@ async function resumeAndSend(
 ) {
   if (status === 'failed') await actors.spawn('datastore', id, {})
   return actors.send<'datastore'>(id, event, options)
+}
+
+function beingUpgraded(name: string): Failure {
+  return new Failure('conflict', `${name} is being upgraded`, `berth db show ${name}`)
 }
 
 function beingDeleted(name: string): Failure {

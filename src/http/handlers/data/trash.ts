@@ -32,11 +32,19 @@ export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
       { path: 'name', code: 'invalid', message: 'a disk keeps its name' },
     ])
   }
+  if (trashed.record.service_id.startsWith('dst-')) throw formerData(context, trashed.record)
   if (trashed.record.mount_path) assertNoDisk(context, trashed.record)
   const event = command(call, 'restore')
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
   if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
   return { id, kind: 'disk', name: nameOf(trashed) }
+}
+
+/** The volume of a former version is of use only to its datastore. */
+function formerData({ storage }: HttpContext, { service_id, service_name }: DiskRemovalRecord): Failure {
+  const name = String(storage.actors.record(service_id)?.name ?? service_name)
+  const message = `it is the data of ${name} before its upgrade`
+  return new Failure('conflict', message, `berth db upgrade ${name} --back returns to it`)
 }
 
 /** The volume of an image becomes the disk of its service, if that still exists. */

@@ -17,6 +17,10 @@ export const datastoreMeanings: Record<string, string> = {
   'CreateDatastore.name':
     'Unique among services and datastores. Services connect to the datastore by this name.',
 
+  UpgradeDatastore: 'An upgrade to a newer major version, or the return from one.',
+  UpgradeEstimate: 'What an upgrade would take.',
+  'UpgradeEstimate.from': 'The version that it has.',
+  'UpgradeEstimate.to': 'The requested version.',
   Backup: 'A backup of a datastore.',
   'Backup.kind': server,
   'Backup.size_bytes': 'The size of the backup file; null until the file is complete.',

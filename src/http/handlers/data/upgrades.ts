@@ -1,0 +1,110 @@
+// Moves a Postgres to another major version, and back. The actor of the datastore carries it out.
+import type { UpgradePlan, VersionOnVolume } from '../../../../machines/datastore/datastore-context.ts'
+import type { Datastore, DatastoreParams } from '../../../api/datastore.ts'
+import type {
+  UpgradeDatastore,
+  UpgradeEstimate,
+  UpgradeEstimateQuery,
+} from '../../../api/datastore-upgrade.ts'
+import { Failure } from '../../../errors.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { assertAvailable, findDatastore, keptVersion, toDatastore } from '../../records/datastore-record.ts'
+import { command } from '../../records/requester.ts'
+import { trashExpiry } from '../../records/trash-record.ts'
+
+/** Dump, load and analysis on a small server; an idle one is several times as fast. */
+const copiedBytesPerSecond = 10 * 1024 ** 2
+/** Two starts and two stops. */
+const restartSeconds = 15
+
+type Record = ReturnType<typeof findDatastore>
+type Upgrading = Call<DatastoreParams, unknown, UpgradeDatastore>
+
+/** Throws `not_found`, `invalid_request`, `conflict`, `docker_unavailable`, `docker_error`. */
+export async function estimateUpgrade(
+  call: Call<DatastoreParams, UpgradeEstimateQuery>,
+): Promise<UpgradeEstimate> {
+  const { context, params, query } = call
+  const datastore = findDatastore(context.storage, params.id)
+  assertNewer(datastore, query.version)
+  assertAvailable(datastore)
+  const bytes = await context.observe.databaseBytes(datastore.id)
+  const downtime = restartSeconds + Math.ceil(bytes / copiedBytesPerSecond)
+  return { from: datastore.version, to: query.version, size_bytes: bytes, downtime_seconds: downtime }
+}
+
+/** Throws `not_found`, `invalid_request`, `conflict`. */
+export async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
+  const { context, params, body, eventId } = call
+  const datastore = findDatastore(context.storage, params.id)
+  const plan =
+    body.version === undefined ? returnPlan(call, datastore) : upgradePlan(call, datastore, body.version)
+  const event = command(call, 'upgrade', { plan })
+  if (datastore.status === 'failed') await context.actors.spawn('datastore', datastore.id, {})
+  const options = eventId ? { eventId } : {}
+  const { applied, record } = await context.actors.send<'datastore'>(datastore.id, event, options)
+  if (!applied || record.upgrade?.id !== plan.id) throw new Failure('conflict', `${datastore.name} is busy`)
+  return toDatastore(context, record)
+}
+
+/** Throws `not_found`, `not_cancelable`. */
+export async function cancelUpgrade(call: Call<DatastoreParams>): Promise<Datastore> {
+  const { context, params } = call
+  const { id, name } = findDatastore(context.storage, params.id)
+  const { applied, record } = await context.actors.send<'datastore'>(id, command(call, 'upgrade.cancel'))
+  if (!applied) throw new Failure('not_cancelable', `no upgrade of ${name} can be canceled now`)
+  return toDatastore(context, record)
+}
+
+function upgradePlan(call: Upgrading, datastore: Record, version: string): UpgradePlan {
+  assertNewer(datastore, version)
+  assertAvailable(datastore)
+  assertNoTransfer(call, datastore)
+  const id = call.context.storage.ids.newId('upg')
+  return planOf(call, datastore, { id, to: { version, volume: id }, keptBy: null })
+}
+
+function returnPlan(call: Upgrading, datastore: Record): UpgradePlan {
+  const { name, status } = datastore
+  const kept = keptVersion(call.context.storage, datastore)
+  if (kept === null) throw new Failure('conflict', `there is no former version of ${name} to return to`)
+  if (!['available', 'restarting', 'failed'].includes(status))
+    throw new Failure('conflict', `${name} is ${status}`, `berth db show ${name}`)
+  assertNoTransfer(call, datastore)
+  const id = call.context.storage.ids.newId('upg')
+  return planOf(call, datastore, { id, to: kept, keptBy: kept.removalId })
+}
+
+function planOf(
+  { context }: Upgrading,
+  { id, name, version }: Record,
+  { to: { version: toVersion, volume }, ...plan }: Pick<UpgradePlan, 'id' | 'to' | 'keptBy'>,
+): UpgradePlan {
+  const { datastores, ids } = context.storage
+  const from: VersionOnVolume = { version, volume: datastores.volume(id) ?? name }
+  const removal = { id: ids.newId('dsk'), expiresAt: trashExpiry(context, false) }
+  return { ...plan, from, to: { version: toVersion, volume }, removal }
+}
+
+function assertNewer({ name, kind, version }: Record, wanted: string): void {
+  const problem =
+    kind === 'redis'
+      ? `${name} is a redis: a newer version reads its data; create another one and restore a backup`
+      : Number.parseInt(wanted, 10) > Number.parseInt(version, 10)
+        ? null
+        : `${name} is Postgres ${version}: ${wanted} is not a newer major version`
+  if (problem === null) return
+  const details = [{ path: 'version', code: 'invalid', message: problem }]
+  throw new Failure('invalid_request', `version: ${problem}`, undefined, details)
+}
+
+/** A copy would miss the data of a running restore, and the switch would cut off a backup. */
+function assertNoTransfer({ context: { storage } }: Upgrading, { id, name }: Record): void {
+  const { actors } = storage
+  const isRunning = (kind: string) =>
+    [...actors.active(kind, id)].some((actor) =>
+      ['running', 'undoing'].includes(`${actors.record(actor.id)?.status}`),
+    )
+  for (const kind of ['restore', 'backup'])
+    if (isRunning(kind)) throw new Failure('conflict', `a ${kind} of ${name} is running`)
+}
