@@ -56,25 +56,35 @@ function formatDetail({ path, message }: FailureDetail): string {
 
 function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
-    return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`
+    return issue.input === undefined
+      ? 'is required'
+      : `must be ${typeNames[issue.expected] ?? `a ${issue.expected}`}`
   }
   if (issue.code === 'too_small' && issue.minimum === 1 && issue.origin === 'string')
     return 'must not be empty'
-  if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
-  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
+  if (issue.code === 'too_small')
+    return sizeOf(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin)
+  if (issue.code === 'too_big')
+    return sizeOf(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin)
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
   if (issue.code === 'invalid_format') return 'has an invalid format'
   if (issue.code === 'invalid_key') return issue.issues[0]?.message
   return undefined
 }
 
-function withArticle(type: string): string {
-  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+const typeNames: Record<string, string> = {
+  array: 'an array',
+  boolean: 'true or false',
+  int: 'a whole number',
+  object: 'an object',
+  record: 'an object',
 }
 
-function unitOf(origin: string): string {
-  if (origin === 'string') return ' characters long'
-  return origin === 'array' ? ' entries long' : ''
+function sizeOf(bound: string, size: number | bigint, origin: string): string {
+  const isOne = Number(size) === 1
+  if (origin === 'string') return `must have ${bound} ${size} ${isOne ? 'character' : 'characters'}`
+  if (origin === 'array') return `must have ${bound} ${size} ${isOne ? 'entry' : 'entries'}`
+  return `must be ${bound} ${size}`
 }
 
 /** Reports only the first unknown key, because a body can have 100,000 of them. */
