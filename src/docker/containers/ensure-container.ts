@@ -130,7 +130,9 @@ async function startOrDiscard(
     if (codeOf(error) !== 'docker_error') throw error
     const problem = await findExecProblem(scope.engine, container).catch(() => null)
     await removeContainer(scope, container)
-    throw problem === null ? error : new Failure('instance_failed', `the command cannot be run: ${problem}`)
+    throw problem === null
+      ? error
+      : new Failure('instance_failed', `the command cannot be run: ${problem.text}`)
   }
 }
 

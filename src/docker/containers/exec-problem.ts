@@ -1,11 +1,21 @@
 // Finds out why a container could not run its command, by looking at the files that it names. The engine and
 // its init process say "no such file" for a missing interpreter too.
+import { readdir } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { Container } from 'dockerode'
 import { extract } from 'tar-stream'
 import { type Engine, orNull } from '../engine/client.ts'
 import { inspectImage } from '../images/images.ts'
 import type { InspectedContainer } from './find-container.ts'
+
+export interface ExecProblem {
+  text: string
+  /**
+   * `absent`: there is no such file. `format`: the kernel cannot run the file, and then many programs run it
+   * with a shell. `foreign`: the same, because it is for another processor.
+   */
+  kind: 'absent' | 'format' | 'foreign' | 'other'
+}
 
 interface FileFacts {
   path: string
@@ -51,7 +61,7 @@ const linkBit = 0x08000000
 export async function findExecProblem(
   engine: Engine,
   { container, info }: InspectedContainer,
-): Promise<string | null> {
+): Promise<ExecProblem | null> {
   const { architecture } = await engine.info()
   const ownPath = readPath((await inspectImage(engine, info.Image))?.env)
   const path = readPath(info.Config.Env)
@@ -65,59 +75,92 @@ export async function findExecProblem(
   const program = await findProgramProblem(scope, info.Path)
   const [flag, script = ''] = info.Args
   if (!isShell(info.Path) || flag !== '-c') return program
-  if (program !== null) return info.Path === 'sh' ? 'the image has no shell' : program
-  const word = firstCommand(script)
-  return word === null ? null : findProgramProblem(scope, word)
+  if (program?.kind === 'absent' && info.Path === 'sh') return { ...program, text: 'the image has no shell' }
+  const word = program === null ? firstCommand(script) : null
+  return word === null ? program : findProgramProblem(scope, word)
 }
 
-async function findProgramProblem(scope: Scope, program: string): Promise<string | null> {
-  const { files, path, ownPath, workingDir } = scope
-  const paths = program.includes('/')
-    ? [posix.resolve(workingDir, program)]
-    : path.split(':').map((folder) => posix.resolve(workingDir, folder, program))
+/** Tries each folder of PATH, as `execvp` and shells do, and names the first file that could not be run. */
+async function findProgramProblem(scope: Scope, program: string): Promise<ExecProblem | null> {
+  const isPath = program.includes('/')
+  const paths = isPath
+    ? [posix.resolve(scope.workingDir, program)]
+    : pathsOf(scope, { name: program, path: scope.path })
+  let first: ExecProblem | null = null
   for (const candidate of paths) {
-    const file = await files.read(candidate)
-    if (file !== null) return findFileProblem(scope, file)
+    const file = await scope.files.read(candidate)
+    if (file === null) continue
+    const problem = await findFileProblem(scope, file)
+    if (problem === null || problem.kind === 'format' || problem.kind === 'foreign') return problem
+    first ??= problem
   }
-  if (program.includes('/')) return `there is no ${paths[0]} in the image`
-  return path === ownPath
-    ? `there is no '${program}' in the image's PATH (${path})`
-    : `there is no '${program}' in PATH, which a variable of the service replaces; the image has ${ownPath}`
+  if (first !== null) return first
+  if (isPath) return { text: `there is no ${paths[0]} in the image`, kind: 'absent' }
+  const { path, ownPath } = scope
+  if (path === ownPath)
+    return { text: `there is no '${program}' in the image's PATH (${path})`, kind: 'absent' }
+  if (await isHidden(scope, program))
+    return { text: `there is no '${program}' in ${replacedPath(scope)}`, kind: 'other' }
+  const places = `the service's PATH (${path}), nor in the image's (${ownPath})`
+  return { text: `there is no '${program}' in ${places}`, kind: 'absent' }
+}
+
+function pathsOf({ workingDir }: Scope, { name, path }: { name: string; path: string }): string[] {
+  return path.split(':').map((folder) => posix.resolve(workingDir, folder, name))
+}
+
+/** Whether the image's own PATH has a program that the service's does not have. */
+async function isHidden(scope: Scope, name: string): Promise<boolean> {
+  for (const path of pathsOf(scope, { name, path: scope.ownPath }))
+    if (await scope.files.exists(path)) return true
+  return false
+}
+
+function replacedPath({ ownPath }: Scope): string {
+  return `PATH, which a variable of the service replaces; the image has ${ownPath}`
 }
 
 async function findFileProblem(
   scope: Scope,
   { path, mode, isDirectory, start }: FileFacts,
-): Promise<string | null> {
-  if (isDirectory) return `${path} is a directory`
-  if ((mode & 0o111) === 0) return `${path} has no execute permission: RUN chmod +x ${path}`
-  if (start.subarray(0, 4).toString('latin1') === '\x7fELF') return findBinaryProblem(scope, path, start)
+): Promise<ExecProblem | null> {
+  if (isDirectory) return { text: `${path} is a directory`, kind: 'other' }
+  if ((mode & 0o111) === 0)
+    return { text: `${path} has no execute permission: RUN chmod +x ${path}`, kind: 'other' }
+  if (isBinary(start)) return findBinaryProblem(scope, path, start)
   const [line = ''] = start.toString('utf8').split('\n', 1)
-  if (!line.startsWith('#!')) return start.length === 0 ? `${path} is empty` : null
-  if (line.endsWith('\r')) {
-    const interpreter = `'${line.slice(2, -1).trim()}\\r'`
-    return `${path} has Windows line endings, so its interpreter ${interpreter} does not exist`
-  }
-  const interpreter = await findMissingInterpreter(
-    scope,
-    line
-      .slice(2)
-      .trim()
-      .split(/[ \t]+/),
-  )
-  return interpreter === null ? null : `${interpreter}, the interpreter of ${path}, is not in the image`
+  if (!line.startsWith('#!')) return start.length === 0 ? { text: `${path} is empty`, kind: 'format' } : null
+  const words = line.slice(2).trim()
+  if (!line.endsWith('\r')) return findInterpreterProblem(scope, path, words.split(/[ \t]+/))
+  const problem = `so its interpreter '${words}\\r' does not exist`
+  return { text: `${path} has Windows line endings, ${problem}`, kind: 'other' }
 }
 
 /** `#!/bin/bash`, or `#!/usr/bin/env -S node`. */
-async function findMissingInterpreter(
-  { files, path }: Scope,
+async function findInterpreterProblem(
+  scope: Scope,
+  script: string,
   [interpreter = '', ...args]: string[],
-): Promise<string | null> {
-  if (!(await files.exists(interpreter))) return interpreter
+): Promise<ExecProblem | null> {
+  const whose = `, the interpreter of ${script},`
+  const ofFile = ({ path, start }: FileFacts) =>
+    isBinary(start) ? findBinaryProblem(scope, `${path}${whose}`, start) : null
+  const file = await scope.files.read(posix.resolve(scope.workingDir, interpreter))
+  if (file === null) return { text: `${interpreter}${whose} is not in the image`, kind: 'other' }
   const name = args.find((argument) => !argument.startsWith('-') && !argument.includes('='))
-  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/')) return null
-  for (const folder of path.split(':')) if (await files.exists(posix.join(folder, name))) return null
-  return name
+  const hasOwnPath = args.some((argument) => argument.startsWith('PATH='))
+  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/') || hasOwnPath)
+    return ofFile(file)
+  for (const path of pathsOf(scope, { name, path: scope.path })) {
+    const named = await scope.files.read(path)
+    if (named !== null) return ofFile(named)
+  }
+  const place = (await isHidden(scope, name)) ? replacedPath(scope) : 'the image'
+  return { text: `${name}${whose} is not in ${place}`, kind: 'other' }
+}
+
+function isBinary(start: Buffer): boolean {
+  return start.subarray(0, 4).toString('latin1') === '\x7fELF'
 }
 
 /** The machines of ELF's header, by the names that people and `uname` use. */
@@ -131,16 +174,25 @@ const machines = new Map([
 
 async function findBinaryProblem(
   { files, architecture }: Scope,
-  path: string,
+  what: string,
   start: Buffer,
-): Promise<string | null> {
+): Promise<ExecProblem | null> {
   const machine = start.length < 20 ? undefined : machines.get(start.readUInt16LE(18))
-  if (machine !== undefined && !machine.runsOn.includes(architecture)) {
-    return `${path} is a program for ${machine.name}, and this host is ${architecture}`
-  }
+  if (machine !== undefined && !machine.runsOn.includes(architecture) && !(await hasEmulator()))
+    return {
+      text: `${what} is a program for ${machine.name}, and this host is ${architecture}`,
+      kind: 'foreign',
+    }
   const loader = readLoader(start)
   if (loader === null || (await files.exists(loader))) return null
-  return `${path} needs ${loader}, which is not in the image: it was built for another distribution`
+  const problem = `needs ${loader}, which is not in the image: it was built for another distribution`
+  return { text: `${what} ${problem}`, kind: 'other' }
+}
+
+/** With QEMU in `binfmt_misc`, the kernel runs programs for other processors too. */
+async function hasEmulator(): Promise<boolean> {
+  const names = await readdir('/proc/sys/fs/binfmt_misc').catch(() => [])
+  return names.some((name) => /^(qemu-|rosetta)/.test(name))
 }
 
 /** The path of the dynamic loader (the segment PT_INTERP); null for a static program. */
@@ -171,18 +223,24 @@ function isShell(path: string): boolean {
   return ['sh', 'bash', 'ash', 'dash'].includes(posix.basename(path))
 }
 
+/** Words that a shell runs itself, of bash and of the shells of Debian and Alpine. */
 const builtins = new Set(
   (
-    '. : [ ! ( { alias break case cd command continue echo eval exit export false for if printf read ' +
-    'readonly return set shift source test time trap true type ulimit umask unset until wait while'
+    '. alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc ' +
+    'declare dirs disown echo enable eval exit export false fc fg for function getopts hash help history ' +
+    'if jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set ' +
+    'shift shopt source suspend test time times trap true type typeset ulimit umask unalias unset until ' +
+    'wait while'
   ).split(' '),
 )
 
 /** The first program that a shell script runs; null if that is not plain to see. */
 function firstCommand(script: string): string | null {
   const words = script.trim().split(/\s+/, 20)
-  const word = words.find((candidate) => candidate !== 'exec' && !/^\w+=[\w./:-]*$/.test(candidate)) ?? ''
-  return /^[\w./+-]+$/.test(word) && !builtins.has(word) ? word : null
+  const at = words.findIndex((candidate) => candidate !== 'exec' && !/^\w+=[\w./:-]*$/.test(candidate))
+  const word = words[at] ?? ''
+  const setsPath = words.slice(0, at).some((assignment) => assignment.startsWith('PATH='))
+  return /^[\w./+][\w./+-]*$/.test(word) && !builtins.has(word) && !setsPath ? word : null
 }
 
 function openFiles({ call }: Engine, container: Container): Files {

@@ -18,7 +18,7 @@ import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { type DeniedPath, findDeniedPath } from './denied-path.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
-import { findExecProblem } from './exec-problem.ts'
+import { type ExecProblem, findExecProblem } from './exec-problem.ts'
 import { type EngineScope, findOwn, findOwnOrRefuse, type InspectedContainer } from './find-container.ts'
 import { removeInstance } from './image-volumes.ts'
 import { settleExit } from './instance-exit.ts'
@@ -51,7 +51,7 @@ export interface Instances {
    */
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
   /** Why its command could not be run; null if its files show no reason. */
-  findExecProblem(name: string): Promise<string | null>
+  findExecProblem(name: string): Promise<ExecProblem | null>
   /** The path of its disk that another user owns and that its last lines report as denied; null if none. */
   findDeniedPath(name: string): Promise<DeniedPath | null>
   /** Instances, unless another kind is named. */

@@ -10,9 +10,10 @@ export async function describeExit(
   program: ExitedProgram,
 ): Promise<string> {
   if (!isExecFailure(exit)) return explainExit(exit, program)
-  const problem = await instances.findExecProblem(exit.name).catch((error: unknown) => {
+  const found = await instances.findExecProblem(exit.name).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
     return undefined
   })
-  return explainExit(exit, { ...program, problem })
+  if (found === undefined) return explainExit(exit, program)
+  return explainExit(exit, { ...program, problem: found === null ? null : found.text })
 }

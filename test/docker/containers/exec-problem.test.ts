@@ -1,7 +1,7 @@
 // Why a command could not be run, found in images that break it in one way each.
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { InstanceSpec } from '../../../src/docker/containers/spec.ts'
 import { describeExit } from '../../../src/effects/instances/exit.ts'
@@ -22,10 +22,13 @@ const files = {
   'windows-env.sh': '#!/usr/bin/env sh\r\necho hello\r\n',
   'bash.sh': '#!/bin/bash\necho hello\n',
   'env-bash.sh': '#!/usr/bin/env bash\necho hello\n',
+  'env-thing.sh': '#!/usr/bin/env thing\necho hello\n',
   'calls-missing.sh': '#!/bin/sh\nnonesuch\n',
   foreign: elfFor(process.arch === 'arm64' ? 62 : 183),
 }
 const x = 'RUN chmod +x /*.sh /foreign /dynamic'
+const inPath = ['RUN mv /calls-missing.sh /c/app', 'ENV PATH=/a:/b:/c:/bin']
+const link = (path: string) => `RUN mkdir -p ${dirname(path)} && ln -sf /bin/busybox ${path}`
 
 const cases: Case[] = [
   {
@@ -51,7 +54,7 @@ const cases: Case[] = [
   },
   {
     name: 'a missing interpreter that env looks for',
-    lines: ['RUN mkdir -p /usr/bin && ln -sf $(command -v busybox) /usr/bin/env', x, 'CMD ["/env-bash.sh"]'],
+    lines: [link('/usr/bin/env'), x, 'CMD ["/env-bash.sh"]'],
     says: /: bash, the interpreter of \/env-bash\.sh, is not in the image \(/,
   },
   {
@@ -71,6 +74,49 @@ const cases: Case[] = [
     lines: ['CMD ["sleep", "1"]'],
     env: [{ key: 'PATH', value: '/nowhere' }],
     says: /: there is no 'sleep' in PATH, which a variable of the service replaces; the image has \//,
+  },
+  {
+    name: 'a program that is in neither PATH',
+    lines: ['CMD ["gone"]'],
+    env: [{ key: 'PATH', value: '/nowhere' }],
+    says: /: there is no 'gone' in the service's PATH \(\/nowhere\), nor in the image's \(\//,
+  },
+  {
+    name: 'a shell hidden by a PATH of the service',
+    lines: [],
+    command: 'sleep 1000',
+    env: [{ key: 'PATH', value: '/nowhere' }],
+    says: /: there is no 'sh' in PATH, which a variable of the service replaces; the image has \//,
+  },
+  {
+    name: 'an interpreter hidden by a PATH of the service',
+    lines: [link('/usr/bin/env'), link('/own/thing'), 'ENV PATH=/own:$PATH', x, 'CMD ["/env-thing.sh"]'],
+    env: [{ key: 'PATH', value: '/bin' }],
+    says: /: thing, the interpreter of \/env-thing\.sh, is not in PATH, which .* replaces; the image has \/own:/,
+  },
+  {
+    name: 'a later command of a script that begins with builtins',
+    lines: [],
+    command: 'hash -r; kill -0 1; exec missingthing',
+    says: /^exited with code 127: command not found$/,
+  },
+  {
+    name: 'a script that sets PATH for its program',
+    lines: [x, 'RUN mkdir -p /opt/bin && mv /calls-missing.sh /opt/bin/app'],
+    command: 'PATH=/opt/bin:/bin app',
+    says: /^exited with code 127: command not found$/,
+  },
+  {
+    name: 'a program behind others of its name that cannot be run',
+    lines: [x, 'RUN mkdir -p /a/app /b /c && cp /bash.sh /b/app && chmod 644 /b/app', ...inPath],
+    command: 'app',
+    says: /^exited with code 127: command not found$/,
+  },
+  {
+    name: 'only files of its name that cannot be run',
+    lines: [x, 'RUN mkdir -p /b /c/app && cp /bash.sh /b/app && chmod 644 /b/app', 'ENV PATH=/a:/b:/c:/bin'],
+    command: 'exec app',
+    says: /: \/b\/app has no execute permission/,
   },
   {
     name: 'a program for another processor',
