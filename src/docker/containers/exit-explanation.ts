@@ -43,6 +43,7 @@ export function explainExit(exit: ExitFacts, program: ExitedProgram): string {
 }
 
 function explainCode(code: number, program: ExitedProgram): string {
+  if (program.problem) return explainExec(program, code, program.problem)
   switch (code) {
     case 0:
       return explainEarlyEnd(program)

@@ -14,6 +14,7 @@ interface Case {
   lines: string[]
   command?: string
   env?: { key: string; value: string }[]
+  init?: boolean
   says: RegExp
 }
 
@@ -24,6 +25,8 @@ const files = {
   'env-bash.sh': '#!/usr/bin/env bash\necho hello\n',
   'env-thing.sh': '#!/usr/bin/env thing\necho hello\n',
   'calls-missing.sh': '#!/bin/sh\nnonesuch\n',
+  'foreign-interpreter.sh': '#!/foreign\necho hello\n',
+  'foreign-env.sh': '#!/usr/bin/env foreign\necho hello\n',
   foreign: elfFor(process.arch === 'arm64' ? 62 : 183),
 }
 const x = 'RUN chmod +x /*.sh /foreign /dynamic'
@@ -92,7 +95,7 @@ const cases: Case[] = [
     name: 'an interpreter hidden by a PATH of the service',
     lines: [link('/usr/bin/env'), link('/own/thing'), 'ENV PATH=/own:$PATH', x, 'CMD ["/env-thing.sh"]'],
     env: [{ key: 'PATH', value: '/bin' }],
-    says: /: thing, the interpreter of \/env-thing\.sh, is not in PATH, which .* replaces; the image has \/own:/,
+    says: /: thing, the interpreter of \/env-thing\.sh, is not in PATH, which .*; the image has \/own:/,
   },
   {
     name: 'a later command of a script that begins with builtins',
@@ -124,6 +127,39 @@ const cases: Case[] = [
     says: /: \/foreign is a program for (arm64|amd64), and this host is (x86_64|aarch64)/,
   },
   {
+    name: 'a program for another processor that a shell read in its place',
+    lines: [x, "RUN printf '\\n)\\n' >> /foreign", 'CMD ["/foreign"]'],
+    says: /: \/foreign is a program for (arm64|amd64), and this host is (x86_64|aarch64) \(exit code 2\)$/,
+  },
+  {
+    name: 'a program for another processor that a script ran',
+    lines: [x, "RUN printf '\\n)\\n' >> /foreign"],
+    command: '/foreign',
+    says: /^could not run '\/foreign': \/foreign is a program for .* \(exit code 2\)$/,
+  },
+  {
+    name: 'a program for another processor without an init',
+    lines: [x, 'CMD ["/foreign"]'],
+    init: false,
+    says: /: \/foreign is a program for /,
+  },
+  {
+    name: 'an interpreter for another processor',
+    lines: [x, 'CMD ["/foreign-interpreter.sh"]'],
+    says: /: \/foreign, the interpreter of \/foreign-interpreter\.sh, is a program for .* \(exit code 0\)$/,
+  },
+  {
+    name: 'an interpreter for another processor that env finds',
+    lines: [link('/usr/bin/env'), x, 'ENV PATH=/bin:/', 'CMD ["/foreign-env.sh"]'],
+    says: /: \/foreign, the interpreter of \/foreign-env\.sh, is a program for /,
+  },
+  {
+    name: 'a program that ends with an error of its own',
+    lines: [],
+    command: 'cat /nosuch',
+    says: /^exited with code 1$/,
+  },
+  {
     name: 'a program without its loader',
     lines: [x, 'CMD ["/dynamic"]'],
     says: /: \/dynamic needs \/lib(64)?\/ld-linux-[\w-]+\.so\.\d, which is not in the image/,
@@ -152,9 +188,9 @@ test('the cause of a command that cannot be run is named', async (t) => {
 async function runToFailure(
   site: DockerSite,
   image: string,
-  { command = null, env = [] }: Partial<Pick<InstanceSpec, 'command' | 'env'>>,
+  { command = null, env = [], init = true }: Partial<Pick<InstanceSpec, 'command' | 'env' | 'init'>>,
 ) {
-  const spec = await site.spec({ image, command, env })
+  const spec = await site.spec({ image, command, env, init })
   try {
     await site.instances.ensure(spec)
   } catch (error) {
