@@ -11,6 +11,17 @@ export interface UserIds {
   gid: number
 }
 
+/** A file or a folder. */
+export interface OwnedFile extends UserIds {
+  mode: number
+}
+
+/** Whether the user may do all of this with the file: 4 is reading, 2 writing, 1 running or entering it. */
+export function grants({ uid, gid, mode }: OwnedFile, user: UserIds, bits: number): boolean {
+  const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0
+  return ((mode >> shift) & bits) === bits
+}
+
 /** A file of that size has all users of an image. */
 const maxFileBytes = 1024 * 1024
 const maxLinks = 10

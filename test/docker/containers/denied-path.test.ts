@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deniedPaths, pathsToTry } from '../../../src/docker/containers/denied-path.ts'
+import { newestDenial } from '../../../src/docker/containers/denied-path.ts'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
 
@@ -18,19 +18,32 @@ const lines: [line: string, path: string | null][] = [
 
 for (const [line, path] of lines) {
   test(`the denied path is found in: ${line}`, () => {
-    assert.deepEqual(deniedPaths('/data', [line]), path === null ? [] : [path])
+    assert.equal(newestDenial('/data', [line])?.path ?? null, path)
   })
 }
 
-test('the newest lines count first, and each path once', () => {
-  const denials = ['/data/1', '/data/2', '/data/3', '/data/3', '/data/4'].map((path) => `EACCES ${path}`)
-  assert.deepEqual(deniedPaths('/data', denials), ['/data/4', '/data/3', '/data/2'])
+test('a denial counts only if no later line shows another error', () => {
+  const findAfter = (...later: string[]) =>
+    newestDenial('/data', ['EACCES /data/old', 'EACCES /data/new', ...later])?.path ?? null
+
+  assert.equal(
+    findAfter('the cache is off', "  code: 'EACCES',", '    at new NodeError (a.js:1)'),
+    '/data/new',
+  )
+  assert.equal(findAfter('npm ERR! Failed', 'error Command failed with exit code 1.'), '/data/new')
+  for (const line of [
+    'FATAL: DATABASE_URL is not set',
+    'TypeError: x is null',
+    '{"level":"error","msg":"no database"}',
+    "EACCES: permission denied, mkdir '/var/run/app'",
+  ])
+    assert.equal(findAfter(line, 'bye'), null)
 })
 
-test('a line with a deep path costs few requests', () => {
-  const deep = `/data${'/a'.repeat(2000)}`
-  assert.equal(pathsToTry('/data', [`EACCES ${deep}`]).length, 20)
-  assert.deepEqual(pathsToTry('/data', ['EACCES /data/b/c']), ['/data/b/c', '/data/b', '/data'])
+test('only some denials are for the owner', () => {
+  const isForOwner = (line: string) => newestDenial('/data', [line])?.isForOwner
+  assert.equal(isForOwner("chmod: changing permissions of '/data': Operation not permitted"), true)
+  assert.equal(isForOwner("can't create /data/a: Permission denied"), false)
 })
 
 test('the owner of the nearest existing path is named, or its parent if that is the cause', async (t) => {
@@ -63,5 +76,18 @@ test('the owner of the nearest existing path is named, or its parent if that is 
   })
   assert.deepEqual((await findDenied('echo x > /data/own/other/deep'))?.path, '/data/own/other')
   assert.equal(await findDenied('echo x > /root-owned'), null)
+
+  const mixed = 'mkdir -p /data/own/closed /data/shut/mine; chown 1000 /data/own/closed /data/shut/mine'
+  const modes = 'touch /data/shut/mine/f; chown 1000 /data/shut/mine/f; chmod 700 /data/shut; chmod 500'
+  await findDenied(`${mixed}; ${modes} /data/own/closed; chmod 1777 /data`, { image: images.busybox })
+  assert.equal(await findDenied('echo x > /data/own/closed/f'), null)
+  assert.equal(await findDenied('echo x > /data/new && echo Permission denied: /data/new'), null)
+  assert.equal((await findDenied('cat /data/shut/mine/f'))?.path, '/data/shut')
+  assert.equal((await findDenied('chmod 777 /data'))?.path, '/data')
+  assert.equal(await findDenied('echo x > /data/shut/f || echo FATAL: no database'), null)
+  await findDenied('mkdir /data/theirs; touch /data/theirs/f; chown 1000 /data/theirs/f', {
+    image: images.busybox,
+  })
+  assert.equal((await findDenied('rm /data/theirs/f'))?.path, '/data/theirs')
   assert.equal(await findDenied('echo permission denied: /data/file', { image: images.busybox }), null)
 })
