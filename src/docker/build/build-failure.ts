@@ -64,7 +64,7 @@ function baseImageOf(step: string): string | null {
 // is the classic builder's.
 const missingPaths = [
   /"\/([^"]+)":? not found/,
-  /: lstat \S*\/(?:buildkit-mount\d+|\w+\/merged)\/(.+): no such file or directory/,
+  /(?:^|: )lstat \S*\/(?:buildkit-mount\d+|\w+\/merged)\/(.+): no such file or directory/,
   /: stat (.+): file does not exist/,
 ]
 

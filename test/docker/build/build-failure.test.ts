@@ -128,11 +128,16 @@ test('a missing file of the build context is named, without the paths of the eng
 })
 
 test('a file that is missing in another stage is not looked for in the build context', () => {
-  const error = 'failed to compute cache key: "/out" not found: not found'
-  const step = { name: '[stage-1 2/3] COPY --chown=1 --from=build /out /app', error }
+  const errors = [
+    'failed to compute cache key: "/out" not found: not found',
+    'lstat /var/lib/docker/overlay2/154220a9b388/merged/out: no such file or directory',
+  ]
+  for (const error of errors) {
+    const step = { name: '[stage-1 2/3] COPY --chown=1 --from=build /out /app', error }
 
-  assert.match(describeBuildFailure(error, step), /: there is no out in the stage or image build$/)
-  assert.equal(buildFailureFacts(step, noLimits).missing_from, 'build')
+    assert.match(describeBuildFailure(error, step), /: there is no out in the stage or image build$/)
+    assert.equal(buildFailureFacts(step, noLimits).missing_from, 'build')
+  }
 })
 
 test('a command that prints such an error itself failed with its own exit code', () => {
