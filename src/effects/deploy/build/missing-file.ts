@@ -38,26 +38,29 @@ async function findReason(path: string, source: BuildSource) {
       facts: { reason: 'outside_root', dockerfile: moved },
     }
   }
-  if (!(await isGitIgnored(path, source))) return { reason: 'it is not in the source' }
-  const [name] = path.split('/')
+  const ignored = await findGitIgnored(path, source)
+  if (ignored === null) return { reason: 'it is not in the source' }
   return {
     reason: isUpload
-      ? `.gitignore leaves it out of uploads; to send it, write !${name} into .berthignore`
+      ? `.gitignore leaves it out of uploads; to send it, write !${ignored} into .berthignore`
       : '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
   }
 }
 
-/** By the .gitignore of each folder from the top of the source down to the path. */
-async function isGitIgnored(path: string, { contextDir, sourceDir }: BuildSource): Promise<boolean> {
+/** The path or its first folder that a .gitignore above it leaves out, relative to the source. */
+async function findGitIgnored(path: string, { contextDir, sourceDir }: BuildSource): Promise<string | null> {
   const names = join(relative(sourceDir, contextDir), path).split('/')
   for (const depth of names.keys()) {
     const file = await readIgnoreFile(sourceDir, join(...names.slice(0, depth), '.gitignore')).catch(
       () => null,
     )
     const rules = file && toRules(file.text)
-    if (await rules?.ignores(names.slice(depth).join('/'))) return true
+    if (!(await rules?.ignores(names.slice(depth).join('/')))) continue
+    for (let end = depth + 1; end < names.length; end++)
+      if (await rules?.ignores(names.slice(depth, end).join('/'))) return names.slice(0, end).join('/')
+    return names.join('/')
   }
-  return false
+  return null
 }
 
 /** Patterns of git match in any folder unless they have a slash before their end. Null for unusual ones. */

@@ -42,6 +42,21 @@ const cases = [
     reason: '.gitignore leaves it out of uploads; to send it, write !dist into .berthignore',
   },
   {
+    name: 'a file in a folder of any depth that git ignores, in an upload',
+    files: { '.gitignore': 'dist', 'packages/web/package.json': '' },
+    isUpload: true,
+    missing: 'packages/web/dist/app.js',
+    reason: '.gitignore leaves it out of uploads; to send it, write !packages/web/dist into .berthignore',
+  },
+  {
+    name: 'a file that git ignores in a root directory, in an upload',
+    files: { 'web/.gitignore': '*.js', 'web/Dockerfile': '' },
+    isUpload: true,
+    rootDir: 'web',
+    missing: 'app.js',
+    reason: '.gitignore leaves it out of uploads; to send it, write !web/app.js into .berthignore',
+  },
+  {
     name: 'a folder that a .gitignore below the top names',
     files: { 'web/.gitignore': '/out', 'web/Dockerfile': '' },
     rootDir: 'web',
