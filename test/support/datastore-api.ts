@@ -51,6 +51,10 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
       awaitRetry: waits,
       awaitBackupTime: waits,
       beginBackup: succeeds,
+      checkUpgrade: waits,
+      copyData: waits,
+      undoUpgrade: succeeds,
+      switchVolume: succeeds,
       saveDatastore: async () => ({ at: at(), isGood: true }),
       trashDatastore: async ({ id }: { id: string }) => {
         await storage.datastores.trash(id)

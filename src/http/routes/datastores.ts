@@ -79,6 +79,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'GET',
     path: `${v1}/datastores/{id}/upgrade`,
+    role: 'read',
     summary: 'Estimates how long an upgrade of a Postgres keeps clients out',
     params: DatastoreParams,
     query: UpgradeEstimateQuery,

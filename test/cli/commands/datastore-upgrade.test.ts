@@ -29,7 +29,7 @@ test('it asks for the upgrade and shows the datastore with its former version', 
   assert.match(stdout, /^kind +postgres 18\n/m)
   assert.match(stdout, /^former version +17, left .+: berth db upgrade shop-db --back$/m)
   const posted = asked().filter(([method]) => method === 'POST')
-  assert.deepEqual(posted, [['POST', '/api/v1/datastores/shop-db/upgrade', { version: '18' }]])
+  assert.deepEqual(posted, [['POST', '/datastores/shop-db/upgrade', { version: '18' }]])
 })
 
 test('without a terminal it states the downtime and asks for --yes', async (t) => {
@@ -59,7 +59,7 @@ test('it returns only to a version that is kept', async (t) => {
 test('it cancels, and refuses other combinations of its options', async (t) => {
   const { berth, asked } = await upgradeServer(t, {})
   assert.equal((await berth('db', 'upgrade', 'shop-db', '--cancel')).code, 0)
-  assert.equal(asked().at(-1)?.[1], '/api/v1/datastores/shop-db/upgrade/cancel')
+  assert.equal(asked().at(-1)?.[1], '/datastores/shop-db/upgrade/cancel')
   for (const options of [[], ['--back', '--to', '18'], ['--cancel', '--back']])
     assert.equal((await berth('db', 'upgrade', 'shop-db', ...options)).code, 2, options.join(' '))
 })

@@ -42,6 +42,8 @@ test('a new Postgres has every field, with the defaults', async (t) => {
     backup_schedule: null,
     backup_keep: 7,
     shared_network: false,
+    upgrade: null,
+    former: null,
     next_backup_at: null,
   })
 })
@@ -78,6 +80,8 @@ test('a new Redis has neither a database nor a user', async (t) => {
     backup_schedule: null,
     backup_keep: 7,
     shared_network: false,
+    upgrade: null,
+    former: null,
     next_backup_at: null,
   })
 })
