@@ -1,10 +1,10 @@
 // Usage errors: the problem and the usage of the command. Commander reports the details only in its message;
 // its error code identifies the format of that message.
 import type { Command, CommanderError } from 'commander'
+import { quote } from '../domain/shell-word.ts'
 import { nearest } from '../nearest-name.ts'
 import { type CliFailure, usageFailure } from './failure.ts'
 import { sharedOption } from './global-options.ts'
-import { quote } from './job/shell-words.ts'
 
 /** Commands of similar tools, and the equivalent command here. */
 const commandSynonyms: Record<string, string> = {

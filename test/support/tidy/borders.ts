@@ -183,6 +183,7 @@ export const borders: Border[] = [
       'src/domain/domains.ts',
       'src/domain/env-file.ts',
       'src/domain/service-settings.ts',
+      'src/domain/shell-word.ts',
       'src/domain/stateful-images.ts',
       'src/error-line.ts',
       'src/nearest-name.ts',

@@ -13,6 +13,7 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import type { ServiceProperty } from '../../../domain/env-references.ts'
 import { listens, wantedInstances } from '../../../domain/service-types.ts'
+import { quote } from '../../../domain/shell-word.ts'
 import { Failure } from '../../../errors.ts'
 import { count } from '../../../quantities.ts'
 import { lookUpDatastore } from '../../datastore/lookup.ts'
@@ -93,7 +94,7 @@ async function findWarnings(
       `warning: the image keeps data in ${path} (VOLUME), where ${name} has no disk: each new instance`,
     )
     log.info("begins with the image's data, and the old data goes to the trash. A disk costs short gaps at")
-    log.info(`deploys, and allows one instance: berth update ${name} --disk ${path}`)
+    log.info(`deploys, and allows one instance: berth update ${name} --disk ${quote(path)}`)
   }
   return uncovered.map((path) => ({ code: 'volume_without_disk', path }))
 }
