@@ -3,10 +3,11 @@
 import { readdir } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { Container } from 'dockerode'
-import { extract } from 'tar-stream'
 import { type Engine, orNull } from '../engine/client.ts'
 import { inspectImage } from '../images/images.ts'
+import { readArchive } from './archive-entries.ts'
 import type { InspectedContainer } from './find-container.ts'
+import { grants, idsText, isRoot, type OwnedFile, resolveUser, type UserIds } from './image-user.ts'
 
 export interface ExecProblem {
   text: string
@@ -17,9 +18,8 @@ export interface ExecProblem {
   kind: 'absent' | 'format' | 'foreign' | 'other'
 }
 
-interface FileFacts {
+interface FileFacts extends OwnedFile {
   path: string
-  mode: number
   isDirectory: boolean
   /** Its first bytes. */
   start: Buffer
@@ -40,6 +40,8 @@ interface Scope {
   path: string
   ownPath: string
   workingDir: string
+  /** Null for root, or if its name is unknown. */
+  user: UserIds | null
 }
 
 /** What Docker says of a path in its header `X-Docker-Container-Path-Stat`. */
@@ -65,7 +67,9 @@ export async function findExecProblem(
   const { architecture } = await engine.info()
   const ownPath = readPath((await inspectImage(engine, info.Image))?.env)
   const path = readPath(info.Config.Env)
+  const { User: user } = info.Config
   const scope = {
+    user: isRoot(user) ? null : await resolveUser({ engine }, container, user),
     files: openFiles(engine, container),
     architecture,
     path,
@@ -120,13 +124,15 @@ function replacedPath({ ownPath }: Scope): string {
   return `PATH, which a variable of the service replaces; the image has ${ownPath}`
 }
 
-async function findFileProblem(
-  scope: Scope,
-  { path, mode, isDirectory, start }: FileFacts,
-): Promise<ExecProblem | null> {
+async function findFileProblem(scope: Scope, file: FileFacts): Promise<ExecProblem | null> {
+  const { path, mode, isDirectory, start } = file
   if (isDirectory) return { text: `${path} is a directory`, kind: 'other' }
   if ((mode & 0o111) === 0)
     return { text: `${path} has no execute permission: RUN chmod +x ${path}`, kind: 'other' }
+  if (scope.user !== null && !grants(file, scope.user, 1)) {
+    const problem = `may not be run by the image's user (${idsText(scope.user)}): RUN chmod a+rx ${path}`
+    return { text: `${path} ${problem}`, kind: 'other' }
+  }
   if (isBinary(start)) return findBinaryProblem(scope, path, start)
   const [line = ''] = start.toString('utf8').split('\n', 1)
   if (!line.startsWith('#!')) return start.length === 0 ? { text: `${path} is empty`, kind: 'format' } : null
@@ -243,11 +249,10 @@ function firstCommand(script: string): string | null {
   return /^[\w./+][\w./+-]*$/.test(word) && !builtins.has(word) && !setsPath ? word : null
 }
 
-function openFiles({ call }: Engine, container: Container): Files {
+function openFiles(engine: Engine, container: Container): Files {
   async function stat(path: string, links = 0): Promise<{ path: string; mode: number } | null> {
-    const response = await orNull(
-      call(`look at ${path}`, (abortSignal) => container.infoArchive({ path, abortSignal })),
-    )
+    const look = (abortSignal: AbortSignal) => container.infoArchive({ path, abortSignal })
+    const response = await orNull(engine.call(`look at ${path}`, look))
     if (response === null) return null
     const { mode, linkTarget } = parseStat(response)
     if ((mode & linkBit) === 0) return { path, mode }
@@ -258,21 +263,12 @@ function openFiles({ call }: Engine, container: Container): Files {
     const found = await stat(path)
     if (found === null) return null
     const isDirectory = (found.mode & directoryBit) !== 0
-    const start = isDirectory ? Buffer.alloc(0) : await readStart(found.path)
-    return { path, mode: found.mode, isDirectory, start }
-  }
-
-  function readStart(path: string): Promise<Buffer> {
-    return call(`read ${path}`, async (abortSignal) => {
-      const archive = await container.getArchive({ path, abortSignal })
-      const entries = archive.pipe(extract())
-      try {
-        for await (const entry of entries) return await readBytes(entry)
-        return Buffer.alloc(0)
-      } finally {
-        entries.destroy()
-        if ('destroy' in archive && typeof archive.destroy === 'function') archive.destroy()
-      }
+    return readArchive(engine, { container, path: found.path }, async (next) => {
+      const entry = await next()
+      if (entry.done) return null
+      const { uid = 0, gid = 0 } = entry.value.header
+      const start = isDirectory ? Buffer.alloc(0) : await readBytes(entry.value)
+      return { path, uid, gid, mode: found.mode, isDirectory, start }
     })
   }
 

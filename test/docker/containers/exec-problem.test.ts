@@ -65,6 +65,20 @@ const cases: Case[] = [
     lines: ['RUN chmod 644 /bash.sh && ln -s bash.sh /start', 'CMD ["/start"]'],
     says: /: \/start has no execute permission: RUN chmod \+x \/start/,
   },
+  {
+    name: 'a script of root that only root may run',
+    lines: ['RUN chmod 700 /calls-missing.sh', 'USER 65534', 'CMD ["/calls-missing.sh"]'],
+    says: /: \/calls-missing\.sh may not be run by the image's user \(65534:\d+\): RUN chmod a\+rx \/calls/,
+  },
+  {
+    name: 'a script that the group of the user may run',
+    lines: [
+      'RUN chmod 750 /calls-missing.sh && chgrp 7 /calls-missing.sh',
+      'USER 9:7',
+      'CMD ["/calls-missing.sh"]',
+    ],
+    says: /^exited with code 127: command not found$/,
+  },
   { name: 'a directory', lines: ['CMD ["/bin"]'], says: /: \/bin is a directory/ },
   { name: 'a missing file', lines: ['CMD ["./gone"]'], says: /: there is no \/gone in the image/ },
   {
