@@ -6,7 +6,7 @@ import type {
   UpgradeEstimate,
   UpgradeEstimateQuery,
 } from '../../../api/datastore-upgrade.ts'
-import { Failure } from '../../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { assertAvailable, findDatastore, keptVersion, toDatastore } from '../../records/datastore-record.ts'
 import { command } from '../../records/requester.ts'
@@ -17,7 +17,7 @@ const copiedBytesPerSecond = 10 * 1024 ** 2
 /** Two starts and two stops. */
 const restartSeconds = 15
 
-type Record = ReturnType<typeof findDatastore>
+type Found = ReturnType<typeof findDatastore>
 type Upgrading = Call<DatastoreParams, unknown, UpgradeDatastore>
 
 /** Throws `not_found`, `invalid_request`, `conflict`, `docker_unavailable`, `docker_error`. */
@@ -28,7 +28,10 @@ export async function estimateUpgrade(
   const datastore = findDatastore(context.storage, params.id)
   assertNewer(datastore, query.version)
   assertAvailable(datastore)
-  const bytes = await context.observe.databaseBytes(datastore.id)
+  const bytes = await context.observe.databaseBytes(datastore.id).catch((error: unknown) => {
+    if (codeOf(error) !== 'upgrade_failed') throw error
+    throw new Failure('conflict', `${datastore.name} does not answer: ${messageOf(error)}`)
+  })
   const downtime = restartSeconds + Math.ceil(bytes / copiedBytesPerSecond)
   return { from: datastore.version, to: query.version, size_bytes: bytes, downtime_seconds: downtime }
 }
@@ -56,7 +59,7 @@ export async function cancelUpgrade(call: Call<DatastoreParams>): Promise<Datast
   return toDatastore(context, record)
 }
 
-function upgradePlan(call: Upgrading, datastore: Record, version: string): UpgradePlan {
+function upgradePlan(call: Upgrading, datastore: Found, version: string): UpgradePlan {
   assertNewer(datastore, version)
   assertAvailable(datastore)
   assertNoTransfer(call, datastore)
@@ -64,7 +67,7 @@ function upgradePlan(call: Upgrading, datastore: Record, version: string): Upgra
   return planOf(call, datastore, { id, to: { version, volume: id }, keptBy: null })
 }
 
-function returnPlan(call: Upgrading, datastore: Record): UpgradePlan {
+function returnPlan(call: Upgrading, datastore: Found): UpgradePlan {
   const { name, status } = datastore
   const kept = keptVersion(call.context.storage, datastore)
   if (kept === null) throw new Failure('conflict', `there is no former version of ${name} to return to`)
@@ -77,7 +80,7 @@ function returnPlan(call: Upgrading, datastore: Record): UpgradePlan {
 
 function planOf(
   { context }: Upgrading,
-  { id, name, version }: Record,
+  { id, name, version }: Found,
   { to: { version: toVersion, volume }, ...plan }: Pick<UpgradePlan, 'id' | 'to' | 'keptBy'>,
 ): UpgradePlan {
   const { datastores, ids } = context.storage
@@ -86,20 +89,19 @@ function planOf(
   return { ...plan, from, to: { version: toVersion, volume }, removal }
 }
 
-function assertNewer({ name, kind, version }: Record, wanted: string): void {
-  const problem =
-    kind === 'redis'
-      ? `${name} is a redis: a newer version reads its data; create another one and restore a backup`
-      : Number.parseInt(wanted, 10) > Number.parseInt(version, 10)
-        ? null
-        : `${name} is Postgres ${version}: ${wanted} is not a newer major version`
-  if (problem === null) return
-  const details = [{ path: 'version', code: 'invalid', message: problem }]
-  throw new Failure('invalid_request', `version: ${problem}`, undefined, details)
+function assertNewer({ name, kind, version }: Found, wanted: string): void {
+  if (kind === 'redis') throw unsuitable(`${name} is a Redis; only a Postgres can be upgraded`)
+  if (Number.parseInt(wanted, 10) > Number.parseInt(version, 10)) return
+  throw unsuitable(`${name} is Postgres ${version}: ${wanted} is not a newer major version`)
+}
+
+function unsuitable(message: string): Failure {
+  const details = [{ path: 'version', code: 'invalid', message }]
+  return new Failure('invalid_request', `version: ${message}`, undefined, details)
 }
 
 /** A copy would miss the data of a running restore, and the switch would cut off a backup. */
-function assertNoTransfer({ context: { storage } }: Upgrading, { id, name }: Record): void {
+function assertNoTransfer({ context: { storage } }: Upgrading, { id, name }: Found): void {
   const { actors } = storage
   const isRunning = (kind: string) =>
     [...actors.active(kind, id)].some((actor) =>
