@@ -27,6 +27,7 @@ import { relativeTime } from './text.ts'
 type TerminalLoginCall = SignedInCall<TerminalLoginQuery>
 
 export function showTerminalLogin(call: TerminalLoginCall): Page {
+  if (!call.query.id) return nothingPage(call)
   try {
     return pageFor(call, getTerminalLogin(withParams(call)))
   } catch (error) {
@@ -36,6 +37,7 @@ export function showTerminalLogin(call: TerminalLoginCall): Page {
 
 /** The response shows the outcome, because the login may be gone at the next request. */
 export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Page> {
+  if (!call.query.id) return nothingPage(call)
   try {
     return pageFor(call, await settle(call))
   } catch (error) {
@@ -115,12 +117,23 @@ function deniedPage(login: TerminalLogin): Page {
   return pageOf({ title: 'Denied', body, reader: 'user' })
 }
 
-function closedPage({ context, request }: TerminalLoginCall, formError: FormError): Page {
+function nothingPage(call: TerminalLoginCall): Page {
+  const body = html`<h1>No terminal to connect</h1>
+<p class="lead">This command in a terminal prints the whole address of this page:</p>
+${loginCommand(call)}`
+  return pageOf({ title: 'No terminal to connect', body, reader: 'user' })
+}
+
+function closedPage(call: TerminalLoginCall, formError: FormError): Page {
   const body = html`<h1>This request is over</h1>
 <p class="lead">It was answered, it waited for more than ten minutes, or the server was restarted.</p>
 <p>If your terminal says that it is connected, all is well. Otherwise run this in it again:</p>
-<p class="command"><code>berth login ${ownAddressOf(context, request)}</code></p>`
+${loginCommand(call)}`
   return pageOf({ title: 'This request is over', body, formError, reader: 'user' })
+}
+
+function loginCommand({ context, request }: TerminalLoginCall): Html {
+  return html`<p class="command"><code>berth login ${ownAddressOf(context, request)}</code></p>`
 }
 
 /** `bdi` isolates right-to-left characters in the name from the text around it. */

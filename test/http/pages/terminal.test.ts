@@ -82,6 +82,17 @@ test('an unknown request, or one without a terminal, has ended', async (t) => {
   }
 })
 
+test('the page without an id names the command that leads to it', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+
+  for (const path of ['/cli-login', '/cli-login?id=']) {
+    for (const { text } of [await pages.get(path, session), await pages.post(path, {}, session)]) {
+      assert.match(text, /^No terminal to connect .* berth login http:\/\/127\.0\.0\.1:\d+$/)
+    }
+  }
+})
+
 test('a form without a choice changes nothing', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
