@@ -2,13 +2,13 @@
 import type { Problem } from '../pipeline/problem.ts'
 import { html } from './html.ts'
 import { pageOf } from './layout.ts'
-import { toSentence } from './text.ts'
+import { markedUp, toSentence } from './text.ts'
 
 /** The failure as an HTML page. */
 export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
   const body = html`<h1>${title}</h1>
-<p>${toSentence(detail)}</p>
-${hint === undefined ? null : html`<p>${toSentence(hint)}</p>`}
+<p>${markedUp(toSentence(detail))}</p>
+${hint === undefined ? null : html`<p>${markedUp(toSentence(hint))}</p>`}
 <p><a class="button" href="/">Back to the start page</a></p>
 <p class="quiet">${status} · <code>${request_id}</code></p>`
   return pageOf({ title, body }).html

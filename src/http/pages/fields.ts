@@ -3,6 +3,7 @@
 import { Setup } from '../../api/access/account.ts'
 import type { FormError } from './form-error.ts'
 import { attributesOf, type Html, html } from './html.ts'
+import { markedUp } from './text.ts'
 
 export interface Field {
   name: string
@@ -44,7 +45,7 @@ function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html
   return html`<div class="field">
 <label for="${name}">${label}${isOptional ? html` <span class="quiet">optional</span>` : null}</label>
 ${type === 'password' ? html`<div class="secret"><input ${attributes}></div>` : html`<input ${attributes}>`}
-${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${note}</p>` : null}
+${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${markedUp(note)}</p>` : null}
 </div>`
 }
 

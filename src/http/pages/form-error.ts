@@ -4,7 +4,7 @@ import { toProblem } from '../pipeline/problem.ts'
 import type { Call } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
-import { relativeWait, toSentence } from './text.ts'
+import { markedUp, relativeWait, toSentence } from './text.ts'
 
 export interface FormError {
   code: string
@@ -42,6 +42,6 @@ function messagesOf(error: Failure): string[] {
 export function alertOf(formError: FormError | null): Html | null {
   if (!formError || formError.messages.length === 0) return null
   const [first, ...rest] = formError.messages
-  return html`<div class="alert" role="alert"><p><strong>${first!}</strong></p>
-${rest.length > 0 && html`<p>${rest.join(' ')}</p>`}</div>`
+  return html`<div class="alert" role="alert"><p><strong>${markedUp(first!)}</strong></p>
+${rest.length > 0 && html`<p>${markedUp(rest.join(' '))}</p>`}</div>`
 }

@@ -7,6 +7,20 @@ export function toSentence(text: string): string {
   return /[.!?…]$/.test(start) ? start : `${start}.`
 }
 
+const command = /\bberthd reset-password\b/
+const name = /(?<![\w/.-])[a-z]+(?:_[a-z]+)+(?![\w/-])/
+const address = /(?<![\w/.-])\/(?:account|docs)(?![\w/-])/
+const marks = new RegExp(`(${command.source}|${name.source}|${address.source})`)
+
+/** A text with commands and names with an underscore as code, and with links to the pages that it names. */
+export function markedUp(text: string): Html {
+  const parts = text.split(marks).map((part, index) => {
+    if (index % 2 === 0) return part
+    return part.startsWith('/') ? html`<a href="${part}">${part}</a>` : html`<code>${part}</code>`
+  })
+  return html`${parts}`
+}
+
 const counted = new Intl.RelativeTimeFormat('en')
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 const units = [

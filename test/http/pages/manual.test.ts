@@ -29,7 +29,9 @@ test('every page of the manual is served without an account, and its links work'
 
 test('an unknown page of the manual is not found, and no other file is served', async (t) => {
   const { get, url } = await startPages(t)
-  assert.equal((await get('/docs/nothing')).status, 404)
+  const missing = await get('/docs/nothing')
+  assert.equal(missing.status, 404)
+  assert.match(missing.html, /<a href="\/docs">\/docs<\/a> lists all pages/)
   for (const path of [
     '/docs/..%2fpackage',
     '/docs/../package.json',

@@ -255,5 +255,8 @@ test('the style sheet and the icon are served by this server', async (t) => {
 
 /** What stands below a field. */
 function problemAt({ html }: ShownPage, name: string): string {
-  return new RegExp(`<p class="problem" id="${name}-note">([^<]*)</p>`).exec(html)?.[1] ?? ''
+  return (
+    new RegExp(`<p class="problem" id="${name}-note">(.*?)</p>`).exec(html)?.[1]?.replace(/<[^>]*>/g, '') ??
+    ''
+  )
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserOf } from '../../../src/http/pages/browser.ts'
-import { relativeTime, relativeWait, toSentence } from '../../../src/http/pages/text.ts'
+import { markedUp, relativeTime, relativeWait, toSentence } from '../../../src/http/pages/text.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -28,6 +28,21 @@ test('a wait is never rounded down', () => {
     'in 2 minutes',
     'in 5 minutes',
   ])
+})
+
+test('commands, names and addresses in a text are marked', () => {
+  const marked = (text: string) => markedUp(text).text
+  assert.equal(marked('it is in setup_code.'), 'it is in <code>setup_code</code>.')
+  assert.equal(
+    marked('on the server, berthd reset-password sets a password'),
+    'on the server, <code>berthd reset-password</code> sets a password',
+  )
+  assert.equal(marked('/docs lists all pages'), '<a href="/docs">/docs</a> lists all pages')
+  assert.equal(marked('the page /account.'), 'the page <a href="/account">/account</a>.')
+  for (const text of ['nothing at /docs/x', 'a/account', '/my_path-x', 'berthd is away', '/accounts']) {
+    assert.equal(marked(text), text)
+  }
+  assert.equal(marked('<b>a_b</b>'), '&#60;b&#62;<code>a_b</code>&#60;/b&#62;')
 })
 
 test('a message becomes a sentence', () => {
