@@ -87,7 +87,7 @@ const machineDefaults: Record<string, string> = {
 function optionsPage(): string {
   const rows = Object.entries(options).map(([name, { help, fallback }]) => {
     const standard = machineDefaults[name] ?? (fallback && `\`${fallback}\``)
-    return `| \`--${name}\` | ${cell(help)} | ${standard} |`
+    return `| \`--${name}\` | ${linked(cell(help))} | ${standard} |`
   })
   return page(
     '# Options of `berthd`',
@@ -150,6 +150,11 @@ function needs(operation: Operation): string {
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|')
+}
+
+/** The help of an option names files from the root of the repository. */
+function linked(text: string): string {
+  return text.replace(/\bdocs\/([a-z-]+\.md)/g, '[docs/$1]($1)')
 }
 
 function page(...parts: string[]): string {

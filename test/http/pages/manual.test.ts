@@ -15,6 +15,8 @@ test('every page of the manual is served without an account, and its links work'
     assert.equal(status, 200, path)
     assert.match(html, /<h1 id="[\w-]+">/)
     const article = /<article>[\s\S]*<\/article>/.exec(html)![0]
+    const unlinked = article.replace(/<(a|code)\b[\s\S]*?<\/\1>/g, '')
+    assert.doesNotMatch(unlinked, /docs\/[a-z-]+\.md/, path)
     for (const [, href] of article.matchAll(/<a href="([^"]+)"/g)) {
       if (href!.startsWith('https://')) continue
       const [file = '', anchor] = href!.split('#')
