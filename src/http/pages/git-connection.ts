@@ -148,7 +148,7 @@ ${alertOf(formError)}
 <form method="post">
 ${isResumed ? resumedFields(form) : providerFields(provider, form)}
 </form>`
-  return pageOf({ title: 'Connect a git account', body, formError, reader: 'user' })
+  return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, reader: 'user' })
 }
 
 type FieldText = Omit<Field, 'autocomplete'>

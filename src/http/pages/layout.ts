@@ -2,7 +2,7 @@
 // scripts, inline styles and resources of other origins.
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
-import { type Html, html } from './html.ts'
+import { attributesOf, type Html, html } from './html.ts'
 import { mark } from './mark.ts'
 
 export const accountPath = '/account'
@@ -15,6 +15,8 @@ interface Content {
   /** Sets status and headers of a failed request; otherwise the status is 200. */
   formError?: { status: number; headers: HeaderList } | null
   head?: Html | null
+  /** Its own path, if the header leads to it or to the pages above it. */
+  path?: string
   /** The links in the header. `manual` is for pages that are the same for everyone. */
   reader?: Reader
   /** Replaces the standard Content-Security-Policy. */
@@ -33,8 +35,11 @@ const linksOf: Record<Reader, (keyof typeof pages)[]> = {
   user: ['account', 'git', 'manual'],
 }
 
-function headerOf(reader: Reader): Html {
-  const links = linksOf[reader].map((name) => html`<a href="${pages[name]}">${labels[name]}</a>`)
+function headerOf(reader: Reader, path: string): Html {
+  const links = linksOf[reader].map((name) => {
+    const current = path === pages[name] ? 'page' : path.startsWith(`${pages[name]}/`) ? 'true' : undefined
+    return html`<a ${attributesOf({ href: pages[name], 'aria-current': current })}>${labels[name]}</a>`
+  })
   const signOut = html`<form method="post" action="${accountPath}">
 <button name="act" value="sign-out" class="plain">Sign out</button></form>`
   return html`<header><a class="brand" href="/">${mark}Berth</a>
@@ -46,6 +51,7 @@ export function pageOf({
   body,
   formError,
   head = null,
+  path = '',
   reader = 'visitor',
   policy,
   width = 'narrow',
@@ -64,7 +70,7 @@ export function pageOf({
 ${head}
 </head>
 <body class="${width}">
-${headerOf(reader)}
+${headerOf(reader, path)}
 <main>
 ${body}
 </main>

@@ -47,7 +47,13 @@ async function renderPage(name: string, text: string): Promise<Page> {
   const { Marked } = await import('marked')
   const body = new Html(await new Marked({ renderer: rendererOf(name) }).parse(text))
   const title = /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Manual'
-  return pageOf({ title, body: html`<article>${body}</article>`, reader: 'manual', width: 'manual' })
+  return pageOf({
+    title,
+    body: html`<article>${body}</article>`,
+    path: pathOf(name),
+    reader: 'manual',
+    width: 'manual',
+  })
 }
 
 function rendererOf(name: string): RendererObject {

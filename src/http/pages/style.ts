@@ -199,6 +199,7 @@ header nav { display: flex; flex-wrap: wrap; column-gap: 1.25rem; }
 header nav:has(+ form) { order: 1; flex-basis: 100%; }
 nav a { display: inline-block; padding-block: 0.6rem; text-decoration: none; }
 nav a:hover { text-decoration: underline; }
+header [aria-current] { font-weight: 600; }
 .jump { display: flex; flex-wrap: wrap; column-gap: 1.25rem; font-size: 0.9rem; }
 .jump a { color: var(--quiet); text-decoration: underline; }
 .tabs {

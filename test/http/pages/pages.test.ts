@@ -89,6 +89,21 @@ test('every page leads to the manual, and those of a user to the account, git an
   }
 })
 
+test('the header marks the page that is open', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const markedIn = async (path: string) =>
+    [...(await pages.get(path, { ...session })).html.matchAll(/<a href="([^"]*)" aria-current="(\w+)"/g)]
+      .filter(([, href]) => !href!.includes('?'))
+      .map(([, href, value]) => `${href} ${value}`)
+
+  assert.deepEqual(await markedIn('/account'), ['/account page'])
+  assert.deepEqual(await markedIn('/git/start'), ['/git/start page'])
+  assert.deepEqual(await markedIn('/docs'), ['/docs page'])
+  assert.deepEqual(await markedIn('/docs/limits'), ['/docs true'])
+  for (const path of ['/nothing', '/cli-login?id=cli-1']) assert.deepEqual(await markedIn(path), [])
+})
+
 test('setup creates the account, signs the browser in and redirects', async (t) => {
   const pages = await startPages(t)
 
