@@ -193,6 +193,8 @@ test('the cause of a command that cannot be run is named', async (t) => {
       const { request } = prepareBuild(t, site.owner, { Dockerfile })
       writeFiles(join(request.contextDir, 'files'))
       const image = (await drivers.buildkit(site).build(request)).imageId
+      // The next build takes over its name.
+      t.after(() => site.engine.docker.getImage(image).remove({ force: true }))
       assert.match(await runToFailure(site, image, given), given.says)
     })
   }
