@@ -39,11 +39,10 @@ export function openHashedTokens<Row extends HashedTokenRow>(
     },
     removeWithin,
     remove: (id: string): Promise<boolean> => store.commit((commit) => removeWithin(commit, id)),
-    /** Deletes the rows that are expired. */
-    async removeWhere(isExpired: (row: Row) => boolean): Promise<void> {
-      const expired = reads.list().filter(isExpired)
-      if (expired.length > 0)
-        await store.commit((commit) => expired.forEach(({ id }) => void removeWithin(commit, id)))
+    async removeWhere(isRemoved: (row: Row) => boolean): Promise<void> {
+      const removed = reads.list().filter(isRemoved)
+      if (removed.length > 0)
+        await store.commit((commit) => removed.forEach(({ id }) => void removeWithin(commit, id)))
     },
   }
 }

@@ -28,6 +28,7 @@ const list: Record<RequiredCredentials, string[]> = {
   session: [
     'POST /api/v1/auth/password',
     'GET /api/v1/auth/sessions',
+    'DELETE /api/v1/auth/sessions',
     'DELETE /api/v1/auth/sessions/{id}',
     'GET /api/v1/auth/tokens',
     'POST /api/v1/auth/tokens',

@@ -128,11 +128,14 @@ ${expires_at ? html`expires ${relativeTime(expires_at)}` : 'never expires'}</p>
 </li>`
 }
 
+const endOthers = html`<button class="second">End all other sessions</button>`
+
 function sessionSection(sessions: Session[]): Html {
   return html`<section aria-labelledby="sessions">
 <h2 id="sessions">Sessions</h2>
 <p>The browsers that are signed in.</p>
 <ul>${sessions.map(sessionRow)}</ul>
+${sessions.length > 1 ? formFor('end-other-sessions', endOthers) : null}
 </section>`
 }
 

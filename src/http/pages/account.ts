@@ -42,6 +42,7 @@ export async function changeAccount(call: FormCall): Promise<Page> {
 const acts = new Map<string, Act>([
   ['sign-out', signOut],
   ['end-session', endSession],
+  ['end-other-sessions', endOtherSessions],
   ['create-token', createToken],
   ['revoke-token', revokeToken],
   ['change-password', changePassword],
@@ -57,6 +58,11 @@ async function endSession(call: FormCall): Promise<Page> {
   const params = validate(SessionParams, { id }) as SessionParams
   const { headers } = await sessions.deleteSession({ ...call, params })
   return redirect(accountPath, headers)
+}
+
+async function endOtherSessions(call: FormCall): Promise<Page> {
+  await sessions.deleteOtherSessions(call)
+  return redirect(accountPath)
 }
 
 async function createToken(call: FormCall): Promise<Page> {

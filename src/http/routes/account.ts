@@ -81,6 +81,13 @@ export const accountRoutes = tagged('Account', [
   }),
   route({
     method: 'DELETE',
+    path: `${v1}/auth/sessions`,
+    credential: 'session',
+    summary: 'Ends all sessions except the one of this request',
+    handler: sessions.deleteOtherSessions,
+  }),
+  route({
+    method: 'DELETE',
     path: `${v1}/auth/sessions/{id}`,
     credential: 'session',
     summary: 'Ends a session, including the one of this request',

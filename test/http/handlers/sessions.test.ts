@@ -131,6 +131,20 @@ test('ending another session clears no cookie, and signs that browser out immedi
   assert.equal((await list(api.browser)).length, 1)
 })
 
+test('all other sessions are ended at once, and the current one stays', async (t) => {
+  const api = await startWithAccount(t)
+  const others = [await api.signedIn(), await api.signedIn()]
+
+  const ended = await api.browser.call('DELETE', '/auth/sessions')
+
+  assert.deepEqual([ended.status, ended.headers['set-cookie']], [204, undefined])
+  for (const other of others) {
+    assert.equal(outcomeOf(await other.call('GET', '/services')), '401 unauthorized')
+  }
+  assert.equal((await list(api.browser)).length, 1)
+  assert.equal((await api.browser.call('DELETE', '/auth/sessions')).status, 204)
+})
+
 test('ending the current session signs out', async (t) => {
   const api = await startWithAccount(t)
   const { browser } = api

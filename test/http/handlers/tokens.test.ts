@@ -177,6 +177,7 @@ test('no token can manage the account, not even the server token', async (t) => 
     ['POST', '/auth/tokens'],
     ['DELETE', '/auth/tokens/tok-1'],
     ['GET', '/auth/sessions'],
+    ['DELETE', '/auth/sessions'],
     ['DELETE', '/auth/sessions/ses-1'],
     ['POST', '/auth/password'],
     ['GET', '/auth/cli/cli-1'],

@@ -56,6 +56,7 @@ const ends: Record<string, (api: AccountApi, other: Browser) => Promise<unknown>
   'another browser sets a new password': ({ browser }) =>
     browser.call('POST', '/auth/password', { current_password: owner.password, new_password: 'a new one' }),
   'another browser ends it': (api, other) => api.browser.call('DELETE', `/auth/sessions/${idOf(api, other)}`),
+  'another browser ends all others': (api) => api.browser.call('DELETE', '/auth/sessions'),
   'the browser itself ends it': (api, other) => other.call('DELETE', `/auth/sessions/${idOf(api, other)}`),
   'the browser signs out': (_, other) => other.call('POST', '/auth/logout'),
 }

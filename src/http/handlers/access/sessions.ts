@@ -31,6 +31,15 @@ export async function deleteSession(
   return new WithHeaders(undefined, isOwn ? [clearedCookie(originOf(context, request))] : [])
 }
 
+export async function deleteOtherSessions({
+  caller,
+  context,
+  streams,
+}: Pick<Call, 'caller' | 'context' | 'streams'>): Promise<undefined> {
+  await context.storage.sessions.removeWhere(({ id }) => id !== caller!.id)
+  streams.check()
+}
+
 function toSession(row: SessionRow, currentId: string): Session {
   const { id, created_at, last_used_at, user_agent } = row
   const expires_at = new Date(sessionEndMs(row)).toISOString()
