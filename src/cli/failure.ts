@@ -53,8 +53,8 @@ export function usageFailure(message: string, hint?: string): CliFailure {
 }
 
 /** The token's role does not include secret values. */
-export function withoutSecrets(what: string): CliFailure {
-  const hint = 'use a token with the role admin: berth login'
+export function withoutSecrets(url: string, what: string): CliFailure {
+  const hint = `use a token with the role admin: berth login ${url}`
   return new CliFailure(`this token may not read ${what}`, { exitCode: exitCodes.refused, hint })
 }
 

@@ -70,6 +70,15 @@ describe('a command', { concurrency: 4 }, () => {
     )
   })
 
+  test('ends with 4 if the token may not read secrets, and names the server to log in to', async (t) => {
+    const env = await serverThat(t, { body: { name: 'shop-db', password: null } })
+
+    const ended = await runBerth(t, ['db', 'url', 'shop-db'], { env })
+
+    assert.equal(ended.code, 4)
+    assert.ok(ended.stderr.includes(`the role admin: berth login ${env.BERTH_SERVER}\n`), ended.stderr)
+  })
+
   test('ends with 3 for a missing resource and with 4 for a rejected credential', async (t) => {
     const absent = await serverThat(t, problem(404, 'not_found', 'there is no such service'))
     const refused = await serverThat(t, problem(401, 'unauthorized', 'this credential is not valid'))

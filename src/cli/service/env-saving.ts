@@ -28,7 +28,7 @@ export function readShownEnv({ client }: Cli, name: string): Promise<ShownEnvVar
 /** The variables with their values. Throws (refused) for a token that may not read them. */
 export async function readEnv(cli: Cli, name: string): Promise<EnvVar[]> {
   return (await readShownEnv(cli, name)).map(({ key, value }) => {
-    if (value === null) throw withoutSecrets('the values of variables')
+    if (value === null) throw withoutSecrets(cli.server.url, 'the values of variables')
     return { key, value }
   })
 }

@@ -161,9 +161,13 @@ async function show({ client, out }: Cli, name: string): Promise<void> {
   showDatastore(out, datastore)
 }
 
-async function printUrl({ client, out }: Cli, name: string, options: { internal?: boolean }): Promise<void> {
+async function printUrl(
+  { client, out, server }: Cli,
+  name: string,
+  options: { internal?: boolean },
+): Promise<void> {
   const datastore = await client.call<Datastore>('GET', datastorePath(name))
-  if (datastore.password === null) throw withoutSecrets('passwords of datastores')
+  if (datastore.password === null) throw withoutSecrets(server.url, 'passwords of datastores')
   const url = options.internal ? datastore.internal_url : datastore.external_url
   if (url === null) throw new CliFailure(`${name} has no address yet`, { hint: `berth db show ${name}` })
   if (out.isJson) return out.json({ url })
