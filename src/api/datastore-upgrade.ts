@@ -41,10 +41,10 @@ export type UpgradeEstimate = z.output<typeof UpgradeEstimate>
 export const upgrade = z
   .object({
     id: z.string(),
-    from: z.string(),
-    to: z.string(),
-    error: z.string().nullable(),
-    error_code: z.string().nullable(),
+    from: z.string().meta({ description: 'The version before.' }),
+    to: z.string().meta({ description: 'The version after it.' }),
+    error: z.string().nullable().meta({ description: 'Why it failed; null if it did not.' }),
+    error_code: z.string().nullable().meta({ description: 'The stable code of the error.' }),
     started_at: timestamp,
     finished_at: timestamp.nullable(),
   })
@@ -52,7 +52,11 @@ export const upgrade = z
   .meta({ description: 'The newest upgrade, or return from one; `finished_at` is null while it runs.' })
 
 export const former = z
-  .object({ version: z.string(), switched_at: timestamp, expires_at: timestamp.nullable() })
+  .object({
+    version: z.string().meta({ description: 'The version of Postgres.' }),
+    switched_at: timestamp.meta({ description: 'When it was left.' }),
+    expires_at: timestamp.nullable().meta({ description: 'When its data is deleted; null for never.' }),
+  })
   .nullable()
   .meta({
     description:

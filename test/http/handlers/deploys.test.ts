@@ -33,7 +33,7 @@ test('a deploy is requested with or without a body, and returns 202', async (t) 
     [bare.body.status, bare.body.trigger, bare.body.service_id],
     ['queued', 'manual', service.id],
   )
-  assert.deepEqual((full.body.source as Deploy['source']).commit, '0ab1')
+  assert.deepEqual((full.body.source as Deploy['source']).commit, '0AB1')
   assert.deepEqual((await call('GET', `/deploys/${full.body.id}`)).body, full.body)
 })
 
