@@ -135,7 +135,7 @@ test('concurrent polls receive the token once', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   await approve(api, id)
-  await until('the token', async () => api.context.terminalLogins.uncollected.has(id))
+  await until('the token', async () => api.storage.actors.record(id)?.is_collectable)
 
   const came = await Promise.all(Array.from({ length: 20 }, () => poll(api, id, secret)))
 
