@@ -60,12 +60,19 @@ async function copying(name: string): Promise<void> {
 }
 
 test('a Postgres 15 becomes a Postgres 17 with all that it has, under a writer, and returns', async () => {
-  const before = await create({ kind: 'postgres', name: 'shop', database: 'shop_db' })
+  const before = await create({ kind: 'postgres', name: 'shop', database: 'shop_db', username: 'App' })
   const { external_url: url } = before
   await psql(url, 'create table things (id int primary key)')
   await psql(url, "create role reader login password 'secret'; grant select on things to reader")
   await psql(url, 'create extension pg_trgm; comment on table things is $$of value$$')
   await psql(url, 'create database "Other Db" owner reader')
+  await psql(url, 'alter database "Other Db" set default_transaction_read_only = on')
+  await psql(url, "alter role all set idle_in_transaction_session_timeout = '77s'")
+  await psql(url, 'revoke connect on database template1 from public')
+  await psql(
+    url,
+    "alter database template1 connection limit 11; alter role reader set statement_timeout = '9s'",
+  )
   await psql(url, 'alter database shop_db set work_mem = $$8MB$$')
   await psql(url, 'alter system set shared_preload_libraries = auto_explain, pg_stat_statements')
   const estimate = await site.api.get(`${upgradePath('shop')}?version=17`)
@@ -93,8 +100,12 @@ test('a Postgres 15 becomes a Postgres 17 with all that it has, under a writer, 
     current_setting('shared_preload_libraries'), obj_description('things'::regclass),
     has_table_privilege('reader', 'things', 'select'),
     (select count(*) from pg_extension where extname = 'pg_trgm'),
-    (select datdba::regrole from pg_database where datname = 'Other Db'))`
-  assert.equal(await psql(url, facts), '8MB|auto_explain, pg_stat_statements|of value|t|1|reader')
+    (select datdba::regrole from pg_database where datname = 'Other Db'),
+    current_setting('idle_in_transaction_session_timeout'),
+    (select concat(datconnlimit, datacl) from pg_database where datname = 'template1'),
+    (select rolconfig from pg_roles where rolname = 'reader'))`
+  const databases = 'reader|77s|11{App=CTc/App}|{statement_timeout=9s}'
+  assert.equal(await psql(url, facts), `8MB|auto_explain, pg_stat_statements|of value|t|1|${databases}`)
   assert.ok((await psql(url.replace(/\/\/[^@]+@/, '//reader:secret@'), 'select count(*) from things')) !== '')
 
   const { former } = after

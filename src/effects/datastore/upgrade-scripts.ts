@@ -1,10 +1,14 @@
 // The shell scripts of an upgrade. They run in containers of the new version's image, whose programs read the
 // data of older servers. POSTGRES_USER and POSTGRES_PASSWORD are those of the datastore.
 
-/** Starts the new server for this script only, at a port that the former one does not have. */
+/**
+ * Starts the new server for this script only, at a port that the former one does not have. Settings of roles
+ * and databases must not stop the copy.
+ */
 const server = `set -eu
 to="-h 127.0.0.1 -p 5433 -U $POSTGRES_USER"
 export PGPASSWORD="$POSTGRES_PASSWORD"
+export PGOPTIONS='-c default_transaction_read_only=off -c statement_timeout=0 -c client_min_messages=warning'
 query() { psql "$@" -XAtq -v ON_ERROR_STOP=1 -d template1; }
 fail() {
   grep -E 'unrecognized|invalid value|FATAL' /tmp/server.log | head -n 1 >&2
@@ -28,23 +32,27 @@ stop`
 
 /**
  * Copies everything from the server at port 5432: roles, databases with their settings, owners and grants,
- * and the settings of the server. The first role exists already in the new server. The last start shows
- * whether the new server accepts the settings.
+ * and the settings of the server. The first role exists already in the new server. pg_dumpall leaves out the
+ * settings of all roles. The last start shows whether the new server accepts the settings.
  */
 export const copyScript = `${server}from="-h 127.0.0.1 -p 5432 -U $POSTGRES_USER"
 pg_dumpall $from -l template1 --globals-only >/tmp/all-globals.sql
-grep -vxF "CREATE ROLE $POSTGRES_USER;" /tmp/all-globals.sql >/tmp/globals.sql
+first="CREATE ROLE $POSTGRES_USER;" quoted="CREATE ROLE \\"$POSTGRES_USER\\";"
+grep -vxF -e "$first" -e "$quoted" /tmp/all-globals.sql >/tmp/globals.sql
 query $to -f /tmp/globals.sql
+query $from -c "select format('insert into pg_db_role_setting values (0, 0, %L)', setconfig)
+  from pg_db_role_setting where setdatabase = 0 and setrole = 0" >/tmp/all-roles.sql
+query $to -f /tmp/all-roles.sql
 query $from -c "select datname from pg_database where datname <> 'template0'
   order by datname <> 'template1'" >/tmp/databases
 while IFS= read -r database; do
-  create=
+  options='-d postgres --clean'
   if [ "$database" != template1 ]; then
-    create=--create
-    dropdb $to --maintenance-db=template1 --if-exists -- "$database" 2>/dev/null
+    options='-d template1'
+    dropdb $to --maintenance-db=template1 --if-exists -- "$database"
   fi
   { PGDATABASE="$database" pg_dump $from -Fc || touch /tmp/failed; } |
-    pg_restore $to -d template1 --exit-on-error $create
+    pg_restore $to $options --create --exit-on-error
   [ ! -e /tmp/failed ]
 done </tmp/databases
 vacuumdb $to --maintenance-db=template1 --all --analyze-only --quiet
@@ -54,8 +62,10 @@ cat /tmp/auto.conf >"$PGDATA/postgresql.auto.conf"
 start
 stop`
 
-/** One line for each object that pg_dump leaves out or that a copy would break. */
-const obstacles = `select format('the database %I, which accepts no connections', datname)
+/** One line for each thing that pg_dump leaves out or that a copy would break. */
+const obstacles = `select format('the user %I, who is not a superuser any more', rolname)
+  from pg_roles where rolname = current_user and not rolsuper
+union all select format('the database %I, which accepts no connections', datname)
   from pg_database where not datallowconn and datname <> 'template0'
 union all select format('the database %I, whose name has a line break', datname)
   from pg_database where datname ~ '[\\r\\n]'

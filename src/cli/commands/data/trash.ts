@@ -73,7 +73,8 @@ async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
   const entries = await client.call<TrashEntry[]>('GET', '/trash')
   const byId = entries.find(({ id }) => id === wanted)
   if (byId) return byId
-  const matches = entries.filter(({ name, service_name }) => name === wanted || service_name === wanted)
+  const named = entries.filter(({ name }) => name === wanted)
+  const matches = named.length > 0 ? named : entries.filter(({ service_name }) => service_name === wanted)
   if (matches.length === 1) return matches[0]!
   if (matches.length === 0) {
     throw new CliFailure(`${wanted} is not in the trash`, {
