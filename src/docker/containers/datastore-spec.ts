@@ -18,7 +18,7 @@ export interface DatastoreSpec extends Limits {
   id: string
   /** The datastore's, which is also its host name in the network. */
   name: string
-  /** The name of its Docker volume; never changes. */
+  /** The name of its Docker volume, which changes only together with the image. */
   volume: string
   image: string
   network: string

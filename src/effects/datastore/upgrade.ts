@@ -13,7 +13,7 @@ import { freeBytes, guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, waitForCommit } from '../waiting.ts'
 import { type Datastore, findDatastore, maskPassword } from './access.ts'
-import { obtainImage } from './image.ts'
+import { imageOf, obtainImage } from './image.ts'
 import type { DatastorePorts } from './ports.ts'
 import { awaitAnswer } from './probe.ts'
 import { stopSeconds, volumeLabels } from './start.ts'
@@ -27,6 +27,8 @@ const copiesThatFit = 2
 export function checkUpgrade(ports: UpgradePorts) {
   return async ({ id, kind, upgrade }: UpgradeSlot, signal: AbortSignal) => {
     const { version } = upgrade.to
+    if (imageOf(ports, kind, version) === imageOf(ports, kind, upgrade.from.version))
+      throw new Failure('upgrade_refused', '--postgres-image names one image for all versions')
     await obtainImage(ports)({ kind, version }, signal)
     const datastore = findDatastore(ports, id)
     const { obstacles, extensions } = await inspect(ports, datastore, signal)
