@@ -69,6 +69,14 @@ test('changed data of an instance goes to the trash, and is restored as the disk
   const [other] = await kept(name, 1)
   const refused = await call('POST', `/trash/${other!.id}/restore`, {})
   assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'])
+
+  assert.equal((await call('DELETE', `/services/${name}`)).status, 204)
+  await until('its end', async () => (await call('GET', `/services/${name}`)).status === 404)
+  const listed: Body[] = await suite.api.get('/disks')
+  assert.deepEqual(
+    listed.filter(({ service_name }) => service_name === name).map((disk) => [disk.name, disk.kept]),
+    [[entry!.name, true]],
+  )
 })
 
 test('data that equals that of the image is removed with the instance', async (t) => {
