@@ -84,7 +84,7 @@ test('the owner of the nearest existing path is named, or its parent if that is 
   assert.equal(await findDenied('echo x > /data/new && echo Permission denied: /data/new'), null)
   assert.equal((await findDenied('cat /data/shut/mine/f'))?.path, '/data/shut')
   assert.equal((await findDenied('chmod 777 /data'))?.path, '/data')
-  assert.equal(await findDenied('echo x > /data/shut/f || echo FATAL: no database'), null)
+  assert.equal(await findDenied('echo x > /data/shut/f || echo FATAL: no database >&2'), null)
   await findDenied('mkdir /data/theirs; touch /data/theirs/f; chown 1000 /data/theirs/f', {
     image: images.busybox,
   })
