@@ -64,6 +64,7 @@ test('a password of a datastore may appear in its own fields only', () => {
   }
   const limits = { memory_limit_mb: null, cpu_limit: null }
   const backups = { backup_schedule: null, backup_keep: 7, next_backup_at: null, shared_network: false }
+  const upgrades = { upgrade: null, former: null }
   const state = {
     status: 'available',
     phase: null,
@@ -74,7 +75,16 @@ test('a password of a datastore may appear in its own fields only', () => {
   }
   const where = { host_port: 1, internal_host: 'db', internal_port: 1, internal_url: 'u', external_url: null }
   const who = { id: 'dst-1', name: 'db', kind: 'redis', version: '7', database: null, username: 'default' }
-  const view = { ...who, ...state, ...where, ...limits, ...backups, ...times, password: 'SECRET' }
+  const view = {
+    ...who,
+    ...state,
+    ...where,
+    ...limits,
+    ...backups,
+    ...upgrades,
+    ...times,
+    password: 'SECRET',
+  }
   const path = '/api/v1/datastores/db'
   assert.equal(words(path, 200, { ...view, internal_url: 'redis://SECRET@db' }, json), null)
   assert.equal(words('/api/v1/datastores', 200, [view], json), null)
