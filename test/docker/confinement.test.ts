@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatastores } from '../../src/docker/containers/datastores.ts'
+import { ensureVolume } from '../../src/docker/containers/volumes.ts'
 import { datastoreImages } from '../support/datastore-images.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 import { ensureEngine } from '../support/engine.ts'
@@ -133,6 +134,7 @@ test('Postgres and Redis start as root, chown their volume and serve as their ow
       ...{ memoryLimitMb: 256, cpuLimit: 1, pidsLimit: 128 },
     }
 
+    await ensureVolume(site.engine, site.owner, spec.volume)
     const { name } = await datastores.ensure(spec)
     const response = await until(`${kind} to answer`, async () => {
       const ping =
