@@ -53,8 +53,8 @@ async function volumesOf(name: string): Promise<string[]> {
 /** The server is closed, and its data is being copied. */
 async function copying(name: string): Promise<void> {
   await until('the copy', async () => {
-    const { phase, upgrade } = await site.api.get(`/datastores/${name}`)
-    const filters = { label: [`berth.id=${upgrade.id}`], status: ['running'] }
+    const { id, phase } = await site.api.get(`/datastores/${name}`)
+    const filters = { label: [`berth.id=${id}`, 'berth.kind=tool'], status: ['running'] }
     return phase === 'copying' && (await site.docker.listContainers({ filters })).length > 0
   })
 }

@@ -34,12 +34,8 @@ export function checkUpgrade(ports: UpgradePorts) {
     const { obstacles, extensions } = await inspect(ports, datastore, signal)
     const [obstacle] = obstacles
     if (obstacle) throw new Failure('upgrade_refused', `${obstacle}, cannot be moved`)
-    const available = await runNewVersion(
-      ports,
-      datastore,
-      { ...upgrade, script: listExtensionsScript },
-      signal,
-    )
+    const listing = { version, script: listExtensionsScript }
+    const available = await runNewVersion(ports, datastore, listing, signal)
     const missing = extensions.filter((name) => !available.split('\n').includes(name))
     if (missing.length > 0)
       throw new Failure('upgrade_refused', `Postgres ${version} here has no extension ${missing.join(', ')}`)
@@ -95,10 +91,9 @@ async function runInServer(
 }
 
 interface NewVersionRun {
-  id: string
-  to: { version: string }
+  version: string
   script: string
-  /** Null for a server without the datastore's data. */
+  /** Missing for a server without the datastore's data. */
   volume?: string
 }
 
@@ -106,14 +101,14 @@ interface NewVersionRun {
 async function runNewVersion(
   ports: UpgradePorts,
   datastore: Datastore,
-  { id, to: { version }, script, volume }: NewVersionRun,
+  { version, script, volume }: NewVersionRun,
   signal: AbortSignal,
 ): Promise<string> {
   const { kind, credentials, name } = datastore
   const record = { ...datastore.record, version }
   const command = { argv: ['sh', '-c', script], env: kind.env(credentials) }
   const mount = volume === undefined ? {} : { volume: { name: volume, mountPath: kind.mountPath(version) } }
-  const run = { id, command, sharesNetwork: volume !== undefined, ...mount }
+  const run = { id: record.id, command, sharesNetwork: volume !== undefined, ...mount }
   const outcome = await runTool(ports, { record, name }, run, signal)
   const problem = findToolError(outcome, datastore)
   if (problem !== null) throw new Failure('upgrade_failed', problem)
@@ -133,7 +128,7 @@ export function copyData(ports: UpgradePorts) {
     await ports.instances.start(datastore.name)
     await awaitAnswer(ports)({ id }, signal)
     await guardDockerDisk(ports, 'an upgrade', signal, (bound) =>
-      runNewVersion(ports, datastore, { ...upgrade, script: copyScript, volume }, bound),
+      runNewVersion(ports, datastore, { version: upgrade.to.version, script: copyScript, volume }, bound),
     )
     return { at: isoNow() }
   }
@@ -143,7 +138,7 @@ export function copyData(ports: UpgradePorts) {
 export function undoUpgrade(ports: UpgradePorts) {
   return async ({ id, upgrade }: UpgradeSlot, signal: AbortSignal) => {
     await retryUntilCleanedUp(ports, id, signal, async () => {
-      await ports.tools.remove(upgrade.id)
+      await ports.tools.remove(id)
       const volume = datastoreName(ports.owner, upgrade.to.volume)
       if (!(await hasVolume(ports.engine, volume))) return
       await removeServer(ports, id)

@@ -73,13 +73,19 @@ const leftoverListers: Record<string, LeftoverLister> = {
 
 async function listDatastoreObjects(ports: Parts, { id }: { id: string }): Promise<LeftBehind[]> {
   const { actors, datastores } = ports.storage
-  const name = actors.record(id)?.name
-  const volume = datastores.volume(id)
+  const record = actors.record<'datastore'>(id)
+  const name = record?.name
+  // An unfinished upgrade has a volume too.
+  const volumes = new Set([datastores.volume(id), record?.upgrade?.id])
   const container = typeof name === 'string' ? datastoreName(ports.owner, name) : null
   const isThere = container !== null && (await ports.instances.inspect(container)) !== null
   return [
     ...(isThere ? [{ type: 'container' as const, name: container }] : []),
-    ...(await existingVolumes(ports, [volume === null ? null : datastoreName(ports.owner, volume)])),
+    ...(await listContainers(ports, { deployId: id }, [toolKind])),
+    ...(await existingVolumes(
+      ports,
+      [...volumes].map((volume) => volume && datastoreName(ports.owner, volume)),
+    )),
   ]
 }
 
