@@ -15,7 +15,7 @@ const phase = (name: 'checking' | 'copying' | 'switching') =>
 const failure = { type: 'failUpgrade', params: ({ event }: Failed) => event.error as SlotFailure } as const
 const end = {
   type: 'endUpgrade',
-  params: ({ event }: { event: { error: unknown } }) => ({ at: (event.error as SlotFailure).at }),
+  params: ({ event }: Failed) => ({ at: (event.error as SlotFailure).at }),
 } as const
 
 const canceled = {
@@ -32,12 +32,12 @@ const recorded = {
   params: ({ event }: { event: Extract<DatastoreEvent, { type: 'upgrade' }> }) => event,
 } as const
 /** Possible also for a server that does not start. */
-export const comeBack = {
+export const returnToFormer = {
   guard: 'isReturn',
   target: '#datastore.wanted.life.upgrading.switching',
   actions: recorded,
 } as const
-export const begin = { target: '#datastore.wanted.life.upgrading', actions: recorded } as const
+export const beginUpgrade = { target: '#datastore.wanted.life.upgrading', actions: recorded } as const
 
 export const upgrading = {
   initial: 'checking',

@@ -21,7 +21,7 @@ import {
   type UpgradePlan,
 } from './datastore-context.ts'
 import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
-import { begin, comeBack, upgrading } from './datastore-upgrade.ts'
+import { beginUpgrade, returnToFormer, upgrading } from './datastore-upgrade.ts'
 
 export const version = 3
 
@@ -144,7 +144,7 @@ export const machine = datastore.createMachine({
           initial: 'starting',
           states: {
             starting: {
-              on: { restart, upgrade: comeBack },
+              on: { restart, upgrade: returnToFormer },
               exit: assign({ phase: null }),
               initial: 'pulling',
               states: {
@@ -208,7 +208,7 @@ export const machine = datastore.createMachine({
             available: {
               on: {
                 restart,
-                upgrade: [comeBack, begin],
+                upgrade: [returnToFormer, beginUpgrade],
                 delete: { guard: 'isKept', target: '#datastore.saving', actions: planTrash },
               },
               invoke: {
@@ -230,7 +230,7 @@ export const machine = datastore.createMachine({
               },
             },
             failed: {
-              on: { restart, upgrade: comeBack },
+              on: { restart, upgrade: returnToFormer },
               invoke: {
                 id: 'awaitRetry',
                 src: 'awaitRetry',

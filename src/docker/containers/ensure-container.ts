@@ -37,14 +37,16 @@ export async function ensureContainer(
 }
 
 /**
- * Returns the container created from this request. Removes a dead container or one created from another
- * request, and returns null.
+ * Returns the container created from this request. Removes a dead container, one without a network, or
+ * one created from another request, and returns null.
  */
 async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Container | null> {
   const container = await findOwnOrRefuse(scope, wanted.name)
   if (container === null) return null
   const isSame = container.info.Config.Labels[labels.spec] === wanted.hash
-  if (isSame && toInstanceState(container.info).state !== 'dead') {
+  // An upgrade takes a datastore out of its network.
+  const isReachable = wanted.runsOnce || Object.keys(container.info.NetworkSettings.Networks).length > 0
+  if (isSame && isReachable && toInstanceState(container.info).state !== 'dead') {
     if (wanted.runsOnce) await assertNotStarted(scope, container)
     return container.container
   }

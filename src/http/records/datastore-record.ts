@@ -1,6 +1,5 @@
 // The datastore in responses: its committed record, its connection strings, and its password from the
 // secret store.
-
 import type { FormerVersion } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'

@@ -74,6 +74,18 @@ test('an instance that was created but not started, as after a timeout, is adopt
   assert.deepEqual([state.containerId, state.state], [id, 'running'])
 })
 
+test('an instance without a network is replaced', async (t) => {
+  const { engine, instances, spec } = await openDockerSite(t)
+  const wanted = await spec({ command: 'sleep 600' })
+  const first = await instances.ensure(wanted)
+  await engine.docker.getNetwork(wanted.network).disconnect({ Container: wanted.name, Force: true })
+
+  const second = await instances.ensure(wanted)
+
+  assert.notEqual(second.containerId, first.containerId)
+  assert.deepEqual([second.state, second.address], ['running', wanted.address])
+})
+
 test('concurrent calls for the same instance create one container', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
