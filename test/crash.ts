@@ -13,7 +13,7 @@ import { jobTable } from './crash/jobs/report.ts'
 import { runJobCrash } from './crash/jobs/run.ts'
 import { describeViolations, table } from './crash/report.ts'
 import { runCrash } from './crash/run.ts'
-import type { Scope } from './support/directory.ts'
+import type { Scope } from './support/system/directory.ts'
 
 const { values } = parseArgs({
   options: {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { findLeftovers } from './support/leftovers.ts'
+import { findLeftovers } from './support/daemon/leftovers.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const nothing = { containers: [], networks: [], volumes: [], images: [] }

@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
-import { berthLinesIn, home, linesIn, manualPages, readPage } from './support/manual.ts'
-import { commandWords, programThat, referencePages } from './support/reference.ts'
+import { berthLinesIn, home, linesIn, manualPages, readPage } from './support/http/manual.ts'
+import { commandWords, programThat, referencePages } from './support/http/reference.ts'
 import { readTree, sources } from './support/tidy/tree.ts'
 
 /** As GitHub makes them. */

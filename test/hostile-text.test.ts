@@ -31,9 +31,9 @@ import { createProgress } from '../src/git/progress.ts'
 import { toFailure as toGitFailure } from '../src/git/remote-failure.ts'
 import { parseRepositoryUrl, resolveRepositoryUrl } from '../src/git/repository.ts'
 import { excerptOf } from '../src/http/why/diagnosis.ts'
-import { tarEnd, tarHeader } from './support/archive.ts'
-import { cpuMs, cpuOf } from './support/cpu-time.ts'
-import { temporaryDirectory } from './support/directory.ts'
+import { tarEnd, tarHeader } from './support/archive/archive.ts'
+import { cpuMs, cpuOf } from './support/system/cpu-time.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 const single = '\u00ff\u00c3\u001b\u009b\u00e9\u{1f600}\ud800a0 \t\n\r\0\\/.*?#-:=,;@!|[](){}<"\'`$%'
 const several = [

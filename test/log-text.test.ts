@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { toText } from '../src/log-text.ts'
 import { createLogger } from '../src/logger.ts'
-import { temporaryDirectory } from './support/directory.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 const at = { level: 'info', ts: new Date(2026, 10, 22, 22, 16, 5).toISOString() }
 const textOf = (line: object) => toText(JSON.stringify({ ...at, ...line }), false)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nearest } from '../src/nearest-name.ts'
-import { startDatastores } from './support/datastore-api.ts'
+import { startDatastores } from './support/http/datastore-api.ts'
 
 test('a missing, surplus, wrong or swapped letter is tolerated; a different word is not', () => {
   const names = ['hello', 'shop', 'shop-db', 'web']

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { forgetOwnEnd, ownEndFile, readOwnEnd, recordOwnEnd } from '../src/own-end.ts'
-import { temporaryDirectory } from './support/directory.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = new URL('..', import.meta.url).pathname
 

@@ -5,8 +5,8 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { compile, product } from './support/compile.ts'
-import { temporaryDirectory } from './support/directory.ts'
+import { compile, product } from './support/daemon/compile.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { berth, berthd, type Platform, platformProblem } from '../src/platform.ts'
-import { programArgs } from './support/program.ts'
+import { programArgs } from './support/daemon/program.ts'
 import { importsOf } from './support/tidy/syntax.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))

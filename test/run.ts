@@ -8,12 +8,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { requireBuilder } from './support/builder.ts'
-import { compile, product } from './support/compile.ts'
-import { ensureEngine } from './support/engine.ts'
-import { baseImages } from './support/images.ts'
-import { MissingPrerequisite } from './support/missing-prerequisite.ts'
-import { compiledVariable } from './support/program.ts'
+import { compile, product } from './support/daemon/compile.ts'
+import { compiledVariable } from './support/daemon/program.ts'
+import { requireBuilder } from './support/docker/builder.ts'
+import { ensureEngine } from './support/docker/engine.ts'
+import { baseImages } from './support/docker/images.ts'
+import { MissingPrerequisite } from './support/system/missing-prerequisite.ts'
 
 const repositoryRoot = fileURLToPath(new URL('..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { type RuleName, rules } from './support/tidy/rules.ts'
 import { samples } from './support/tidy/samples.ts'
 import { describeFinding, readTree } from './support/tidy/tree.ts'
-import { type RuleName, rules } from './support/tidy.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const names = Object.keys(rules) as RuleName[]

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readOwnEnd } from '../src/own-end.ts'
-import { temporaryDirectory } from './support/directory.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = new URL('..', import.meta.url).pathname
 

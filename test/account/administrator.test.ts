@@ -6,8 +6,8 @@ import { Administrator } from '../../src/account/administrator.ts'
 import { createAttempts } from '../../src/account/attempts.ts'
 import { createPasswords, dummyHash } from '../../src/account/passwords.ts'
 import { codeOf } from '../../src/errors.ts'
-import { countingHasher, plainHash } from '../support/counting-hasher.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { countingHasher, plainHash } from '../support/http/counting-hasher.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' }
 const eve = { email: 'eve@example.com', password: 'let me in please' }

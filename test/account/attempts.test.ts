@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { type Attempts, attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
 import { codeOf, type RetryLater } from '../../src/errors.ts'
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00.000Z')
 const hourMs = 60 * 60_000

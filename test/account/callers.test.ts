@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { createCallers, isExpired, serverCaller, sessionLifetimeMs } from '../../src/account/callers.ts'
 import type { SessionRow } from '../../storage/access/sessions.ts'
 import type { TokenRow } from '../../storage/access/tokens.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00.000Z')
 const dayMs = 24 * 60 * 60_000

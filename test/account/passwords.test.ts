@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { needsRehash } from 'argon2'
 import { argon2Options, createPasswords, dummyHash, type Hasher } from '../../src/account/passwords.ts'
-import { countingHasher } from '../support/counting-hasher.ts'
+import { countingHasher } from '../support/http/counting-hasher.ts'
 
 test('only the hashed password matches', async () => {
   const { hash, matches } = createPasswords()

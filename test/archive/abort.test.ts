@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unpackArchive } from '../../src/archive/unpack.ts'
-import { packEntries } from '../support/archive.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { packEntries } from '../support/archive/archive.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const content = randomBytes(300_000)
 const entries = Array.from({ length: 60 }, (_, index) => ({ name: `d${index % 7}/f${index}`, content }))

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive.ts'
-import { unpackAndFail } from '../support/unpack.ts'
+import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
+import { unpackAndFail } from '../support/archive/unpack.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first = { name: 'first', content: 'x' }

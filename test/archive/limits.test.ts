@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { unpackArchive } from '../../src/archive/unpack.ts'
-import { packArchive, packEntries, packTar, tarEnd, tarHeader } from '../support/archive.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { smallDisk } from '../support/small-disk.ts'
-import { unpack, unpackAndFail } from '../support/unpack.ts'
+import { packArchive, packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
+import { unpack, unpackAndFail } from '../support/archive/unpack.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { smallDisk } from '../support/system/small-disk.ts'
 
 const mebibyte = 1024 * 1024
 const limits = { entries: 3, unpackedBytes: 1000, metadataBytes: mebibyte }

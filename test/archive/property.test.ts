@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { unpackArchive } from '../../src/archive/unpack.ts'
 import { codeOf } from '../../src/errors.ts'
-import { type ArchiveEntry, packEntries, packTar } from '../support/archive.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { type ArchiveEntry, packEntries, packTar } from '../support/archive/archive.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 // Few names, that entries meet; outside there are things of the same names, that an escape finds something.
 const part = fc.constantFrom('a', 'b', 'c', 'a', 'b', '..', '.', '')

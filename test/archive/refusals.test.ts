@@ -1,8 +1,8 @@
 // Archives with entries that would break something: each is refused, by its name, and leaves nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ArchiveEntry, packEntries } from '../support/archive.ts'
-import { unpackAndFail } from '../support/unpack.ts'
+import { type ArchiveEntry, packEntries } from '../support/archive/archive.ts'
+import { unpackAndFail } from '../support/archive/unpack.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first: ArchiveEntry = { name: 'first', content: 'x' }

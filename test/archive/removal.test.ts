@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { removeTree } from '../../src/archive/removal.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('everything below the folder is removed; link targets stay', async (t) => {
   const home = temporaryDirectory(t)

@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, readdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { packArchive, packEntries } from '../support/archive.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { unpack } from '../support/unpack.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { packArchive, packEntries } from '../support/archive/archive.ts'
+import { unpack } from '../support/archive/unpack.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o7777
 

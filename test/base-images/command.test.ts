@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { run } from '../../src/base-images/command.ts'
-import { findProcesses } from '../support/processes.ts'
-import { until } from '../support/service.ts'
+import { until } from '../support/daemon/service.ts'
+import { findProcesses } from '../support/system/processes.ts'
 
 test('a program that fails is reported with its output', async () => {
   await assert.rejects(run('ls', ['/nowhere']), /^Error: ls \/nowhere failed: .*No such file or directory/)

@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
-import { temporaryDirectory } from '../support/directory.ts'
-import { fileScope } from '../support/scope.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const directory = temporaryDirectory(fileScope())
 const file = (name: string) => join(directory, name)

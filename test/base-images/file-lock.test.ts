@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withFileLock } from '../../src/base-images/file-lock.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('two holders of one file lock take turns', async (t) => {
   const path = join(temporaryDirectory(t), 'lock')

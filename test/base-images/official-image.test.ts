@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { hasOfficialImage } from '../../src/base-images/official-image.ts'
 import { inspectImage } from '../../src/docker/images/images.ts'
 import { removePulledName } from '../../src/docker/images/pull.ts'
-import { openDockerSite } from '../support/docker-site.ts'
-import { startSilentRegistry } from '../support/faulty-registries.ts'
-import { startRegistry } from '../support/registry.ts'
+import { openDockerSite } from '../support/docker/docker-site.ts'
+import { startSilentRegistry } from '../support/docker/faulty-registries.ts'
+import { startRegistry } from '../support/docker/registry.ts'
 
 const { signal } = new AbortController()
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { ensureStaticServer } from '../../src/base-images/static-server.ts'
 import { inspectImage } from '../../src/docker/images/images.ts'
-import { servedSite } from '../support/served-site.ts'
+import { servedSite } from '../support/docker/served-site.ts'
 
 const home = `<!doctype html><title>Home</title>${'<p>Hello</p>'.repeat(100)}`
 const script = 'console.log("hello")\n'.repeat(100)

@@ -1,7 +1,7 @@
 // The cost of authentication, and the effect of sign-ins on other requests.
 import { join } from 'node:path'
-import { temporaryDirectory } from '../support/directory.ts'
-import { owner, signUp } from '../support/session.ts'
+import { owner, signUp } from '../support/http/session.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'

@@ -2,7 +2,7 @@
 // the same rows.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compile, product } from '../support/compile.ts'
+import { compile, product } from '../support/daemon/compile.ts'
 
 export interface Programs {
   /** Starts a file of the built tree, such as `src/main.js`, with piped stdout and stderr. */

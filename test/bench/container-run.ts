@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from '../../src/base-images/command.ts'
-import { ensureEngine } from '../support/engine.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 export interface ContainerRun {
   image: string

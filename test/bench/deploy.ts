@@ -1,9 +1,9 @@
 // The duration of a restart, from the request until the new instance is live, compared with `docker run` of
 // the same image until its first response.
-import type { Api } from '../support/api.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createRepository } from '../support/repository.ts'
-import { finishedDeploy, pageApp, until } from '../support/service.ts'
+import type { Api } from '../support/daemon/api.ts'
+import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
 import { removeContainer, runContainer } from './container-run.ts'

@@ -1,5 +1,5 @@
 // The delay of log lines for many followers, with and without others that do not read.
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'
 import { median } from './percentiles.ts'

@@ -1,7 +1,7 @@
 // Live services with a minimal image, for measurements of job runs.
-import type { Api, Body } from '../support/api.ts'
-import { createRepository } from '../support/repository.ts'
-import { dockerfile, finishedDeploy } from '../support/service.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { dockerfile, finishedDeploy } from '../support/daemon/service.ts'
+import { createRepository } from '../support/git/repository.ts'
 import type { Bench } from './bench.ts'
 
 export interface JobService {

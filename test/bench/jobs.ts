@@ -1,5 +1,5 @@
 // Job runs: the time to the first log line, what many of them leave behind, and the cost of schedules.
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'

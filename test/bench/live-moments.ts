@@ -1,6 +1,6 @@
 // When deploys went live, from the change feed; polling would disturb the measurement.
-import type { Api } from '../support/api.ts'
-import type { Scope } from '../support/directory.ts'
+import type { Api } from '../support/daemon/api.ts'
+import type { Scope } from '../support/system/directory.ts'
 
 export interface LiveMoments {
   /** By the clock of `performance.now()`. */

@@ -2,10 +2,10 @@
 // A thousand live deploys would take a quarter of an hour, so only each tenth is a real restart with a
 // container. A third of the others is canceled at once, and the rest fail to fetch.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api } from '../support/api.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createRepository } from '../support/repository.ts'
-import { finishedDeploy, pageApp } from '../support/service.ts'
+import type { Api } from '../support/daemon/api.ts'
+import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'

@@ -1,5 +1,5 @@
 // How long the supervisor takes to restore its actors when the store also has many ended ones.
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'
 import { median } from './percentiles.ts'

@@ -1,7 +1,7 @@
 // The time from the daemon's spawn to its first response to an authenticated request.
 import { spawnSync } from 'node:child_process'
 import { request } from 'node:http'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'

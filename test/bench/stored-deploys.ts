@@ -7,7 +7,7 @@ import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, ActorRow, Transition } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
-import { serviceRow } from '../support/store-fixtures.ts'
+import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { instantEffects, instantImage } from './instant-effects.ts'
 
 export interface Wanted {

@@ -1,5 +1,5 @@
 // Durable transitions per second, each requested after the acknowledgement of the previous one.
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figure.ts'
 import { median, percentile } from './percentiles.ts'

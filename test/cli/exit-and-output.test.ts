@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { berthCommand, berthEnv, runBerth } from '../support/berth.ts'
-import { type FakeResponse, problem, startFakeServer } from '../support/fake-server.ts'
-import { openTerminal } from '../support/pty.ts'
+import { berthCommand, berthEnv, runBerth } from '../support/cli/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../support/cli/fake-server.ts'
+import { openTerminal } from '../support/cli/pty.ts'
 
 const introducer = '\u001b'
 

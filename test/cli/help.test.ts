@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
 import { buildProgram } from '../../src/cli/program.ts'
-import { runBerth } from '../support/berth.ts'
-import { commandWords, helpOf, programThat, visibleCommands } from '../support/reference.ts'
+import { runBerth } from '../support/cli/berth.ts'
+import { commandWords, helpOf, programThat, visibleCommands } from '../support/http/reference.ts'
 
 function examplesOf(command: Command): string[] {
   const [, section = ''] = helpOf(command).split('\nExamples:\n')

@@ -16,11 +16,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { berthEnv, runBerth } from '../support/berth.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { startFakeServer } from '../support/fake-server.ts'
-import { openTerminal } from '../support/pty.ts'
-import { until } from '../support/service.ts'
+import { berthEnv, runBerth } from '../support/cli/berth.ts'
+import { startFakeServer } from '../support/cli/fake-server.ts'
+import { openTerminal } from '../support/cli/pty.ts'
+import { until } from '../support/daemon/service.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const info = { version: '0.0.0' }
 const nobody = 65_534

@@ -1,10 +1,10 @@
 // The connection to the server is lost during a command: the error shows how to continue.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../support/berth.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { type FakeResponse, type FakeServer, problem, startFakeServer } from '../support/fake-server.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { runBerth } from '../support/cli/berth.ts'
+import { type FakeResponse, type FakeServer, problem, startFakeServer } from '../support/cli/fake-server.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const deploy = { id: 'dep-1', service_id: 'svc-1', status: 'queued' }
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../support/berth.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { problem, startFakeServer } from '../support/fake-server.ts'
+import { runBerth } from '../support/cli/berth.ts'
+import { problem, startFakeServer } from '../support/cli/fake-server.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const hint = "did you mean 'my-shop'?"
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
 import { buildProgram } from '../../src/cli/program.ts'
-import { runBerth } from '../support/berth.ts'
+import { runBerth } from '../support/cli/berth.ts'
 
 const wrong: Record<string, [message: string, hint: string]> = {
   'deploy --foo': ["unknown option '--foo'", 'berth deploy --help'],

@@ -1,8 +1,8 @@
 // The deployed apps: a page that shows its version, a slow start, and sometimes a defect. Each
 // has a different source.
 // Only this module knows the versions and whether each one works; the checks query it.
-import type { Body } from '../support/api.ts'
-import { baseImages } from '../support/images.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { baseImages } from '../support/docker/images.ts'
 import type { Chance } from './random.ts'
 
 /** `broken` fails to build, `crashing` exits at its start. */

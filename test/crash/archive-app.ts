@@ -1,6 +1,7 @@
 // An app that is uploaded: each version is an archive, and each deploy records the upload it uses.
-import type { Body } from '../support/api.ts'
-import { packArchive } from '../support/archive.ts'
+
+import { packArchive } from '../support/archive/archive.ts'
+import type { Body } from '../support/daemon/api.ts'
 import { type App, type Flavor, nextVersion, renderFiles, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 

@@ -1,6 +1,6 @@
 // A persistent client: it repeats a request without a response, with the same key, until it gets one.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '../support/api.ts'
+import type { Answer } from '../support/daemon/api.ts'
 import type { Ledger } from './ledger.ts'
 import type { Victim } from './victim.ts'
 

@@ -1,6 +1,6 @@
 // Requests deploys of every kind, and repeats requests. Acknowledged ones are recorded in the ledger.
 import { randomUUID } from 'node:crypto'
-import type { Body } from '../support/api.ts'
+import type { Body } from '../support/daemon/api.ts'
 import type { App, Flavor } from './app.ts'
 import type { ArchiveApp } from './archive-app.ts'
 import type { Client } from './client.ts'

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 export interface Container {
   name: string

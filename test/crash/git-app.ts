@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../src/base-images/command.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
 import { type App, type Flavor, nextVersion, renderFiles, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 

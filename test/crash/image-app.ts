@@ -1,6 +1,6 @@
 // An app that is pulled: each version is pushed to the same tag. The digest in a deploy's record
 // identifies its version.
-import type { TestRegistry } from '../support/registry.ts'
+import type { TestRegistry } from '../support/docker/registry.ts'
 import { type App, type Flavor, nextVersion, serveCommand, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 

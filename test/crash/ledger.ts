@@ -1,5 +1,5 @@
 // What was acknowledged to users, and every violation found. Only acknowledged requests are promises.
-import type { Body } from '../support/api.ts'
+import type { Body } from '../support/daemon/api.ts'
 import type { App } from './app.ts'
 
 export interface ServiceEntry {

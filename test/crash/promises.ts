@@ -1,5 +1,5 @@
 // Checks the promises to users: no acknowledged request is lost, and nothing happens without a request.
-import type { Api, Body } from '../support/api.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
 import type { DeployEntry, Ledger } from './ledger.ts'
 import { collectEvidence, type Settled, type SettledDeploy } from './settled.ts'
 

@@ -2,7 +2,7 @@
 // Choices are seeded, timing is not: the same seed finds the same kind of violation.
 import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startRegistry, type TestRegistry } from '../support/registry.ts'
+import { startRegistry, type TestRegistry } from '../support/docker/registry.ts'
 import type { App } from './app.ts'
 import { createArchiveApp } from './archive-app.ts'
 import { createClient } from './client.ts'

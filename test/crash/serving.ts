@@ -1,7 +1,7 @@
 // Checks what is served: one live deploy per service, the wanted number of instances, and the right
 // page on each.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Body } from '../support/api.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
 import { type DockerState, describeDocker, readDocker } from './docker-state.ts'
 import type { Ledger, Violation } from './ledger.ts'
 import { collectEvidence, type Settled, type SettledService } from './settled.ts'

@@ -1,6 +1,6 @@
 // Waits until every deploy has ended and every deleted service is removed, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Body } from '../support/api.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
 import type { DeployEntry, Ledger, ServiceEntry } from './ledger.ts'
 
 export interface HistoryLine {

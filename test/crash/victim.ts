@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Api, createApi } from '../support/api.ts'
-import { bare } from '../support/daemon.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { removeLeftovers } from '../support/leftovers.ts'
-import { programArgs } from '../support/program.ts'
+import { type Api, createApi } from '../support/daemon/api.ts'
+import { bare } from '../support/daemon/daemon.ts'
+import { removeLeftovers } from '../support/daemon/leftovers.ts'
+import { programArgs } from '../support/daemon/program.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 export interface Victim {
   readonly prefix: string

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { outcomeOf } from '../support/account.ts'
-import { type Browser, openBrowser } from '../support/browser.ts'
-import { startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { until } from '../support/service.ts'
-import { owner } from '../support/session.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { until } from '../support/daemon/service.ts'
+import { outcomeOf } from '../support/http/account.ts'
+import { type Browser, openBrowser } from '../support/http/browser.ts'
+import { owner } from '../support/http/session.ts'
 
 const codeIn = ({ printed }: TestDaemon): string[] =>
   printed.flatMap((line) => /\/setup\?code=([\w-]+)$/.exec(line)?.[1] ?? [])

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { type ArchiveEntry, packArchive, packEntries } from '../support/archive.ts'
-import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { daemonSuite } from '../support/suite.ts'
+import { type ArchiveEntry, packArchive, packEntries } from '../support/archive/archive.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 const names = (folder: string) => readdirSync(join(suite.daemon.dataDir, folder)).sort()

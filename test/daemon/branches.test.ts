@@ -1,9 +1,9 @@
 // The default branch of a service without one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRepository } from '../support/repository.ts'
-import { finishedDeploy, pageApp } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 const suite = daemonSuite()
 

@@ -1,8 +1,8 @@
 // What a build cannot access: the cache mounts of other services.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { finishedDeploy, logLines, pageApp } from '../support/service.ts'
-import { createService, daemonSuite, type TestService } from '../support/suite.ts'
+import { finishedDeploy, logLines, pageApp } from '../support/daemon/service.ts'
+import { createService, daemonSuite, type TestService } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

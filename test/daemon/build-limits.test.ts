@@ -1,9 +1,9 @@
 // Hostile Dockerfiles against a daemon with build limits. Each bomb ends unattended within 20 s.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { dockerfile, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const limits = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
 /** Larger than the engine's cache after all tests, so that other tests lose no entries. */

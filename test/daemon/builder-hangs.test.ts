@@ -2,11 +2,11 @@
 // and one that needs BuildKit waits without a build slot. Detecting the hang takes a minute.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../support/berth.ts'
-import { startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { openHungBuilder } from '../support/hung-builder.ts'
-import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { createService, type TestService } from '../support/suite.ts'
+import { runBerth } from '../support/cli/berth.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, type TestService } from '../support/daemon/suite.ts'
+import { openHungBuilder } from '../support/docker/hung-builder.ts'
 
 const waits =
   /^the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit \(RUN --mount\): waiting until/

@@ -1,8 +1,8 @@
 // Deploys built by the classic builder with a memory limit; the other tests use BuildKit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dockerfile, fetchPage, pageApp } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { dockerfile, fetchPage, pageApp } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite({ args: ['--builder=classic', '--build-memory-limit=32'] })
 

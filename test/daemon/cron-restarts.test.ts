@@ -2,10 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { watchContainers } from '../support/container-events.ts'
-import { clearedJob, createCron, jobContainers, openDocker, output, scheduledRuns } from '../support/jobs.ts'
-import { until } from '../support/service.ts'
-import { daemonSuite } from '../support/suite.ts'
+import {
+  clearedJob,
+  createCron,
+  jobContainers,
+  openDocker,
+  output,
+  scheduledRuns,
+} from '../support/daemon/jobs.ts'
+import { until } from '../support/daemon/service.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
+import { watchContainers } from '../support/docker/container-events.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite({ args: ['--job-concurrency=3'] })

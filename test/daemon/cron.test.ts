@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import type { Body } from '../support/api.ts'
-import { watchContainers } from '../support/container-events.ts'
+import type { Body } from '../support/daemon/api.ts'
 import {
   clearedJob,
   createCron,
@@ -16,9 +15,10 @@ import {
   requestJob,
   scheduledRuns,
   untilLogged,
-} from '../support/jobs.ts'
-import { dockerfile, until } from '../support/service.ts'
-import { daemonSuite, type TestService } from '../support/suite.ts'
+} from '../support/daemon/jobs.ts'
+import { dockerfile, until } from '../support/daemon/service.ts'
+import { daemonSuite, type TestService } from '../support/daemon/suite.ts'
+import { watchContainers } from '../support/docker/container-events.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite()

@@ -1,9 +1,9 @@
 // Changes to a datastore while Docker is unavailable and the datastore itself keeps running.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineGate } from '../support/engine-gate.ts'
-import { until } from '../support/service.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { until } from '../support/daemon/service.ts'
+import { createEngineGate } from '../support/docker/engine-gate.ts'
 
 test('limits that were saved while Docker was down are applied when it is back', async (t) => {
   const door = await createEngineGate(t)

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BerthOptions, runBerth, startBerth } from '../support/berth.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { keys, openTerminal } from '../support/pty.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import { type BerthOptions, runBerth, startBerth } from '../support/cli/berth.ts'
+import { keys, openTerminal } from '../support/cli/pty.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, daemon, inside } = site

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineGate } from '../support/engine-gate.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { createEngineGate } from '../support/docker/engine-gate.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, docker, psql, reached, redis } = site

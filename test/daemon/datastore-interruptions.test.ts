@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, psql, redis } = site

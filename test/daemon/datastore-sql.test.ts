@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Body } from '../support/api.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, inside, psql } = site

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Body } from '../support/api.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { create, psql } = site

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { finishedDeploy, until } from '../support/service.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { finishedDeploy, until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { api, containerOf, create, docker, psql, reached, redis } = site

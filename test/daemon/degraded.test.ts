@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Docker from 'dockerode'
-import { ensureEngine } from '../support/engine.ts'
-import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { dockerfile, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })

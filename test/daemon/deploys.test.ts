@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import { findLeftovers, findObjectsOf } from '../support/leftovers.ts'
-import { findProcesses } from '../support/processes.ts'
-import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { findLeftovers, findObjectsOf } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { findProcesses } from '../support/system/processes.ts'
 
 const suite = daemonSuite({ args: ['--build-concurrency=1', '--keep-images=2'] })
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
-import type { Api, Body } from '../support/api.ts'
-import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
-import { fileScope } from '../support/scope.ts'
-import { dockerfile, fetchPage, finishedDeploy, until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { dockerfile, fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
 
 const scope = fileScope()
 let daemon: TestDaemon

@@ -1,10 +1,10 @@
 // Services with a disk: their data is retained, and two versions never use it at the same time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Api, Body } from '../support/api.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { dockerfile, fetchPage, finishedDeploy, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

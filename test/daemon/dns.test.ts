@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createDnsProvider } from '../../src/daemon/dns.ts'
 import { parseTsigKey } from '../../src/dns/tsig.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const rfc2136 = { kind: 'rfc2136', host: '127.0.0.1', port: 53 } as const
 

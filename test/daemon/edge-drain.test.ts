@@ -2,13 +2,13 @@
 // Durations are compared with the service's drain_seconds, never with the speed of the machine.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { edgeApp } from '../support/edge-app.ts'
-import { startLoad } from '../support/edge-load.ts'
-import { openEdgeSite } from '../support/edge-site.ts'
-import { type Followed, followEvents, followSocket, requestSlowly } from '../support/edge-streams.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
-import { createService, type TestService } from '../support/suite.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { createService, type TestService } from '../support/daemon/suite.ts'
+import { edgeApp } from '../support/edge/edge-app.ts'
+import { startLoad } from '../support/edge/edge-load.ts'
+import { openEdgeSite } from '../support/edge/edge-site.ts'
+import { type Followed, followEvents, followSocket, requestSlowly } from '../support/edge/edge-streams.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)

@@ -7,21 +7,21 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { findEdge, requireWhole } from '../support/edge-chaos.ts'
-import { type EdgeSite, openEdgeSite } from '../support/edge-site.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { baseImages } from '../support/images.ts'
-import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, type TestService } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { baseImages } from '../support/docker/images.ts'
 import {
   loadImage,
   type NamespaceEngine,
   saveImage,
   startNamespaceEngine,
-} from '../support/namespace-engine.ts'
-import { fileScope } from '../support/scope.ts'
-import { finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService, type TestService } from '../support/suite.ts'
+} from '../support/docker/namespace-engine.ts'
+import { findEdge, requireWhole } from '../support/edge/edge-chaos.ts'
+import { type EdgeSite, openEdgeSite } from '../support/edge/edge-site.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 const scope = fileScope()
 

@@ -3,12 +3,12 @@
 // All deploys of this file must run for 5 s before they replace anything.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { edgeApp } from '../support/edge-app.ts'
-import { startLoad } from '../support/edge-load.ts'
-import { openDocker, openEdgeSite } from '../support/edge-site.ts'
-import { fileScope } from '../support/scope.ts'
-import { logLines, until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { logLines, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { edgeApp } from '../support/edge/edge-app.ts'
+import { startLoad } from '../support/edge/edge-load.ts'
+import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'container', ['--settle-time=5'])

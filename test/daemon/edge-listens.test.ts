@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasCommand, run } from '../../src/base-images/command.ts'
-import { installPackages } from '../support/apt.ts'
-import { portOf } from '../support/edge.ts'
-import { edgeApp } from '../support/edge-app.ts'
-import { childrenOf, findEdge } from '../support/edge-chaos.ts'
-import { openDocker, openEdgeSite } from '../support/edge-site.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { createService } from '../support/suite.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { portOf } from '../support/edge/edge.ts'
+import { edgeApp } from '../support/edge/edge-app.ts'
+import { childrenOf, findEdge } from '../support/edge/edge-chaos.ts'
+import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
+import { installPackages } from '../support/system/apt.ts'
 
 interface Listener {
   address: string

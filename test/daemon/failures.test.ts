@@ -2,12 +2,12 @@
 // version continues to serve.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Api, Body } from '../support/api.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { findObjectsOf } from '../support/leftovers.ts'
-import { createRepository } from '../support/repository.ts'
-import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { findObjectsOf } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15', '--build-timeout=20'] })
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { FeedChange } from '../../src/api/feed.ts'
-import type { Api } from '../support/api.ts'
-import { dockerfile, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api } from '../support/daemon/api.ts'
+import { dockerfile, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

@@ -1,8 +1,8 @@
 // The HEALTHCHECK of an image decides whether a deploy goes live and whether a live service is degraded.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logLines, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

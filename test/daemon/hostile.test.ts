@@ -4,20 +4,25 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { recordExecutions } from '../support/exec-recorder.ts'
-import { hostileTexts } from '../support/hostile.ts'
-import { type PlacedCanary, placeCanary } from '../support/hostile-canary.ts'
-import { checkAnswer, needsSession } from '../support/openapi.ts'
-import { type Operation, operations } from '../support/operations.ts'
-import { createRepository } from '../support/repository.ts'
-import { findChange } from '../support/round-trip.ts'
-import { dockerfile, fetchPage, finishedDeploy } from '../support/service.ts'
-import { signUp } from '../support/session.ts'
-import { whyNoTracing } from '../support/strace.ts'
-import { describeField, requestWith, type StringField, stringFieldsOf } from '../support/string-fields.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
-import { exchange, toBytes, type WireAnswer } from '../support/wire.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { recordExecutions } from '../support/daemon/exec-recorder.ts'
+import { hostileTexts } from '../support/daemon/hostile.ts'
+import { type PlacedCanary, placeCanary } from '../support/daemon/hostile-canary.ts'
+import { findChange } from '../support/daemon/round-trip.ts'
+import { dockerfile, fetchPage, finishedDeploy } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { checkAnswer, needsSession } from '../support/http/openapi.ts'
+import { type Operation, operations } from '../support/http/operations.ts'
+import { signUp } from '../support/http/session.ts'
+import {
+  describeField,
+  requestWith,
+  type StringField,
+  stringFieldsOf,
+} from '../support/http/string-fields.ts'
+import { exchange, toBytes, type WireAnswer } from '../support/http/wire.ts'
+import { whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
 const parallelRequests = 8

@@ -1,11 +1,11 @@
 // Services that speak HTTP/2 without TLS, deployed by a real daemon behind a real HAProxy.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startLoad } from '../support/edge-load.ts'
-import { openEdgeSite } from '../support/edge-site.ts'
-import { baseImages } from '../support/images.ts'
-import { fileScope } from '../support/scope.ts'
-import { createService } from '../support/suite.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { baseImages } from '../support/docker/images.ts'
+import { startLoad } from '../support/edge/edge-load.ts'
+import { openEdgeSite } from '../support/edge/edge-site.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)

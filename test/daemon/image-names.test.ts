@@ -1,15 +1,15 @@
 // Images are private to their service, and those of the former version become so while they are in use.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { edgeApp } from '../support/edge-app.ts'
-import { startLoad } from '../support/edge-load.ts'
-import { openEdgeSite } from '../support/edge-site.ts'
-import { restoreFormerNames } from '../support/former-names.ts'
-import { finishedJob, openDocker, output, requestJob, untilLogged } from '../support/jobs.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { dockerfile, fetchPage, finishedDeploy, pageApp } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import { restoreFormerNames } from '../support/daemon/former-names.ts'
+import { finishedJob, openDocker, output, requestJob, untilLogged } from '../support/daemon/jobs.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { edgeApp } from '../support/edge/edge-app.ts'
+import { startLoad } from '../support/edge/edge-load.ts'
+import { openEdgeSite } from '../support/edge/edge-site.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'container', ['--keep-images=2'])

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import Docker from 'dockerode'
-import type { Body } from '../support/api.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
-import { imageVolumesOf } from '../support/volumes.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { imageVolumesOf } from '../support/daemon/volumes.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)

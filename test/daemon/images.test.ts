@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import type { Body } from '../support/api.ts'
-import { filesWith } from '../support/canary.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { account, startRegistry } from '../support/registry.ts'
-import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
-import { daemonSuite } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
+import { account, startRegistry } from '../support/docker/registry.ts'
+import { filesWith } from '../support/storage/canary.ts'
 
 const suite = daemonSuite()
 let count = 0

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Docker from 'dockerode'
-import type { Api, Body } from '../support/api.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { dockerfile, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { dockerfile, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })

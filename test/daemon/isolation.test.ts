@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { run } from '../../src/base-images/command.ts'
 import { tableOf } from '../../src/firewall/rules.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { listRules, whyNoFirewall } from '../support/firewall.ts'
-import { finishedJob, openDocker, output, requestJob, runIn } from '../support/jobs.ts'
-import { fileScope } from '../support/scope.ts'
-import { finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { finishedJob, openDocker, output, requestJob, runIn } from '../support/daemon/jobs.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { listRules, whyNoFirewall } from '../support/system/firewall.ts'
 
 const skip = (await whyNoFirewall()) ?? false
 const scope = fileScope()

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Body } from '../support/api.ts'
-import { watchContainers } from '../support/container-events.ts'
+import type { Body } from '../support/daemon/api.ts'
 import {
   clearedJob,
   createCron,
@@ -18,11 +17,12 @@ import {
   runningContainer,
   sharedWorker,
   untilLogged,
-} from '../support/jobs.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
-import { daemonSuite } from '../support/suite.ts'
+} from '../support/daemon/jobs.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
+import { watchContainers } from '../support/docker/container-events.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite()

@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { launchDaemon } from '../support/daemon.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { baseImages } from '../support/images.ts'
+import { launchDaemon } from '../support/daemon/daemon.ts'
 import {
   clearedJob,
   createWorker,
@@ -16,15 +13,18 @@ import {
   requestJob,
   runJob,
   untilLogged,
-} from '../support/jobs.ts'
-import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
+} from '../support/daemon/jobs.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { baseImages } from '../support/docker/images.ts'
 import {
   loadImage,
   type NamespaceEngine,
   saveImage,
   startNamespaceEngine,
-} from '../support/namespace-engine.ts'
-import { fileScope } from '../support/scope.ts'
+} from '../support/docker/namespace-engine.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 const scope = fileScope()
 

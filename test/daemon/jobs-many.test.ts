@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type ContainerEvent, watchContainers } from '../support/container-events.ts'
 import {
   clearedJob,
   createWorker,
@@ -12,8 +11,9 @@ import {
   openDocker,
   output,
   requestJob,
-} from '../support/jobs.ts'
-import { daemonSuite } from '../support/suite.ts'
+} from '../support/daemon/jobs.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
+import { type ContainerEvent, watchContainers } from '../support/docker/container-events.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite({ args: ['--job-concurrency=4'] })

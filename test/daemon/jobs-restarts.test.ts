@@ -2,8 +2,7 @@
 // While it is down, the tests use Docker directly.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watchContainers } from '../support/container-events.ts'
-import { isHeld, openJobSite, steps } from '../support/job-steps.ts'
+import { isHeld, openJobSite, steps } from '../support/daemon/job-steps.ts'
 import {
   clearedJob,
   createCron,
@@ -19,10 +18,11 @@ import {
   runningContainer,
   sharedWorker,
   untilLogged,
-} from '../support/jobs.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { dockerfile, until } from '../support/service.ts'
+} from '../support/daemon/jobs.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { dockerfile, until } from '../support/daemon/service.ts'
+import { watchContainers } from '../support/docker/container-events.ts'
 
 const scope = fileScope()
 const site = await openJobSite(scope)

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import type { ContainerInspectInfo } from 'dockerode'
-import type { Body } from '../support/api.ts'
+import type { Body } from '../support/daemon/api.ts'
 import {
   clearedJob,
   createWorker,
@@ -20,11 +20,11 @@ import {
   runningContainer,
   sharedWorker,
   untilLogged,
-} from '../support/jobs.ts'
-import { noShellApp } from '../support/no-shell.ts'
-import { fileScope } from '../support/scope.ts'
-import { pageApp } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+} from '../support/daemon/jobs.ts'
+import { noShellApp } from '../support/daemon/no-shell.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { pageApp } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite()

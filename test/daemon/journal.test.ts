@@ -1,9 +1,9 @@
 // The daemon's own log contains enough to reconstruct what happened.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { dockerfile, until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { dockerfile, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
 
 /** The first lines with this message, up to the wanted number, without time and level. */
 async function lines({ log }: TestDaemon, message: string, count: number): Promise<object[]> {

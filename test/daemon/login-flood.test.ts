@@ -4,11 +4,11 @@ import { statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startBerth } from '../support/berth.ts'
-import { startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { until } from '../support/service.ts'
-import { type SessionHeaders, signUp } from '../support/session.ts'
-import { rawTables } from '../support/store-fixtures.ts'
+import { startBerth } from '../support/cli/berth.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { until } from '../support/daemon/service.ts'
+import { type SessionHeaders, signUp } from '../support/http/session.ts'
+import { rawTables } from '../support/storage/store-fixtures.ts'
 
 /** Requests from ever other networks of loopback, until the test ends. Status 0: no response. */
 function flood(t: TestContext, url: string) {

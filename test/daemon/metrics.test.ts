@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { edgeApp } from '../support/edge-app.ts'
-import { openDocker, openEdgeSite } from '../support/edge-site.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { edgeApp } from '../support/edge/edge-app.ts'
+import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'host')

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { gitProcesses } from '../support/git-processes.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { baseImages } from '../support/images.ts'
-import { findObjectsOf } from '../support/leftovers.ts'
-import { createRepository } from '../support/repository.ts'
-import { dockerfile, fetchPage, logLines, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { findObjectsOf } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { baseImages } from '../support/docker/images.ts'
+import { gitProcesses } from '../support/git/git-processes.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15'] })
 

@@ -1,9 +1,9 @@
 // The port of an app: undeclared, or declared in different places.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { baseImages } from '../support/images.ts'
-import { dockerfile, fetchPage, logLines, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { dockerfile, fetchPage, logLines, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { baseImages } from '../support/docker/images.ts'
 
 const suite = daemonSuite()
 

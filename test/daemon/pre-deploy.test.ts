@@ -2,10 +2,10 @@
 // new version starts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Api, Body } from '../support/api.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

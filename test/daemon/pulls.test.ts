@@ -1,13 +1,13 @@
 // Pulls that are interrupted by a cancel, a timeout or a crash. None leaves anything behind, none is lost.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { type DaemonOptions, startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { until as untilFact } from '../support/docker-site.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { startRegistry } from '../support/registry.ts'
-import { openRegistryProxy } from '../support/registry-proxy.ts'
-import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { type DaemonOptions, startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
+import { until as untilFact } from '../support/docker/docker-site.ts'
+import { startRegistry } from '../support/docker/registry.ts'
+import { openRegistryProxy } from '../support/docker/registry-proxy.ts'
 
 /** A daemon with a deploy whose pull has started and cannot continue. */
 async function startPull(t: TestContext, options: DaemonOptions = {}) {

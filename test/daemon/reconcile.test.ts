@@ -8,11 +8,11 @@ import { formerContainerName, imageName, treeName } from '../../src/docker/engin
 import { listImages, tagImage } from '../../src/docker/images/images.ts'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { flipBit, serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant, silentLogger, temporaryStorage } from '../support/supervision.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { type DockerSite, openDockerSite } from '../support/docker/docker-site.ts'
+import { flipBit, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.254' }
 

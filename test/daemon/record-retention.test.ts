@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { startRecordRetention } from '../../src/daemon/record-retention.ts'
 import { eventLifetimeMs } from '../../storage/events.ts'
 import { createIds } from '../../storage/store/ids.ts'
-import { transitionOf } from '../support/store-fixtures.ts'
-import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
-import { testMac } from '../support/test-mac.ts'
+import { transitionOf } from '../support/storage/store-fixtures.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { testMac } from '../support/system/test-mac.ts'
 
 const minuteMs = 60_000
 const dayMs = eventLifetimeMs

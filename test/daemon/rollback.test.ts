@@ -1,11 +1,11 @@
 // Rollbacks on a real engine: the earlier image with the earlier settings and env.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Body } from '../support/api.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { requestEngine } from '../support/engine-request.ts'
-import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { requestEngine } from '../support/docker/engine-request.ts'
 
 const suite = daemonSuite({ args: ['--keep-images=2'] })
 

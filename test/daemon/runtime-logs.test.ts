@@ -5,10 +5,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Body } from '../support/api.ts'
-import { startDaemon } from '../support/daemon.ts'
-import { dockerfile, finishedDeploy, until } from '../support/service.ts'
-import { createService } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { startDaemon } from '../support/daemon/daemon.ts'
+import { dockerfile, finishedDeploy, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
 
 /** Prints its name, counts until SIGTERM, then prints a last line. */
 const counting = [

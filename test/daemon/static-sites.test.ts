@@ -6,12 +6,12 @@ import { type TestContext, test } from 'node:test'
 import { ensureStaticServer } from '../../src/base-images/static-server.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import { startDaemon } from '../support/daemon.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import { startDaemon } from '../support/daemon/daemon.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const suite = daemonSuite()
 

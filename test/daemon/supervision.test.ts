@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import Docker from 'dockerode'
-import type { Api, Body } from '../support/api.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })

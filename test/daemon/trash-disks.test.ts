@@ -4,12 +4,12 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import Docker from 'dockerode'
-import type { Body } from '../support/api.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { baseImages } from '../support/images.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { dockerfile, fetchPage, until } from '../support/service.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { dockerfile, fetchPage, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { baseImages } from '../support/docker/images.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)

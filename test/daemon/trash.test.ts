@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { adjustableClock } from '../support/adjustable-clock.ts'
-import type { Body } from '../support/api.ts'
-import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineGate } from '../support/engine-gate.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import { adjustableClock } from '../support/daemon/adjustable-clock.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { createEngineGate } from '../support/docker/engine-gate.ts'
 
 const scope = fileScope()
 const clock = adjustableClock(scope)

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findLeftovers, type Leftovers, removeLeftovers } from '../support/leftovers.ts'
+import { findLeftovers, type Leftovers, removeLeftovers } from '../support/daemon/leftovers.ts'
 import { count } from './lines.ts'
 import { type Made, type Stage, takeStep } from './stage.ts'
 

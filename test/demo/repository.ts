@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { copyApp } from '../support/apps.ts'
+import { copyApp } from '../support/daemon/apps.ts'
 
 export interface DemoRepository {
   directory: string

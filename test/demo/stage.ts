@@ -1,5 +1,5 @@
 // State shared by the parts of the demo: output, the interrupt signal, and what was created so far.
-import type { TestDaemon } from '../support/daemon.ts'
+import type { TestDaemon } from '../support/daemon/daemon.ts'
 import { phaseLine } from './lines.ts'
 import type { Terminal } from './terminal.ts'
 import { toProblem } from './trouble.ts'

@@ -2,8 +2,8 @@
 // without failed requests.
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Api } from '../support/api.ts'
-import { owner, signUp } from '../support/session.ts'
+import type { Api } from '../support/daemon/api.ts'
+import { owner, signUp } from '../support/http/session.ts'
 import { typeBerth } from './berth.ts'
 import { count, factLines, heading } from './lines.ts'
 import { type Page, visit } from './page.ts'

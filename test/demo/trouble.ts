@@ -1,5 +1,5 @@
 // A failure in three parts: what failed, why, and what to do next.
-import { MissingPrerequisite } from '../support/missing-prerequisite.ts'
+import { MissingPrerequisite } from '../support/system/missing-prerequisite.ts'
 
 export class Trouble extends Error {
   readonly what: string

@@ -2,7 +2,7 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createCloudflare } from '../../src/dns/cloudflare.ts'
-import { type ReceivedRequest, startFakeServer } from '../support/fake-server.ts'
+import { type ReceivedRequest, startFakeServer } from '../support/cli/fake-server.ts'
 
 const token = 'cf-token-0123456789'
 const record = { name: '_acme-challenge.apps.example.com', value: 'Xgbl5r68WPda0J9EgqqI' }

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createHook, redact } from '../../src/dns/hook.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { until } from '../support/service.ts'
+import { until } from '../support/daemon/service.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const record = { name: '_acme-challenge.apps.example.com', value: 'a-value; touch /tmp/never' }
 const signal = () => new AbortController().signal

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatastores } from '../../src/docker/containers/datastores.ts'
 import { ensureVolume } from '../../src/docker/containers/volumes.ts'
-import { datastoreImages } from '../support/datastore-images.ts'
-import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { addSystem, ensureTestImage, type TestRecipe } from '../support/images.ts'
+import { datastoreImages } from '../support/docker/datastore-images.ts'
+import { type DockerSite, openDockerSite, until } from '../support/docker/docker-site.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { addSystem, ensureTestImage, type TestRecipe } from '../support/docker/images.ts'
 
 const base = {
   repository: 'localhost/berth-test' as const,

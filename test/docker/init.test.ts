@@ -1,8 +1,8 @@
 // Process 1 of instances: an init, unless the image brings its own or the service wants none.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { drivers, prepareBuild } from '../support/build-site.ts'
-import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
+import { drivers, prepareBuild } from '../support/docker/build-site.ts'
+import { type DockerSite, openDockerSite, until } from '../support/docker/docker-site.ts'
 
 /** The image of a Dockerfile with these lines, on busybox. */
 async function imageWith(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findDockerfiles } from '../../src/domain/dockerfiles.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('Dockerfiles are found by their usual names, the nearest to the top first', async (t) => {
   const directory = temporaryDirectory(t)

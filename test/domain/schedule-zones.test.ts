@@ -13,7 +13,7 @@ import {
   minuteMs,
   minutesBetween,
   wallClock,
-} from '../support/wall-clock.ts'
+} from '../support/system/wall-clock.ts'
 
 const years: [number, number] = [Date.UTC(2026), Date.UTC(2028)]
 

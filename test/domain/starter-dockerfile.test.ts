@@ -4,8 +4,8 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { suggestDockerfile } from '../../src/domain/starter-dockerfile.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { writeTree } from '../support/write-tree.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 function suggest(t: TestContext, files: Record<string, string>) {
   const folder = temporaryDirectory(t)

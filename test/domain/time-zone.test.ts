@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../../src/domain/time-zone.ts'
-import { wallClock } from '../support/wall-clock.ts'
+import { wallClock } from '../support/system/wall-clock.ts'
 
 const hourMs = 60 * 60_000
 

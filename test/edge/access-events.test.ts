@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readAccess } from '../../src/edge/access-events.ts'
 import type { EdgeFiles } from '../../src/edge/files.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const long = Date.parse('2020-01-01T00:00:00.000Z')
 const line = (id: string, at = long) => `<0>${JSON.stringify({ id, at })}\n`

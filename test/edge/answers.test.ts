@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 const pages: [what: string, host: string, status: number, code: string, title: string][] = [
   ['a host that is none', 'a.test:x@evil.test', 400, 'malformed_request', 'Bad request'],

@@ -1,8 +1,8 @@
 // Headers by which clients pose as others, and that many applications believe.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 const address = '203.0.113.9'
 const claims = {

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { percentile } from '../bench/percentiles.ts'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { type Client, openClient, untilSettled } from '../support/loopback-clients.ts'
-import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
-import { eventually } from '../support/supervision.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { type Client, openClient, untilSettled } from '../support/edge/loopback-clients.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
+import { eventually } from '../support/supervisor/supervision.ts'
 
 const limits = { connections: 10_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
 const rounds = 5

@@ -5,7 +5,7 @@ import { DrivenProcess } from '../../src/edge/driven-process.ts'
 import type { EdgeFiles } from '../../src/edge/files.ts'
 import { noMaps, type Routes } from '../../src/edge/routes.ts'
 import { Failure } from '../../src/errors.ts'
-import { issueTestCertificate } from '../support/test-certificate.ts'
+import { issueTestCertificate } from '../support/edge/test-certificate.ts'
 
 const files = { map: (name: string) => name, certificate: (host: string) => host } as unknown as EdgeFiles
 const routes: Routes = {

@@ -6,10 +6,10 @@ import { test } from 'node:test'
 import { Driver } from '../../src/edge/driver.ts'
 import { openRuntime } from '../../src/edge/runtime.ts'
 import { fingerprintOfPem, readRuntimeState } from '../../src/edge/runtime-state.ts'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { noRoutes, serveUpstream, startEdge } from '../support/running-edge.ts'
-import { until } from '../support/service.ts'
-import { issueTestCertificate } from '../support/test-certificate.ts'
+import { until } from '../support/daemon/service.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { noRoutes, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
+import { issueTestCertificate } from '../support/edge/test-certificate.ts'
 
 const says = (words: string) => (_: unknown, response: { end(text: string): void }) => response.end(words)
 

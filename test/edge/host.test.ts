@@ -1,10 +1,10 @@
 // The Host of a request: the edge routes by it, and applications make links from it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { requestHttp2 } from '../support/http2-request.ts'
-import { raw } from '../support/raw-request.ts'
-import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { requestHttp2 } from '../support/edge/http2-request.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
+import { raw } from '../support/http/raw-request.ts'
 
 const service = 'a.test'
 const long = `${'label.'.repeat(42)}x`

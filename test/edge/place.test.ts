@@ -4,7 +4,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileNameOf, loadOrCreateSecret, openEdgeFiles } from '../../src/edge/files.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('a host is the name of its file; a name that is too long is replaced by its hash', () => {
   const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}`

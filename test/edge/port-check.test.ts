@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { hasIpv6 } from '../../src/edge/files.ts'
 import type { Frame } from '../../src/edge/frame.ts'
 import { findPortOwner, proofOf } from '../../src/edge/port-check.ts'
-import { startEdge } from '../support/running-edge.ts'
+import { startEdge } from '../support/edge/running-edge.ts'
 
 const { signal } = new AbortController()
 const proof = proofOf('a secret for tests')

@@ -9,9 +9,9 @@ import { type AccessEvent, type AccessMark, readAccess } from '../../src/edge/ac
 import type { Routes } from '../../src/edge/routes.ts'
 import { toAccessLine } from '../../src/effects/edge/access-line.ts'
 import type { ServiceRoute } from '../../src/effects/edge/service-routes.ts'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { requestHttp2 } from '../support/http2-request.ts'
-import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { requestHttp2 } from '../support/edge/http2-request.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 /** Answers what it was asked, as JSON. */
 const echo = (t: Parameters<typeof serveUpstream>[0]) =>

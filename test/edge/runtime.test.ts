@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openRuntime } from '../../src/edge/runtime.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** Says a line to each who comes, and then nothing more. */
 async function listen(t: TestContext): Promise<string> {

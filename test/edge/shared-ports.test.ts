@@ -1,9 +1,9 @@
 // HAProxy binds with SO_REUSEPORT by default, and the kernel then divides connections between two of them.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { edgeArgs, portOf } from '../support/edge.ts'
-import { startForeignHaproxy } from '../support/foreign-haproxy.ts'
-import { startEdge } from '../support/running-edge.ts'
+import { edgeArgs, portOf } from '../support/edge/edge.ts'
+import { startForeignHaproxy } from '../support/edge/foreign-haproxy.ts'
+import { startEdge } from '../support/edge/running-edge.ts'
 
 async function freePort(): Promise<number> {
   return portOf(await edgeArgs('host'), '--http-port')

@@ -9,8 +9,8 @@ import type { Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../bench/percentiles.ts'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 const pieces = 9
 /** Longer than the 200 ms for which the kernel collects what belongs together. */

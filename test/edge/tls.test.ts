@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { routesTo } from '../support/edge-routes.ts'
-import { startEdge } from '../support/running-edge.ts'
-import { issueTestCertificate, rsa } from '../support/test-certificate.ts'
+import { routesTo } from '../support/edge/edge-routes.ts'
+import { startEdge } from '../support/edge/running-edge.ts'
+import { issueTestCertificate, rsa } from '../support/edge/test-certificate.ts'
 
 const hosts = { ECDSA: 'ecdsa.test', RSA: 'rsa.test' } as const
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { test } from 'node:test'
 import { workerUser } from '../../src/edge/host-process.ts'
-import { routesTo, upstream } from '../support/edge-routes.ts'
-import { serveUpstream, startEdge } from '../support/running-edge.ts'
+import { routesTo, upstream } from '../support/edge/edge-routes.ts'
+import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 test('the worker runs as another user in an empty root, also after a reload', async (t) => {
   const user = workerUser()

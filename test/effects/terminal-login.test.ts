@@ -9,8 +9,8 @@ import { createTerminalLogins } from '../../src/account/terminal-logins.ts'
 import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
-import { forever } from '../support/machine-run.ts'
-import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
+import { forever } from '../support/machines/machine-run.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
 
 type Effects = ReturnType<typeof terminalLoginEffects>
 const minuteMs = 60_000

@@ -6,7 +6,7 @@ import type { EnginePorts } from '../../src/effects/engine/ports.ts'
 import { retryWhileEngineUnavailable, waitForCommit } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/store/changes.ts'
-import { standIn } from '../support/stand-in.ts'
+import { standIn } from '../support/effects/stand-in.ts'
 
 const neverAborted = new AbortController().signal
 const reason = new Error('canceled')

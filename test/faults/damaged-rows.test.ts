@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import Docker from 'dockerode'
-import type { Body } from '../support/api.ts'
-import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
-import { flipOnDisk, type StoredRow, storedRows } from '../support/damage.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { fileScope } from '../support/scope.ts'
-import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
-import { createService, type TestService } from '../support/suite.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { flipOnDisk, type StoredRow, storedRows } from '../support/daemon/damage.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
+import { createService, type TestService } from '../support/daemon/suite.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { createGitServer } from '../support/git/git-server.ts'
 
 const scope = fileScope()
 const nouns = ['settings', 'snapshot', 'record', 'release', 'index', 'address', 'credentials'] as const

@@ -6,13 +6,9 @@ import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openStorage } from '../../storage/index.ts'
-import type { Body } from '../support/api.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { type EngineSite, openSite, prepareSite } from '../support/engine-site.ts'
-import { chosen } from '../support/faults.ts'
-import { findLeftovers, findObjectsOf } from '../support/leftovers.ts'
-import { isInside, runInside, whyNoNamespace } from '../support/namespace.ts'
-import type { NamespaceEngine } from '../support/namespace-engine.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { chosen } from '../support/daemon/faults.ts'
+import { findLeftovers, findObjectsOf } from '../support/daemon/leftovers.ts'
 import {
   createPausedService,
   type PausedService,
@@ -20,9 +16,13 @@ import {
   pauseDeploys,
   phases,
   resumeDeploys,
-} from '../support/paused-deploys.ts'
-import { fileScope } from '../support/scope.ts'
-import { fetchPage, finishedDeploy, until } from '../support/service.ts'
+} from '../support/daemon/paused-deploys.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
+import { type EngineSite, openSite, prepareSite } from '../support/docker/engine-site.ts'
+import type { NamespaceEngine } from '../support/docker/namespace-engine.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { isInside, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 interface Fault {
   begin(engine: NamespaceEngine): unknown

@@ -4,8 +4,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createLogger } from '../../src/logger.ts'
-import { fileScope } from '../support/scope.ts'
-import { fillDisk, smallDisk } from '../support/small-disk.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { fillDisk, smallDisk } from '../support/system/small-disk.ts'
 
 const options = process.getuid?.() === 0 ? {} : { skip: 'needs root, to mount a small disk' }
 const scope = fileScope()

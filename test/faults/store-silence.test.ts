@@ -3,12 +3,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type CreateRequest, createServices, requireAcknowledged } from '../support/acknowledged-services.ts'
-import { startDaemon, type TestDaemon } from '../support/daemon.ts'
-import { finishedDeploy, pageApp, until } from '../support/service.ts'
-import { traceCalls, whyNoTracing } from '../support/strace.ts'
-import { createService } from '../support/suite.ts'
-import { holdWriteLock } from '../support/write-lock-holder.ts'
+import {
+  type CreateRequest,
+  createServices,
+  requireAcknowledged,
+} from '../support/daemon/acknowledged-services.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
+import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService } from '../support/daemon/suite.ts'
+import { holdWriteLock } from '../support/storage/write-lock-holder.ts'
+import { traceCalls, whyNoTracing } from '../support/system/strace.ts'
 
 const impossible = await whyNoTracing()
 

@@ -8,11 +8,11 @@ import {
   createServices,
   requireAcknowledged,
   wereRejected,
-} from '../support/acknowledged-services.ts'
-import { chosen } from '../support/faults.ts'
-import { fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
-import { type Trace, traceCalls, whyNoTracing } from '../support/strace.ts'
-import { createService, daemonSuite } from '../support/suite.ts'
+} from '../support/daemon/acknowledged-services.ts'
+import { chosen } from '../support/daemon/faults.ts'
+import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { type Trace, traceCalls, whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
 const impossible = await whyNoTracing()

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { run } from '../../src/base-images/command.ts'
 import { openFirewall } from '../../src/firewall/firewall.ts'
 import { type RuleSet, tableOf } from '../../src/firewall/rules.ts'
-import { whyNoFirewall } from '../support/firewall.ts'
-import { isInside, runInside, whyNoNamespace } from '../support/namespace.ts'
+import { whyNoFirewall } from '../support/system/firewall.ts'
+import { isInside, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 const table = tableOf('ip')
 const some: RuleSet = {

@@ -1,8 +1,8 @@
 // The signed-in browser of a run. The run's own requests may sign it out, or exhaust the
 // limit of sign-in attempts.
 import { openAccountAccess } from '../../storage/access/account-access.ts'
-import type { TestDaemon } from '../support/daemon.ts'
-import { type SessionHeaders, signIn, signUp } from '../support/session.ts'
+import type { TestDaemon } from '../support/daemon/daemon.ts'
+import { type SessionHeaders, signIn, signUp } from '../support/http/session.ts'
 
 export interface Browser {
   /** The Host header of requests that do not generate one. */

@@ -1,6 +1,6 @@
 // Request bodies: JSON that is valid, nearly valid or broken, an archive, or nothing.
 import fc from 'fast-check'
-import type { Operation } from '../support/operations.ts'
+import type { Operation } from '../support/http/operations.ts'
 import { spoiled, unusualTexts } from './spoil.ts'
 import { taste } from './tastes.ts'
 import { type Json, valuesOf } from './values.ts'

@@ -2,8 +2,8 @@
 // secret, and the server is still running.
 import { routes } from '../../src/http/pipeline/routes.ts'
 import { supportsHead } from '../../src/http/pipeline/target.ts'
-import { checkAnswer, document } from '../support/openapi.ts'
-import { exchange, type WireAnswer } from '../support/wire.ts'
+import { checkAnswer, document } from '../support/http/openapi.ts'
+import { exchange, type WireAnswer } from '../support/http/wire.ts'
 import type { Sent } from './player.ts'
 import type { Secrets } from './secrets.ts'
 import type { World } from './world.ts'

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Docker from 'dockerode'
 import { openStore } from '../../storage/store/store.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { findLeftovers } from '../support/leftovers.ts'
-import { until } from '../support/service.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
+import { until } from '../support/daemon/service.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
 import type { World } from './world.ts'
 
 /** Waits until no deploy is active. */

@@ -1,5 +1,5 @@
 // The figures of a run as a text table: the responses by operation, and the resources that the daemon used.
-import { operations } from '../support/operations.ts'
+import { operations } from '../support/http/operations.ts'
 import type { FuzzOutcome, Usage } from './run.ts'
 
 export function table({ tally, usage, seconds, wrongs }: FuzzOutcome): string {

@@ -2,7 +2,7 @@
 // far each deploy gets depends on the machine.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import type { Scope } from '../support/directory.ts'
+import type { Scope } from '../support/system/directory.ts'
 import { findLeaks, findOrphans, removeServices, settle } from './remains.ts'
 import { describeStep, playSequence } from './sequence.ts'
 import { type Step, sequences } from './steps.ts'

@@ -1,7 +1,7 @@
 // The secrets of a run, one per place that takes one, and the search for leaks.
 // All contain the same marker, so that truncated or re-encoded secrets are found too.
 import { randomBytes } from 'node:crypto'
-import { filesWith, formsOf } from '../support/canary.ts'
+import { filesWith, formsOf } from '../support/storage/canary.ts'
 
 export interface Secrets {
   /** The same secret for the same place. */

@@ -1,6 +1,6 @@
 // Nearly valid values: valid except for one place.
 import fc from 'fast-check'
-import { hostileTexts } from '../support/hostile.ts'
+import { hostileTexts } from '../support/daemon/hostile.ts'
 import type { Json } from './values.ts'
 
 /** The texts need no effect here, so the canary is never checked. */

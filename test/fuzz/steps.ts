@@ -1,6 +1,6 @@
 // One generated request: each part is valid, nearly valid, or garbage.
 import fc from 'fast-check'
-import { nounOf, type Operation, operations, type Parameter } from '../support/operations.ts'
+import { nounOf, type Operation, operations, type Parameter } from '../support/http/operations.ts'
 import { type Content, contentsOf } from './contents.ts'
 import { malformedBytes } from './malformed.ts'
 import { unusualTexts } from './spoil.ts'

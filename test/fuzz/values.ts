@@ -1,7 +1,7 @@
 // Values that a JSON Schema allows, generated and shrunk by fast-check.
 // The schemas are weaker than the server's rules, so the server may still refuse a value.
 import fc from 'fast-check'
-import { branchesOf, type Schema } from '../support/operations.ts'
+import { branchesOf, type Schema } from '../support/http/operations.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 

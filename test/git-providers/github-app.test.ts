@@ -8,8 +8,8 @@ import {
   registrationForm,
 } from '../../src/git-providers/github-app.ts'
 import type { Instance } from '../../src/git-providers/provider.ts'
-import { createGitProvider, type FakeProvider } from '../support/git-provider.ts'
-import { testHostRules } from '../support/git-server.ts'
+import { createGitProvider, type FakeProvider } from '../support/git/git-provider.ts'
+import { testHostRules } from '../support/git/git-server.ts'
 
 const redirectUri = 'https://berth.example.com/git/callback'
 const instanceOf = ({ url }: FakeProvider): Instance => ({

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { codeOf, RetryLater } from '../../src/errors.ts'
 import { parseBaseUrl } from '../../src/git-providers/base-url.ts'
 import { ProviderRejection, requestProvider } from '../../src/git-providers/request.ts'
-import { cpuOf } from '../support/cpu-time.ts'
-import { testHostRules } from '../support/git-server.ts'
+import { testHostRules } from '../support/git/git-server.ts'
+import { cpuOf } from '../support/system/cpu-time.ts'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener)

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('the head of a branch is checked out as plain files, with its commit', async (t) => {
   const repository = createRepository(t)

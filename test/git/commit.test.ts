@@ -1,9 +1,9 @@
 // Which commit is found, how little is fetched for it, and the error if it does not exist.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 /**
  * An old commit on main, one on a branch, one that only a tag holds, and one that only a hidden ref holds.

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { messageOf } from '../../src/errors.ts'
 import { createMask } from '../../src/git/credentials.ts'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { gitProcesses, untilGitProcesses } from '../support/git/git-processes.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const credentials = { username: 'x-access-token', password: 's3cr3t-%$\'"tok`en' }
 const basic = `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`

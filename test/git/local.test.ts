@@ -15,9 +15,9 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openLocal } from '../../src/git/local.ts'
-import { type CheckoutOptions, readTree, startCheckout } from '../support/checkout.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createRepository, type TestRepository } from '../support/repository.ts'
+import { type CheckoutOptions, readTree, startCheckout } from '../support/git/checkout.ts'
+import { createRepository, type TestRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const otherUser = 54_321
 const shadow = { shadow: 'root:$6$hash' }

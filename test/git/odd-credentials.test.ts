@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { codeOf, messageOf } from '../../src/errors.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
-import { startCheckout } from '../support/checkout.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { startCheckout } from '../support/git/checkout.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 const unusual: [typed: string, username: string, password: string][] = [
   ['user:p%40ss:x', 'user', 'p@ss:x'],

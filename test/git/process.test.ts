@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { reapGit } from '../../src/git/reaper.ts'
-import { startCheckout } from '../support/checkout.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { gitProcesses, stopGitProcesses, untilGitProcesses } from '../support/git-processes.ts'
-import { createGitServer, type GitServerAnswer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { startCheckout } from '../support/git/checkout.ts'
+import { gitProcesses, stopGitProcesses, untilGitProcesses } from '../support/git/git-processes.ts'
+import { createGitServer, type GitServerAnswer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** Large enough that its pack is cut in the middle, with more objects than git unpacks one by one. */
 function createLargeRepository(t: TestContext) {

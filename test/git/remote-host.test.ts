@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pinHost } from '../../src/git/remote-host.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { createGitServer } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { createGitServer } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
 
 const lookups: string[] = []
 const resolvesTo =

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listBranches } from '../../src/git/remote.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { cpuOf } from '../support/cpu-time.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createGitServer, testHostRules } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { createGitServer, testHostRules } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { cpuOf } from '../support/system/cpu-time.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const noSignal = new AbortController().signal
 

@@ -5,11 +5,11 @@ import type { Failure } from '../../src/errors.ts'
 import { type History, openHistory } from '../../src/git/history.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { listSubmodules } from '../../src/git/submodules.ts'
-import { readTree, startCheckout } from '../support/checkout.ts'
-import { cpuOf } from '../support/cpu-time.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
-import { createRepository } from '../support/repository.ts'
+import { readTree, startCheckout } from '../support/git/checkout.ts'
+import { createGitServer, type GitServerOptions } from '../support/git/git-server.ts'
+import { createRepository } from '../support/git/repository.ts'
+import { cpuOf } from '../support/system/cpu-time.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** The repositories `app` and `lib` on one server; `lib` has an older commit and a newer one. */
 async function createPair(t: TestContext, options: Partial<GitServerOptions> = {}) {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type AccountApi, outcomeOf, startWithAccount } from '../support/account.ts'
-import { head, raw, token } from '../support/http-context.ts'
-import { until } from '../support/service.ts'
+import { until } from '../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../support/http/account.ts'
+import { head, raw, token } from '../support/http/http-context.ts'
 
 /** What `GET services` is answered to this header, with the cookie or without it. */
 async function outcomes({ browser, signedOut }: AccountApi, authorization: string): Promise<string[]> {

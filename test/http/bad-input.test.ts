@@ -2,11 +2,11 @@
 // that the OpenAPI document has.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startChecked } from '../support/checked-api.ts'
-import { brokenUtf8 } from '../support/hostile-characters.ts'
-import { head, token } from '../support/http-context.ts'
-import { branchesOf, type Operation, operations, type Schema } from '../support/operations.ts'
-import { exchange, toBytes } from '../support/wire.ts'
+import { startChecked } from '../support/http/checked-api.ts'
+import { brokenUtf8 } from '../support/http/hostile-characters.ts'
+import { head, token } from '../support/http/http-context.ts'
+import { branchesOf, type Operation, operations, type Schema } from '../support/http/operations.ts'
+import { exchange, toBytes } from '../support/http/wire.ts'
 
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 

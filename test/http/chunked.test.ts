@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openApi } from '../../src/http/pipeline/api.ts'
 import { type Call, Raw, route, type Upload } from '../../src/http/pipeline/route.ts'
-import { createContext, head, raw } from '../support/http-context.ts'
-import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
+import { createContext, head, raw } from '../support/http/http-context.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
 
 /** What follows the last chunk, by what it is; `0` and the end of its line are before it. */
 const endings: Record<string, string> = {

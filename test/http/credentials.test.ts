@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import { isApiPath, type Route } from '../../src/http/pipeline/route.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 import type { TokenRow } from '../../storage/access/tokens.ts'
-import { type AccountApi, startWithAccount } from '../support/account.ts'
-import { token as serverToken } from '../support/http-context.ts'
-import { type RequiredCredentials, requiredFor } from '../support/required-credentials.ts'
-import { createServiceRecords } from '../support/service-records.ts'
+import { type AccountApi, startWithAccount } from '../support/http/account.ts'
+import { token as serverToken } from '../support/http/http-context.ts'
+import { type RequiredCredentials, requiredFor } from '../support/http/required-credentials.ts'
+import { createServiceRecords } from '../support/http/service-records.ts'
 
 /** Public, but not for pages from elsewhere. */
 const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/auth/${way}`)

@@ -1,7 +1,7 @@
 // Restarts, over HTTP and a real store: what could not run again is refused before anything starts.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startChecked } from '../support/checked-api.ts'
+import { startChecked } from '../support/http/checked-api.ts'
 
 /** A live service whose image was removed. */
 async function serviceWithoutImage(t: TestContext) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deploy } from '../../src/api/deploy.ts'
-import { startChecked } from '../support/checked-api.ts'
+import { startChecked } from '../support/http/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 

@@ -2,11 +2,11 @@
 // ago also needs the password.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccountApi, outcomeOf, startWithAccount } from '../support/account.ts'
-import type { Browser } from '../support/browser.ts'
-import { startPages } from '../support/pages.ts'
-import { until } from '../support/service.ts'
-import { owner } from '../support/session.ts'
+import { until } from '../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../support/http/account.ts'
+import type { Browser } from '../support/http/browser.ts'
+import { startPages } from '../support/http/pages.ts'
+import { owner } from '../support/http/session.ts'
 
 const dayMs = 24 * 60 * 60_000
 const minuteMs = 60_000

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { kindOf } from '../../src/api/parts/problem-codes.ts'
 import { codesOf } from '../../src/http/openapi/responses.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
-import { codesThrownBy, definersOf } from '../support/thrown-codes.ts'
+import { codesThrownBy, definersOf } from '../support/http/thrown-codes.ts'
 
 const handlers = 'src/http/handlers'
 const api = routes.filter(({ isPage }) => !isPage)

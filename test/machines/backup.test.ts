@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type BackupInput, type BackupSnapshot, cleanups, machine, toRecord } from '../../machines/backup.ts'
-import { instant } from '../support/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const input: BackupInput = {
   id: 'bak-1',

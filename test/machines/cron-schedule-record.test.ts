@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CronScheduleRecord, machine } from '../../machines/cron-schedule.ts'
-import { runMachine, type TestEffect } from '../support/machine-run.ts'
+import { runMachine, type TestEffect } from '../support/machines/machine-run.ts'
 import {
   contextOf,
   due,
@@ -20,7 +20,7 @@ import {
   tick,
   waits,
   working,
-} from '../support/schedule-chart.ts'
+} from '../support/machines/schedule-chart.ts'
 
 const asMade: CronScheduleRecord = {
   id: 'sch-1',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { machine } from '../../machines/cron-schedule.ts'
-import { runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 import {
   contextOf,
   due,
@@ -24,7 +24,7 @@ import {
   tick,
   waits,
   working,
-} from '../support/schedule-chart.ts'
+} from '../support/machines/schedule-chart.ts'
 
 /** The same effect, and the inputs that it got. */
 function recording(effect: TestEffect) {

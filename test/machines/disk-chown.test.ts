@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type DiskChownInput, type DiskChownSnapshot, machine, toRecord } from '../../machines/disk-chown.ts'
-import { instant } from '../support/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const input: DiskChownInput = {
   id: 'own-1',

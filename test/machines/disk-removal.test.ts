@@ -8,9 +8,9 @@ import {
   machine,
   toRecord,
 } from '../../machines/disk-removal.ts'
-import { instant } from '../support/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const expiresAt = '2026-01-08T00:00:00.000Z'
 const input: DiskRemovalInput = {

@@ -9,9 +9,9 @@ import {
 } from '../../machines/git-connection/git-connection.ts'
 import type { GitAccount, GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
 import { toRecord } from '../../machines/git-connection/git-connection-record.ts'
-import { instant } from '../support/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const account: GitAccount = {
   login: 'ada',

@@ -9,9 +9,9 @@ import {
   type RestoreSnapshot,
   toRecord,
 } from '../../machines/restore.ts'
-import { instant } from '../support/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const input: RestoreInput = {
   id: 'rst-1',

@@ -10,9 +10,9 @@ import {
   toRecord,
   toService,
 } from '../../machines/service-removal.ts'
-import { failure, instant } from '../support/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { failure, instant } from '../support/machines/deploy-chart.ts'
+import { forever, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const input: ServiceRemovalInput = {
   id: 'svc-1',

@@ -9,9 +9,9 @@ import {
   type TerminalLoginSnapshot,
   toRecord,
 } from '../../machines/terminal-login.ts'
-import { failure, instant } from '../support/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
-import { toMermaid } from '../support/mermaid.ts'
+import { failure, instant } from '../support/machines/deploy-chart.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { toMermaid } from '../support/machines/mermaid.ts'
 
 const input: TerminalLoginInput = {
   id: 'cli-1',

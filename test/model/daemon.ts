@@ -4,8 +4,8 @@ import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import { StorageError } from '../../storage/store/errors.ts'
-import { withActors } from '../support/store-fixtures.ts'
-import { instant, silentLogger } from '../support/supervision.ts'
+import { withActors } from '../support/storage/store-fixtures.ts'
+import { instant, silentLogger } from '../support/supervisor/supervision.ts'
 import { never, type Stage } from './stage.ts'
 
 export interface Disk {

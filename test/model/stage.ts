@@ -4,9 +4,9 @@ import { catalogue } from '../../machines/index.ts'
 import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
 import type { Storage } from '../../storage/index.ts'
-import { deployInput, grantedTurn, sha } from '../support/deploy-chart.ts'
-import { pathOf } from '../support/machine-run.ts'
-import { instant } from '../support/supervision.ts'
+import { deployInput, grantedTurn, sha } from '../support/machines/deploy-chart.ts'
+import { pathOf } from '../support/machines/machine-run.ts'
+import { instant } from '../support/supervisor/supervision.ts'
 import { isOpen, type Plan, slotOf } from './life.ts'
 
 interface Attempt {

@@ -2,7 +2,7 @@
 // no logged errors.
 import { readDocker } from '../crash/docker-state.ts'
 import type { Violation } from '../crash/ledger.ts'
-import type { TestDaemon } from '../support/daemon.ts'
+import type { TestDaemon } from '../support/daemon/daemon.ts'
 import type { App } from './app.ts'
 
 /** Each app has the wanted number of containers, all running and all of the live deploy. */

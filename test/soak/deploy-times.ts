@@ -1,5 +1,5 @@
 // When deploys reached each state, from their histories in the API.
-import type { Api, Body } from '../support/api.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
 import type { App } from './app.ts'
 import type { DeployTimes } from './evidence.ts'
 

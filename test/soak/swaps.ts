@@ -1,8 +1,8 @@
 // The swaps of a run: each is requested through the API, and complete when the new instances serve and the
 // old ones are gone.
 import type { Chance } from '../crash/random.ts'
-import type { Api, Body } from '../support/api.ts'
-import { finishedDeploy, until } from '../support/service.ts'
+import type { Api, Body } from '../support/daemon/api.ts'
+import { finishedDeploy, until } from '../support/daemon/service.ts'
 import type { App } from './app.ts'
 import { createDeck } from './deck.ts'
 import { readTimes } from './deploy-times.ts'

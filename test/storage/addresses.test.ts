@@ -1,8 +1,8 @@
 // Addresses of instances: one holder each, the next one rather than the lowest, and freed with the instance.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../support/directory.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openArchives } from '../../storage/archives.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { smallDisk } from '../support/small-disk.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { smallDisk } from '../support/system/small-disk.ts'
 
 const bytes = (text: string) => [...text].map((letter) => Buffer.from(letter))
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 test('a service keeps the namespace of its cache mounts until it is renewed or removed', async (t) => {
   const { buildCaches, commit } = await temporaryStorage(t)

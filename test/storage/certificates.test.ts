@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCertificates } from '../../storage/certificates.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { issueTestCertificate } from '../support/test-certificate.ts'
+import { issueTestCertificate } from '../support/edge/test-certificate.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const dayMs = 24 * 60 * 60_000
 

@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import type { Key } from 'lmdb'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { flipBit, openTestStore, serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant } from '../support/supervision.ts'
+import { flipBit, openTestStore, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 const addressOf = (last: number) => 10 * 2 ** 24 + 201 * 2 ** 16 + last

@@ -1,10 +1,10 @@
 // Stored data of datastores: names shared with services, sealed passwords, and exclusive ports.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { filesWith } from '../support/canary.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { flipBit, serviceRow } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { filesWith } from '../support/storage/canary.ts'
+import { flipBit, serviceRow } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const password = 'canary-4f0d9a61b7'
 

@@ -1,9 +1,9 @@
 // Custom domains in the store: exclusive even under concurrent requests, and freed with the service's row.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../support/directory.ts'
-import { flipBit, serviceRow } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { flipBit, serviceRow } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const domain = 'shop.example.com'
 const named = (index: number, custom_domains: string[] = []) =>

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type EnvVar, openEnv } from '../../storage/env.ts'
 import { openSealer } from '../../storage/secrets.ts'
-import { filesWith } from '../support/canary.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { openTestStore } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { filesWith } from '../support/storage/canary.ts'
+import { openTestStore } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,20}$/)
 const value = fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', ''))

@@ -1,9 +1,9 @@
 // Applied events: stored with their response in the same commit, and deleted after their lifetime.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../support/supervision.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test("a transition's event is stored in its commit, with the response", async (t) => {
   const storage = await temporaryStorage(t)

@@ -3,9 +3,9 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, transitionOf } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { rawTables, transitionOf } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const kind = 'terminal-login'
 const timeMs = Date.parse('2026-01-01T00:00:00.000Z')

@@ -2,9 +2,9 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, transitionOf } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { rawTables, transitionOf } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const kind = 'job-run'
 

@@ -17,10 +17,10 @@ import { openStorage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { migrate } from '../../storage/store/migrations.ts'
 import { openStore } from '../../storage/store/store.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../support/supervision.ts'
-import { testMac } from '../support/test-mac.ts'
+import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+import { testMac } from '../support/system/test-mac.ts'
 
 const onPanic = (reason: string) => {
   throw new Error(reason)

@@ -7,10 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { endlessEffects } from '../support/parked-kinds.ts'
-import { readView, type StorageView } from '../support/storage-view.ts'
-import { silentLogger, stopBeforeClose, temporaryStorage } from '../support/supervision.ts'
+import { endlessEffects } from '../support/storage/parked-kinds.ts'
+import { readView, type StorageView } from '../support/storage/storage-view.ts'
+import { silentLogger, stopBeforeClose, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/data')
 const versions = readdirSync(folder).flatMap((name) => /^(.+)\.tar\.gz$/.exec(name)?.[1] ?? [])

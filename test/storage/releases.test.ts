@@ -2,10 +2,10 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Release } from '../../storage/releases.ts'
-import { filesWith } from '../support/canary.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { serviceRow } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { filesWith } from '../support/storage/canary.ts'
+import { serviceRow } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 function releaseWith(value: string): Release {
   const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()

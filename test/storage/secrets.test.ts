@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSealer } from '../../storage/secrets.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('a sealed value opens after a restart, byte for byte', (t) => {
   const directory = temporaryDirectory(t)

@@ -1,8 +1,8 @@
 // Which archive a service deploys: the last uploaded one, unless it is damaged.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 /** A service, uploads to it, and the archives that it would deploy: the newest and the fallback. */
 async function openService(t: TestContext) {

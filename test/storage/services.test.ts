@@ -2,8 +2,8 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceRow } from '../../storage/services.ts'
-import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 test('a service is found by its id and by its name, and the list is ordered by name', async (t) => {
   const { services } = await temporaryStorage(t)

@@ -3,9 +3,9 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../support/supervision.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('stored tables keep their names and keys', async (t) => {
   const directory = temporaryDirectory(t)

@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamRow } from '../../storage/upstreams.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const instance = (deploy_id: string, index: number, changed: Partial<UpstreamRow> = {}) => ({
   ...{ deploy_id, index, address: `10.201.0.${index + 2}`, port: 3000, state: 'ready' as const, run: null },

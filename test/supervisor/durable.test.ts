@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { type AnyActorRef, createActor, fromPromise } from 'xstate'
 import type { SlotInput, SlotOutput } from '../../machines/slot.ts'
 import { type Journal, makeDurable } from '../../src/supervisor/durable.ts'
-import { forever } from '../support/machine-run.ts'
-import { machine } from '../support/sample-machine.ts'
-import { eventually, instant } from '../support/supervision.ts'
+import { forever } from '../support/machines/machine-run.ts'
+import { machine } from '../support/supervisor/sample-machine.ts'
+import { eventually, instant } from '../support/supervisor/supervision.ts'
 
 const at = instant
 

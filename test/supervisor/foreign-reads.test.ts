@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { catalogue, type Kind } from '../../machines/index.ts'
 import type { OwnEnd } from '../../src/own-end.ts'
 import type { Storage } from '../../storage/index.ts'
-import { eventually, instant, superviseSamples, temporaryStorage } from '../support/supervision.ts'
+import { eventually, instant, superviseSamples, temporaryStorage } from '../support/supervisor/supervision.ts'
 
 /** A process of the daemon whose effects run until they are aborted or released. */
 function run(t: TestContext, storage: Storage) {

@@ -2,7 +2,7 @@
 // history. `npm run model` sets the number of runs and the seed.
 import { test } from 'node:test'
 import { tryStories } from '../model/story.ts'
-import { temporaryStorage } from '../support/supervision.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 test('for any event sequence a deploy ends once, and no effect is early or repeated', async (t) => {
   const seed = Date.now() % 2 ** 31

@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test'
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
-import { flipOnDisk, storedRows } from '../support/damage.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { endlessEffects, type RestingActor, restingActors } from '../support/parked-kinds.ts'
-import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
-import { instant as at, silentLogger, temporaryStorage } from '../support/supervision.ts'
+import { flipOnDisk, storedRows } from '../support/daemon/damage.ts'
+import { endlessEffects, type RestingActor, restingActors } from '../support/storage/parked-kinds.ts'
+import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { instant as at, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue) as KindName[]

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
-import { toRecord } from '../support/sample-machine.ts'
-import { withActors } from '../support/store-fixtures.ts'
+import { withActors } from '../support/storage/store-fixtures.ts'
+import { toRecord } from '../support/supervisor/sample-machine.ts'
 import {
   eventually,
   heldEffect,
@@ -13,7 +13,7 @@ import {
   type Supervised,
   superviseSamples,
   temporaryStorage,
-} from '../support/supervision.ts'
+} from '../support/supervisor/supervision.ts'
 
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
-import { withActors } from '../support/store-fixtures.ts'
+import { withActors } from '../support/storage/store-fixtures.ts'
 import {
   heldEffect,
   instant,
   type SampleEffect,
   superviseSamples,
   temporaryStorage,
-} from '../support/supervision.ts'
+} from '../support/supervisor/supervision.ts'
 
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')

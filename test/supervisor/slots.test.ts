@@ -6,9 +6,9 @@ import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
 import { createFences } from '../../src/supervisor/fences.ts'
 import { fillSlots, type SlotOptions, toError } from '../../src/supervisor/slots.ts'
-import { forever } from '../support/machine-run.ts'
-import { machine } from '../support/sample-machine.ts'
-import { eventually, instant } from '../support/supervision.ts'
+import { forever } from '../support/machines/machine-run.ts'
+import { machine } from '../support/supervisor/sample-machine.ts'
+import { eventually, instant } from '../support/supervisor/supervision.ts'
 
 const at = instant
 const nowMs = Date.parse(instant)

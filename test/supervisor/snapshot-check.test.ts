@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
-import { transitionOf, withActors } from '../support/store-fixtures.ts'
+import { transitionOf, withActors } from '../support/storage/store-fixtures.ts'
 import {
   eventually,
   heldEffect,
@@ -12,7 +12,7 @@ import {
   type SampleEffect,
   superviseSamples,
   temporaryStorage,
-} from '../support/supervision.ts'
+} from '../support/supervisor/supervision.ts'
 
 const at = instant
 

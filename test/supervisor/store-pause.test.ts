@@ -8,7 +8,7 @@ import {
   type SampleEffect,
   superviseSamples,
   temporaryStorage,
-} from '../support/supervision.ts'
+} from '../support/supervisor/supervision.ts'
 
 const full = new StorageError('commit_failed', 'no space left')
 

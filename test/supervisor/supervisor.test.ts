@@ -9,7 +9,7 @@ import {
   type SampleEffect,
   superviseSamples,
   temporaryStorage,
-} from '../support/supervision.ts'
+} from '../support/supervisor/supervision.ts'
 
 const at = instant
 

@@ -10,7 +10,7 @@ import {
 } from 'xstate'
 import { catalogue, type Kind } from '../../machines/index.ts'
 import { toTransition } from '../../src/supervisor/transition.ts'
-import { deployInput, failure, grantedTurn } from '../support/deploy-chart.ts'
+import { deployInput, failure, grantedTurn } from '../support/machines/deploy-chart.ts'
 
 const instant = '2026-01-01T00:00:00.000Z'
 const later = '2026-01-01T00:00:05.000Z'

@@ -4,7 +4,7 @@
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { createLogger } from '../../../src/logger.ts'
 import { openStorage } from '../../../storage/index.ts'
-import { createContext, token } from '../../support/http-context.ts'
+import { createContext, token } from '../../support/http/http-context.ts'
 
 export interface LogServer {
   port: number

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Actor } from '../../../src/api/actor.ts'
-import { runBerth } from '../../support/berth.ts'
-import { type FakeResponse, problem, startFakeServer } from '../../support/fake-server.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../../support/cli/fake-server.ts'
 
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
 const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Certificate } from '../../../src/api/certificate.ts'
-import { runBerth } from '../../support/berth.ts'
-import { type FakeResponse, problem, startFakeServer } from '../../support/fake-server.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../../support/cli/fake-server.ts'
 
 const inDays = (days: number) => new Date(Date.now() + (days + 0.5) * 86_400_000).toISOString()
 

@@ -1,9 +1,9 @@
 // `berth create` at a terminal, with answers that will not do.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { daemonSuite } from '../../support/suite.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { daemonSuite } from '../../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 

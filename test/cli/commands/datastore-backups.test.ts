@@ -10,11 +10,11 @@ import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { Backup, Restore } from '../../../src/api/backup.ts'
-import { berthCommand, berthEnv, runBerth } from '../../support/berth.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { problem } from '../../support/fake-server.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { instant } from '../../support/supervision.ts'
+import { berthCommand, berthEnv, runBerth } from '../../support/cli/berth.ts'
+import { problem } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { instant } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const content = randomBytes(1_000_001)
 const shared = {

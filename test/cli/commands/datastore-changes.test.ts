@@ -10,9 +10,9 @@ import {
   shop,
   startFakeDatastores,
   starting,
-} from '../../support/fake-datastores.ts'
-import { problem, type ReceivedRequest } from '../../support/fake-server.ts'
-import { openTerminal } from '../../support/pty.ts'
+} from '../../support/cli/fake-datastores.ts'
+import { problem, type ReceivedRequest } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
 
 test('db create sends its flags, and waits until the datastore is available', async (t) => {
   const looks = [datastore('new', { status: 'creating', phase: 'probing' }), datastore('new')]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
-import { datastore, startFakeDatastores } from '../../support/fake-datastores.ts'
+import { datastore, startFakeDatastores } from '../../support/cli/fake-datastores.ts'
 
 const at = '2026-11-26T01:00:00.000Z'
 const running = { id: 'upg-1', from: '17', to: '18', error: null, error_code: null }

@@ -1,7 +1,7 @@
 // `berth db`: what a person reads of their datastores, and what Tab knows of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { all, cache, password, shop, startFakeDatastores } from '../../support/fake-datastores.ts'
+import { all, cache, password, shop, startFakeDatastores } from '../../support/cli/fake-datastores.ts'
 
 test('db lists each datastore with kind, port and problems, and no password', async (t) => {
   const { berth } = await startFakeDatastores(t)

@@ -1,10 +1,10 @@
 // Deploys from the command line: followed to their outcome through pipes and at a terminal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runBerth, startBerth } from '../../support/berth.ts'
-import { keys, openTerminal } from '../../support/pty.ts'
-import { dockerfile, finishedDeploy, pageApp, until } from '../../support/service.ts'
-import { createService, daemonSuite } from '../../support/suite.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
+import { keys, openTerminal } from '../../support/cli/pty.ts'
+import { dockerfile, finishedDeploy, pageApp, until } from '../../support/daemon/service.ts'
+import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { runBerth, startBerth } from '../../support/berth.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { startFakeServer } from '../../support/fake-server.ts'
-import { token } from '../../support/http-context.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { until } from '../../support/service.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
+import { startFakeServer } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { until } from '../../support/daemon/service.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { token } from '../../support/http/http-context.ts'
 
 async function start(t: TestContext) {
   const api = await startChecked(t)

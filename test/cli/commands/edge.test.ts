@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Edge } from '../../../src/api/edge.ts'
-import { runBerth } from '../../support/berth.ts'
-import { startFakeServer } from '../../support/fake-server.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { startFakeServer } from '../../support/cli/fake-server.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const edge: Edge = {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { daemonSuite } from '../../support/suite.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { daemonSuite } from '../../support/daemon/suite.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const suite = daemonSuite()
 /** Everything that a line of a file could alter. */

@@ -1,9 +1,9 @@
 // `berth git`: connecting accounts, and what they may read.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { token as apiToken, startApi } from '../../support/http-context.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { createGitProvider } from '../../support/git/git-provider.ts'
+import { token as apiToken, startApi } from '../../support/http/http-context.ts'
 
 async function start(t: TestContext) {
   const [api, provider] = [await startApi(t), await createGitProvider(t)]

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { before, type TestContext, test } from 'node:test'
 import type { ServiceStatus } from '../../../src/api/status.ts'
-import { type Ended, runBerth } from '../../support/berth.ts'
-import { baseImages } from '../../support/images.ts'
-import { pageApp } from '../../support/service.ts'
-import { createService, daemonSuite } from '../../support/suite.ts'
+import { type Ended, runBerth } from '../../support/cli/berth.ts'
+import { pageApp } from '../../support/daemon/service.ts'
+import { createService, daemonSuite } from '../../support/daemon/suite.ts'
+import { baseImages } from '../../support/docker/images.ts'
 
 const suite = daemonSuite()
 before(baseImages)

@@ -1,13 +1,13 @@
 // Job runs from the command line on a real server: followed, left, canceled, and through losses of it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth, startBerth } from '../../support/berth.ts'
-import { hostileTexts } from '../../support/hostile.ts'
-import { baseImages } from '../../support/images.ts'
-import { keys, openTerminal } from '../../support/pty.ts'
-import { finishedDeploy, until } from '../../support/service.ts'
-import { daemonSuite } from '../../support/suite.ts'
-import { openTcpGate } from '../../support/tcp-gate.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
+import { keys, openTerminal } from '../../support/cli/pty.ts'
+import { openTcpGate } from '../../support/cli/tcp-gate.ts'
+import { hostileTexts } from '../../support/daemon/hostile.ts'
+import { finishedDeploy, until } from '../../support/daemon/service.ts'
+import { daemonSuite } from '../../support/daemon/suite.ts'
+import { baseImages } from '../../support/docker/images.ts'
 
 const suite = daemonSuite()
 const beating = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo beat $i; sleep 0.3; done; exit 7'

@@ -5,8 +5,7 @@ import { openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { berthCommand, berthEnv, runBerth } from '../../support/berth.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { berthCommand, berthEnv, runBerth } from '../../support/cli/berth.ts'
 import {
   jobRun,
   logStream,
@@ -14,9 +13,10 @@ import {
   services,
   startFakeJobs,
   succeeded,
-} from '../../support/fake-jobs.ts'
-import { problem } from '../../support/fake-server.ts'
-import { openTerminal } from '../../support/pty.ts'
+} from '../../support/cli/fake-jobs.ts'
+import { problem } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const introducer = '\u001b'
 const unusualLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { someInfo, startFakeServer } from '../../support/fake-server.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 async function start(t: TestContext) {
   const server = await startFakeServer(t, () => ({ body: someInfo }))

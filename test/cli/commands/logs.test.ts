@@ -1,11 +1,11 @@
 // Logs at the command line: whole through losses of the connection, and unable to move a cursor.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runBerth, startBerth } from '../../support/berth.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { dockerfile, logLines, pageApp, until } from '../../support/service.ts'
-import { createService, daemonSuite } from '../../support/suite.ts'
-import { openTcpGate } from '../../support/tcp-gate.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { openTcpGate } from '../../support/cli/tcp-gate.ts'
+import { dockerfile, logLines, pageApp, until } from '../../support/daemon/service.ts'
+import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JobRun } from '../../../src/api/job.ts'
 import { Schedule } from '../../../src/api/schedule.ts'
-import { failed, respond, runs, schedule, startFakeJobs } from '../../support/fake-jobs.ts'
-import { openTerminal } from '../../support/pty.ts'
+import { failed, respond, runs, schedule, startFakeJobs } from '../../support/cli/fake-jobs.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
 
 test('the fixtures of these tests match the API', () => {
   assert.deepEqual(JobRun.array().parse(runs), runs)

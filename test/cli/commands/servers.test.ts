@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { type FakeServer, someInfo, startFakeServer } from '../../support/fake-server.ts'
-import { openTerminal } from '../../support/pty.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { type FakeServer, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 async function listServer(t: TestContext): Promise<FakeServer> {
   return startFakeServer(t, ({ path }) => ({ body: path.endsWith('/info') ? someInfo : [] }))

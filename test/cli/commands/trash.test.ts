@@ -1,9 +1,9 @@
 // `berth trash` and `berth disks`: what is listed, how an entry is named, what is asked of the server.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { datastore, startFakeDatastores, trashEntry } from '../../support/fake-datastores.ts'
-import type { FakeResponse, ReceivedRequest } from '../../support/fake-server.ts'
-import { openTerminal } from '../../support/pty.ts'
+import { datastore, startFakeDatastores, trashEntry } from '../../support/cli/fake-datastores.ts'
+import type { FakeResponse, ReceivedRequest } from '../../support/cli/fake-server.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
 
 const disk = trashEntry('berth-svc-1', {
   id: 'dsk-1',

@@ -1,8 +1,8 @@
 // What `berth why` shows about a running deploy, depending on the state of the builder.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/berth.ts'
-import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/fake-server.ts'
+import { runBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
 
 const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
 const at = '2026-01-01T00:00:00.000Z'

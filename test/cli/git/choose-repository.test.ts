@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { openTerminal } from '../../support/pty.ts'
-import { createRepository } from '../../support/repository.ts'
-import { daemonSuite } from '../../support/suite.ts'
+import { openTerminal } from '../../support/cli/pty.ts'
+import { daemonSuite } from '../../support/daemon/suite.ts'
+import { createGitProvider } from '../../support/git/git-provider.ts'
+import { createRepository } from '../../support/git/repository.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const suite = daemonSuite()
 

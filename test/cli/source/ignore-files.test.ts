@@ -4,9 +4,9 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { createRepository } from '../../support/repository.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { createRepository } from '../../support/git/repository.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const nested = {
   '.gitignore':

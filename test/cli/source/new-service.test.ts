@@ -6,10 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { guessService, toServiceName } from '../../../src/cli/source/new-service.ts'
 import { assertNoOutwardLinks } from '../../../src/cli/source/packing.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
-import { packEntries } from '../../support/archive.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { unpackAndFail } from '../../support/unpack.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { packEntries } from '../../support/archive/archive.ts'
+import { unpackAndFail } from '../../support/archive/unpack.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a folder’s name is converted to a valid service name', () => {
   const names = ['shop', 'My Shop', 'Café_2', '2. site', '--x--', `a${'b'.repeat(39)}-c`, 'x.y.z']

@@ -16,10 +16,10 @@ import { test } from 'node:test'
 import { archiveLimits, linkProblem } from '../../../src/cli/source/archive-rules.ts'
 import { packSource } from '../../../src/cli/source/pack.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
-import { packEntries } from '../../support/archive.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { unpack, unpackAndFail } from '../../support/unpack.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { packEntries } from '../../support/archive/archive.ts'
+import { unpack, unpackAndFail } from '../../support/archive/unpack.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const { signal } = new AbortController()
 

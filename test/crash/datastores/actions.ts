@@ -3,7 +3,7 @@
 // says that Docker was unavailable.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '../../support/api.ts'
+import type { Answer } from '../../support/daemon/api.ts'
 import type { Chance } from '../random.ts'
 import type { DatastoreEntry, DatastoreRequest, RunState } from './book.ts'
 import type { Kind } from './line-client.ts'

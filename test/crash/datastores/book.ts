@@ -1,5 +1,5 @@
 // The datastores of the run, and what was acknowledged for each.
-import type { Body } from '../../support/api.ts'
+import type { Body } from '../../support/daemon/api.ts'
 import type { Client } from '../client.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Incidents } from './incidents.ts'

@@ -3,8 +3,8 @@
 // Choices are seeded, timing is not.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findLeftovers } from '../../support/leftovers.ts'
-import type { NamespaceEngine } from '../../support/namespace-engine.ts'
+import { findLeftovers } from '../../support/daemon/leftovers.ts'
+import type { NamespaceEngine } from '../../support/docker/namespace-engine.ts'
 import { processesOf } from '../processes.ts'
 import type { Chance } from '../random.ts'
 import { killLine } from '../report.ts'

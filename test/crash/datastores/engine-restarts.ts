@@ -1,7 +1,7 @@
 // Stops or kills Docker, leaves it down for a while and starts it again, changing limits during the outage.
 // Complete when every writer has an acknowledged row afterwards and the limits are applied.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { NamespaceEngine } from '../../support/namespace-engine.ts'
+import type { NamespaceEngine } from '../../support/docker/namespace-engine.ts'
 import type { Chance } from '../random.ts'
 import { limit, untilAvailable } from './actions.ts'
 import type { DatastoreEntry, RunState } from './book.ts'

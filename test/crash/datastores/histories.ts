@@ -1,5 +1,5 @@
 // Checks that each state in a datastore's history is a legal transition of the chart.
-import type { Body } from '../../support/api.ts'
+import type { Body } from '../../support/daemon/api.ts'
 import type { HistoryLine } from '../settled.ts'
 
 const begin = 'starting.pulling'

@@ -2,9 +2,9 @@
 // Writes JSON lines to stdout: log lines as they come, and the outcome last.
 import { copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Answer } from '../../support/api.ts'
-import { openNetwork } from '../../support/namespace.ts'
-import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
+import type { Answer } from '../../support/daemon/api.ts'
+import { loadImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
+import { openNetwork } from '../../support/system/namespace.ts'
 import { createClient } from '../client.ts'
 import { createLedger } from '../ledger.ts'
 import { createChance } from '../random.ts'

@@ -1,6 +1,6 @@
 // Checks the promises at the end, through the API and in the containers.
-import type { Api, Body } from '../../support/api.ts'
-import { findLeftovers } from '../../support/leftovers.ts'
+import type { Api, Body } from '../../support/daemon/api.ts'
+import { findLeftovers } from '../../support/daemon/leftovers.ts'
 import { type DatastoreEntry, living, type RunState } from './book.ts'
 import { inspectContainer } from './container.ts'
 import { historyFaults } from './histories.ts'

@@ -1,7 +1,7 @@
 // Checks the files after the daemon has stopped: rows of existing datastores and no others.
 // Histories of removed datastores remain and are checked too.
 import { openStore, type Store } from '../../../storage/store/store.ts'
-import { rowsOf } from '../../support/table-rows.ts'
+import { rowsOf } from '../../support/storage/table-rows.ts'
 import { living, type RunState } from './book.ts'
 
 interface ActorRow {

@@ -2,7 +2,7 @@
 // Expectations are recorded only for acknowledged requests.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer, Body } from '../../support/api.ts'
+import type { Answer, Body } from '../../support/daemon/api.ts'
 import { createChance } from '../random.ts'
 import type { Book, JobEntry, JobService, Overlap } from './book.ts'
 import { scriptOf, type Task, type TaskKind, taskOf } from './tasks.ts'

@@ -1,5 +1,5 @@
 // The services and runs of the drill, and what was acknowledged for each.
-import type { Body } from '../../support/api.ts'
+import type { Body } from '../../support/daemon/api.ts'
 import type { Client } from '../client.ts'
 import type { Incidents } from '../datastores/incidents.ts'
 import type { Followers } from '../follower.ts'

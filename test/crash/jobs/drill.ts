@@ -1,8 +1,8 @@
 // One run: job runs and schedules while the daemon is killed and Docker restarts, then everything is checked.
 // Choices are seeded, timing is not.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findLeftovers } from '../../support/leftovers.ts'
-import type { NamespaceEngine } from '../../support/namespace-engine.ts'
+import { findLeftovers } from '../../support/daemon/leftovers.ts'
+import type { NamespaceEngine } from '../../support/docker/namespace-engine.ts'
 import { processesOf } from '../processes.ts'
 import type { Chance } from '../random.ts'
 import { killLine } from '../report.ts'

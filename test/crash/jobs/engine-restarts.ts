@@ -1,7 +1,7 @@
 // Stops or kills Docker, leaves it down for a while and starts it again, spread over the kills. Stops and
 // kills alternate, starting with a random one.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { NamespaceEngine } from '../../support/namespace-engine.ts'
+import type { NamespaceEngine } from '../../support/docker/namespace-engine.ts'
 import type { Chance } from '../random.ts'
 import { runOf, startRun } from './actions.ts'
 import { type Book, type JobService, openRuns } from './book.ts'

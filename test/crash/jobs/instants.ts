@@ -1,5 +1,5 @@
 // Compares the due times of an every-minute schedule with its runs and its reported skips.
-import type { Body } from '../../support/api.ts'
+import type { Body } from '../../support/daemon/api.ts'
 
 const minuteMs = 60_000
 

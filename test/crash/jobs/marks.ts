@@ -2,7 +2,7 @@
 // cron service's own command never overlapped.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import type { Scope } from '../../support/directory.ts'
+import type { Scope } from '../../support/system/directory.ts'
 
 export type MarkWord = 'start' | 'line' | 'end'
 

@@ -1,8 +1,8 @@
 // The job run inside a namespace with a private engine.
 // Writes JSON lines to stdout: log lines as they come, and the outcome last.
 import { join } from 'node:path'
-import { openNetwork } from '../../support/namespace.ts'
-import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
+import { loadImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
+import { openNetwork } from '../../support/system/namespace.ts'
 import { playDrill, type StageOptions } from './stage.ts'
 
 /** Passed in through the environment. */

@@ -1,5 +1,5 @@
 // Compares the log and record of a run with the expected output and outcome of its command.
-import type { Body } from '../../support/api.ts'
+import type { Body } from '../../support/daemon/api.ts'
 import type { Task } from './tasks.ts'
 
 export interface ShownLine {

@@ -1,5 +1,5 @@
 // Checks the promises about runs and schedules at the end.
-import type { Api, Body } from '../../support/api.ts'
+import type { Api, Body } from '../../support/daemon/api.ts'
 import { type Book, isEngineDisturbed } from './book.ts'
 import { historyFaults } from './histories.ts'
 import { missedInstants, repeatedInstants } from './instants.ts'

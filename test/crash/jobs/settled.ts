@@ -1,6 +1,6 @@
 // Waits until every due time is handled and every run has ended, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Body } from '../../support/api.ts'
+import type { Api, Body } from '../../support/daemon/api.ts'
 import type { HistoryLine } from '../settled.ts'
 import { stopSchedule } from './actions.ts'
 import { type Book, cronServices, type JobEntry, type JobService } from './book.ts'

@@ -1,7 +1,7 @@
 // Checks the files after the daemon has stopped: logs, addresses and rows of existing objects and no others.
 import { openStorage } from '../../../storage/index.ts'
 import { openStore, type Store } from '../../../storage/store/store.ts'
-import { rowsOf } from '../../support/table-rows.ts'
+import { rowsOf } from '../../support/storage/table-rows.ts'
 import type { Ledger } from '../ledger.ts'
 
 export interface Stored {

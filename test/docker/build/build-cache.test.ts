@@ -5,10 +5,10 @@ import { setTimeout } from 'node:timers/promises'
 import { openBuildCache } from '../../../src/docker/build/build-cache.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import type { Engine } from '../../../src/docker/engine/client.ts'
-import { prepareBuild, unlimited } from '../../support/build-site.ts'
-import { testOwner, until } from '../../support/docker-site.ts'
-import { baseImages } from '../../support/images.ts'
-import { startKillableEngine, whyNoKillableEngine } from '../../support/killable-engine.ts'
+import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
+import { testOwner, until } from '../../support/docker/docker-site.ts'
+import { baseImages } from '../../support/docker/images.ts'
+import { startKillableEngine, whyNoKillableEngine } from '../../support/docker/killable-engine.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openBuildCgroup } from '../../../src/docker/build/build-cgroup.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const limits = { memoryMb: 64, cpus: 1.5, pids: 100 }
 

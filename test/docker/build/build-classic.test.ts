@@ -7,8 +7,8 @@ import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { acceptStatus, orNull } from '../../../src/docker/engine/client.ts'
 import { buildHost, type Owner } from '../../../src/docker/engine/names.ts'
-import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/build-site.ts'
-import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker-site.ts'
+import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/docker/build-site.ts'
+import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 
 /** Only root can read which process the kernel killed at a limit. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'

@@ -1,4 +1,4 @@
-// What builds do while the engine's BuildKit hangs: see test/support/hung-builder.ts for how it is made to.
+// Builds while the BuildKit of the engine hangs. test/support/docker/hung-builder.ts makes it hang.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFallback } from '../../../src/docker/build/build-fallback.ts'
@@ -6,10 +6,10 @@ import { BuilderWatch } from '../../../src/docker/build/builder-watch.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage } from '../../../src/docker/images/images.ts'
-import { prepareBuild, unlimited } from '../../support/build-site.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
-import { openHungBuilder } from '../../support/hung-builder.ts'
-import { findProcesses } from '../../support/processes.ts'
+import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { openHungBuilder } from '../../support/docker/hung-builder.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 const hurried = { lookMs: 50, silenceMs: 500, probeMs: 3000, recheckMs: 60_000 }
 

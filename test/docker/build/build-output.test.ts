@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { BuildRequest } from '../../../src/docker/build/build.ts'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 
 const lineCount = 200_000
 const mebibyte = 1024 * 1024

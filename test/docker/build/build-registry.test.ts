@@ -1,8 +1,8 @@
 // Base images of a private registry, with each builder.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
-import { account, startRegistry } from '../../support/registry.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
+import { account, startRegistry } from '../../support/docker/registry.ts'
 
 for (const [name, driver] of Object.entries(drivers)) {
   describe(`builds by ${name}`, () => {

@@ -1,7 +1,7 @@
 // Building one stage of a Dockerfile, by both builders.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 
 for (const [name, driver] of Object.entries(drivers))
   describe(`stages by ${name}`, () => {

@@ -4,10 +4,10 @@ import { describe, test } from 'node:test'
 import type { Engine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage, listImages } from '../../../src/docker/images/images.ts'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
-import { until } from '../../support/docker-site.ts'
-import { openEngineProxy } from '../../support/engine-proxy.ts'
-import { findProcesses } from '../../support/processes.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
+import { until } from '../../support/docker/docker-site.ts'
+import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 for (const [name, driver] of Object.entries(drivers))
   describe(`builds by ${name}`, () => {

@@ -1,7 +1,7 @@
 // The namespace of cache mounts, as BuildKit applies it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 
 test('builds share a cache mount only with the same namespace, whatever their arguments say', async (t) => {
   const site = await openBuildSite(t, drivers.buildkit)

@@ -1,11 +1,11 @@
 // What is left of a build when the engine is killed in the middle of it, with each builder.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildContainers, drivers, prepareBuild } from '../../support/build-site.ts'
-import { testOwner, until } from '../../support/docker-site.ts'
-import { baseImages } from '../../support/images.ts'
-import { startKillableEngine, whyNoKillableEngine } from '../../support/killable-engine.ts'
-import { findProcesses } from '../../support/processes.ts'
+import { buildContainers, drivers, prepareBuild } from '../../support/docker/build-site.ts'
+import { testOwner, until } from '../../support/docker/docker-site.ts'
+import { baseImages } from '../../support/docker/images.ts'
+import { startKillableEngine, whyNoKillableEngine } from '../../support/docker/killable-engine.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 for (const [name, driver] of Object.entries(drivers)) {
   const title = `an engine killed during a build by ${name} leaves nothing of it once another build is done`

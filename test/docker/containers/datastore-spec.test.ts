@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DatastoreSpec, wantedDatastore } from '../../../src/docker/containers/datastore-spec.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
 const host = { cpus: 2, loggingDriver: 'json-file' }

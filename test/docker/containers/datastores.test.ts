@@ -6,8 +6,8 @@ import { claimVolume } from '../../../src/docker/containers/volumes.ts'
 import { checkDatastore, type Datastore } from '../../../src/effects/datastore/access.ts'
 import { freePorts } from '../../../src/effects/datastore/host-port.ts'
 import { kinds } from '../../../src/effects/datastore/kind.ts'
-import { datastoreImages } from '../../support/datastore-images.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { datastoreImages } from '../../support/docker/datastore-images.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 const credentials = { username: 'default', password: 'canary4f0d9a61b7', database: null }
 const signal = new AbortController().signal

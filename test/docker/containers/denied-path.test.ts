@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newestDenial } from '../../../src/docker/containers/denied-path.ts'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 const lines: [line: string, path: string | null][] = [
   ["Error: EACCES: permission denied, open '/data/x.txt'", '/data/x.txt'],

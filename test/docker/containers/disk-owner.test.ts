@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { giveEmptyDisk } from '../../../src/docker/containers/disk-owner.ts'
 import { ensureVolume, removeVolume } from '../../../src/docker/containers/volumes.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 test('an empty disk of root goes to the user of the image, a used one stays as it is', async (t) => {
   const site = await openDockerSite(t)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureEdgeImage } from '../../../src/base-images/edge-image.ts'
 import { ensureEdgeContainer } from '../../../src/docker/containers/edge-container.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('an edge that exited reports how, although its log is removed with it', async (t) => {
   const { engine, owner } = await openDockerSite(t)

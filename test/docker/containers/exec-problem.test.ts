@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { InstanceSpec } from '../../../src/docker/containers/spec.ts'
 import { describeExit } from '../../../src/effects/instances/exit.ts'
-import { drivers, prepareBuild } from '../../support/build-site.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
+import { drivers, prepareBuild } from '../../support/docker/build-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 interface Case {
   name: string

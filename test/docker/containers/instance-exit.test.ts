@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { explainExit, isOutOfMemory } from '../../../src/docker/containers/exit-explanation.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 test('a process that exceeds the memory limit is reported as killed for it, with its limit', async (t) => {
   const site = await openDockerSite(t)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 test('usage is measured while an instance runs', async (t) => {
   const { instances, spec } = await openDockerSite(t)

@@ -4,7 +4,7 @@ import { openInstances } from '../../../src/docker/containers/instances.ts'
 import { containerSpec } from '../../../src/docker/containers/spec.ts'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
-import { openDockerSite, testOwner, until } from '../../support/docker-site.ts'
+import { openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 
 test('an instance runs with its limits at its address, reachable by the name of its service', async (t) => {
   const { instances, spec } = await openDockerSite(t)

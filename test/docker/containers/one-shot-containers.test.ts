@@ -7,7 +7,7 @@ import {
   openOneShotContainers,
 } from '../../../src/docker/containers/one-shot-containers.ts'
 import { Failure } from '../../../src/errors.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 const mebibyte = 1024 * 1024
 const nobody = new AbortController().signal

@@ -8,7 +8,7 @@ import {
   jobKind,
   preDeployKind,
 } from '../../../src/docker/engine/names.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
 const host = { cpus: 2, loggingDriver: 'json-file' }

@@ -8,7 +8,7 @@ import {
   removeVolume,
 } from '../../../src/docker/containers/volumes.ts'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
-import { openDockerSite, testOwner } from '../../support/docker-site.ts'
+import { openDockerSite, testOwner } from '../../support/docker/docker-site.ts'
 
 test('a volume is created once with its labels, listed, and removed once', async (t) => {
   const { engine, owner } = await openDockerSite(t)

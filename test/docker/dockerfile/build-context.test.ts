@@ -11,8 +11,8 @@ import {
   type ContextRequest,
   openBuildContext,
 } from '../../../src/docker/dockerfile/build-context.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a directory is packed in order, with its modes, and owned by root', async (t) => {
   const contextDir = tree(t, { Dockerfile: 'FROM x', 'b/run.sh': 'go', 'a.txt': 'A', empty: '' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile-advice.ts'
 import { Failure, messageOf } from '../../../src/errors.ts'
-import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 
 const advice = /knows heredocs \(<<EOF\) only with '# syntax=docker\/dockerfile:1' as the first line/
 

@@ -4,8 +4,8 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { maxIgnoreBytes, readIgnoreFile } from '../../../src/docker/dockerfile/ignore-file.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { writeTree } from '../../support/write-tree.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 function tree(t: TestContext, files: Record<string, string> = {}): string {
   const root = temporaryDirectory(t)

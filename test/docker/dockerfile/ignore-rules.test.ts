@@ -9,7 +9,7 @@ import {
   maxPatterns,
   parseIgnore,
 } from '../../../src/docker/dockerfile/ignore-rules.ts'
-import { cpuOf } from '../../support/cpu-time.ts'
+import { cpuOf } from '../../support/system/cpu-time.ts'
 
 const patterns = [
   'a',

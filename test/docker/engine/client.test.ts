@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../../src/docker/engine/client.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openDockerSite } from '../../support/docker-site.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a missing engine is unavailable, whatever kind of address it has', async (t) => {
   const directory = temporaryDirectory(t)

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import type { Engine } from '../../../src/docker/engine/client.ts'
 import { type ContainerEvent, watchEvents } from '../../../src/docker/engine/events.ts'
 import type { Owner } from '../../../src/docker/engine/names.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
-import { openEngineProxy } from '../../support/engine-proxy.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
 
 test('the events of an instance are reported in order, with its owner and its exit', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as names from '../../../src/docker/engine/names.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'one', mac: testMac }
 const deployId = 'dep-01hzy7k9m00000000000000000'

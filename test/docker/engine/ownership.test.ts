@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { describeObject, listForeignObjects } from '../../../src/docker/engine/ownership.ts'
-import { openDockerSite, testOwner } from '../../support/docker-site.ts'
+import { openDockerSite, testOwner } from '../../support/docker/docker-site.ts'
 
 test('objects that another server created under our prefix are listed, ours are not', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)

@@ -8,15 +8,15 @@ import { type Instances, openInstances } from '../../../src/docker/containers/in
 import type { InstanceSpec } from '../../../src/docker/containers/spec.ts'
 import { jobKind } from '../../../src/docker/engine/names.ts'
 import { hasTask } from '../../../src/docker/engine/stale-task.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { specMaker, testOwner, until } from '../../support/docker-site.ts'
-import { baseImages } from '../../support/images.ts'
+import { specMaker, testOwner, until } from '../../support/docker/docker-site.ts'
+import { baseImages } from '../../support/docker/images.ts'
 import {
   type KillableEngine,
   startKillableEngine,
   whyNoKillableEngine,
-} from '../../support/killable-engine.ts'
-import { findProcesses } from '../../support/processes.ts'
+} from '../../support/docker/killable-engine.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 const options = { skip: whyNoKillableEngine }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runInside } from '../../../src/docker/exec/exec.ts'
-import { openDockerSite, testOwner, until } from '../../support/docker-site.ts'
+import { openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 
 async function start(t: TestContext) {
   const site = await openDockerSite(t)

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatastores } from '../../../src/docker/containers/datastores.ts'
 import type { InteractiveExec, InteractiveOptions } from '../../../src/docker/exec/interactive-exec.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
-import { findProcesses } from '../../support/processes.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 interface Talk {
   exec: InteractiveExec

@@ -5,7 +5,7 @@ import { createRootFilesystem } from '../../../src/base-images/root-filesystem.t
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { loadImage } from '../../../src/docker/images/image-load.ts'
 import { inspectImage } from '../../../src/docker/images/images.ts'
-import { openDockerSite } from '../../support/docker-site.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
 
 test('an archive becomes an image with the name in it, and loading it again changes nothing', async (t) => {
   const { engine, owner } = await openDockerSite(t)

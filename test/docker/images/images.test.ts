@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage, listImages, removeImage, tagImage } from '../../../src/docker/images/images.ts'
 import { createIds } from '../../../storage/store/ids.ts'
-import { openDockerSite } from '../../support/docker-site.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
 
 const ids = createIds()
 

@@ -5,13 +5,13 @@ import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage, tagImage } from '../../../src/docker/images/images.ts'
 import { pullImage, removePulledName, resolveDigest } from '../../../src/docker/images/pull.ts'
 import { createIds } from '../../../storage/store/ids.ts'
-import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 import {
   startRefusingRegistry,
   startSilentRegistry,
   startSlowRegistry,
-} from '../../support/faulty-registries.ts'
-import { account, startRegistry } from '../../support/registry.ts'
+} from '../../support/docker/faulty-registries.ts'
+import { account, startRegistry } from '../../support/docker/registry.ts'
 
 const ids = createIds()
 const forever = new AbortController().signal

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import { checkLogin } from '../../../src/docker/images/registry-login.ts'
-import { openDockerSite } from '../../support/docker-site.ts'
-import { account, startRegistry } from '../../support/registry.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
+import { account, startRegistry } from '../../support/docker/registry.ts'
 
 test('the right password is accepted, a wrong one is refused, and neither is repeated', async (t) => {
   const { engine } = await openDockerSite(t)

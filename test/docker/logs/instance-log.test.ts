@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openInstances } from '../../../src/docker/containers/instances.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
-import { openEngineProxy } from '../../support/engine-proxy.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const count = 20_000
 const everyLine = Array.from({ length: count }, (_, at) => `line ${at + 1}`)

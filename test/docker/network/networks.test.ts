@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
 import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import { addressAt, overlaps, parseSubnet } from '../../../src/docker/network/subnet.ts'
-import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
+import { openDockerSite, testOwner, testSubnet } from '../../support/docker/docker-site.ts'
 
 test('a network is created once and reused, whatever subnet is requested later', async (t) => {
   const { engine, owner } = await openDockerSite(t)

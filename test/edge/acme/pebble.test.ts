@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import { issueCertificate, type OrderRequest, type PendingOrder } from '../../../src/edge/acme/order.ts'
-import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
-import { isInside } from '../../support/namespace.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
+import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const { names, edge, pebble } = isInside ? await openCa() : ({} as never)

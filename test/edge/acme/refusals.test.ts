@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import type { AcmeFailure } from '../../../src/edge/acme/failure.ts'
 import { issueCertificate } from '../../../src/edge/acme/order.ts'
-import type { FakeResponse, ReceivedRequest } from '../../support/fake-server.ts'
-import { acmeProblem, startFaultyCa } from '../../support/faulty-ca.ts'
+import type { FakeResponse, ReceivedRequest } from '../../support/cli/fake-server.ts'
+import { acmeProblem, startFaultyCa } from '../../support/edge/faulty-ca.ts'
 
 const key = await createAccountKey()
 

@@ -20,9 +20,9 @@ import {
   readChunks,
   removeFile,
 } from '../../../src/effects/backup/file.ts'
-import { openBackupPorts } from '../../support/backup-ports.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { smallDisk } from '../../support/small-disk.ts'
+import { openBackupPorts } from '../../support/effects/backup-ports.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { smallDisk } from '../../support/system/small-disk.ts'
 
 const dumpPlace = {
   id: 'bak-1',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'
-import { openBackupPorts } from '../../support/backup-ports.ts'
+import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 
 test('of the successful scheduled backups the newest stay', async (t) => {
   const { ports, datastore, backup, sent } = await openBackupPorts(t)

@@ -3,11 +3,11 @@ import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
-import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
-import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
-import { isInside } from '../../support/namespace.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
-import { eventually } from '../../support/supervision.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
+import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)

@@ -8,7 +8,7 @@ import { isPublicAddress } from '../../../src/address-classes.ts'
 import { checkHost } from '../../../src/effects/certificate/check.ts'
 import { type Echo, openInternet } from '../../../src/effects/certificate/internet.ts'
 import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
-import { startNameServer } from '../../support/name-server.ts'
+import { startNameServer } from '../../support/edge/name-server.ts'
 
 const host = 'shop.example.com'
 const path = '/.well-known/acme-challenge/token'

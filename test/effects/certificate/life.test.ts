@@ -3,11 +3,11 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/logger.ts'
-import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
-import { boot, type ChangeEdge, isValid, isWaiting, openLife } from '../../support/certificates.ts'
-import { acmeProblem, startFaultyCa } from '../../support/faulty-ca.ts'
-import { isInside } from '../../support/namespace.ts'
-import { eventually, silentLogger } from '../../support/supervision.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
+import { acmeProblem, startFaultyCa } from '../../support/edge/faulty-ca.ts'
+import { boot, type ChangeEdge, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
+import { eventually, silentLogger } from '../../support/supervisor/supervision.ts'
+import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)

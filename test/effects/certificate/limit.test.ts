@@ -1,8 +1,8 @@
 // The CA's weekly limit over the lifetime of certificates, with a real CA (Pebble).
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { openCa, serverAddress, withCa } from '../../support/ca.ts'
-import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
-import { isInside } from '../../support/namespace.ts'
+import { openCa, serverAddress, withCa } from '../../support/edge/ca.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
+import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)

@@ -2,9 +2,9 @@
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'
-import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
-import { issueTestCertificate } from '../../support/test-certificate.ts'
+import { issueTestCertificate } from '../../support/edge/test-certificate.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const baseDomain = 'apps.example.com'
 const wildcard = `*.${baseDomain}`

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { registeredDomainOf } from '../../../src/dns/registered-domain.ts'
 import { allowance, openWeeklyLimit } from '../../../src/effects/certificate/weekly-limit.ts'
 import { openIssuedCertificates } from '../../../storage/issued-certificates.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const hourMs = 60 * 60_000
 const weekMs = 7 * 24 * hourMs

@@ -1,7 +1,7 @@
 // The run of a scheduled time: started, or skipped with a recorded reason.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openJobQueue } from '../../support/job-queue.ts'
+import { openJobQueue } from '../../support/effects/job-queue.ts'
 
 const instant = '2026-01-01T03:00:00.000Z'
 

@@ -2,7 +2,7 @@
 // was set back, and the schedule continues by the new time.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCronSite } from '../../support/cron-site.ts'
+import { openCronSite } from '../../support/effects/cron-site.ts'
 
 const minuteMs = 60_000
 const at = (time: string) => `2026-01-10T${time}:00.000Z`

@@ -2,8 +2,8 @@
 // its commits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openCronSite } from '../../support/cron-site.ts'
-import { soon } from '../../support/simulated-clock.ts'
+import { openCronSite } from '../../support/effects/cron-site.ts'
+import { soon } from '../../support/effects/simulated-clock.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -8,9 +8,9 @@ import type { DueRun, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import type { Clock } from '../../../src/effects/cron-schedule/clock.ts'
 import { awaitInstant } from '../../../src/effects/cron-schedule/instant.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { openCronSite } from '../../support/cron-site.ts'
-import { standIn } from '../../support/stand-in.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
+import { openCronSite } from '../../support/effects/cron-site.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
 
 const hourMs = 3_600_000
 const neverAborted = new AbortController().signal

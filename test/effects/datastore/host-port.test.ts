@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { choosePort, freePorts } from '../../../src/effects/datastore/host-port.ts'
-import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
+import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
 
 const noneRefused = new Set<number>()
 const ascending = (a: number, b: number) => a - b

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { findCappedLimit } from '../../../src/effects/datastore/access.ts'
 import { setContainerLimits } from '../../../src/effects/datastore/limits.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastorePorts, password, up } from '../../support/datastore-ports.ts'
-import { eventually } from '../../support/supervision.ts'
+import { id, openDatastorePorts, password, up } from '../../support/effects/datastore-ports.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const signal = new AbortController().signal
 const settled = (revision: number) => ({ revision, settled: revision, trouble: null })

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { datastoreProperties } from '../../../src/domain/env-references.ts'
 import { checkDatastore, findDatastore, maskPassword } from '../../../src/effects/datastore/access.ts'
 import { lookUpDatastore } from '../../../src/effects/datastore/lookup.ts'
-import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
+import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
 
 const signal = new AbortController().signal
 

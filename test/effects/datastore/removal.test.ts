@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'
 import { removeDatastore } from '../../../src/effects/datastore/removal.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
-import { standIn } from '../../support/stand-in.ts'
+import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
 
 const signal = new AbortController().signal
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextTime } from '../../../src/domain/schedule.ts'
 import { awaitBackupTime, startBackup } from '../../../src/effects/datastore/schedule.ts'
-import { openBackupPorts } from '../../support/backup-ports.ts'
+import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'
 import { trashDatastore } from '../../../src/effects/datastore/trash.ts'
-import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
-import { standIn } from '../../support/stand-in.ts'
+import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
 
 const signal = new AbortController().signal
 

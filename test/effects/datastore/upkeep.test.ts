@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepDatastore } from '../../../src/effects/datastore/upkeep.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastorePorts, password, up, well } from '../../support/datastore-ports.ts'
-import { eventually } from '../../support/supervision.ts'
+import { id, openDatastorePorts, password, up, well } from '../../support/effects/datastore-ports.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 type Site = Awaited<ReturnType<typeof openDatastorePorts>>
 const away = () => {

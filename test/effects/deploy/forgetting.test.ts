@@ -3,9 +3,9 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
-import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'srv', mac: testMac }
 

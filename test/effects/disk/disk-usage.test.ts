@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createDiskUsage } from '../../../src/effects/disk/disk-usage.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { standIn } from '../../support/stand-in.ts'
-import { eventually, silentLogger } from '../../support/supervision.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
+import { eventually, silentLogger } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const mebibyte = 1024 * 1024
 

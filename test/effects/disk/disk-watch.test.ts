@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
-import { fillDisk, smallDisk } from '../../support/small-disk.ts'
-import { eventually } from '../../support/supervision.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
+import { fillDisk, smallDisk } from '../../support/system/small-disk.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
 const never = new AbortController().signal

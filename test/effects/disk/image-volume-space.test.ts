@@ -6,15 +6,15 @@ import { ensureVolume, findVolume, removeVolume } from '../../../src/docker/cont
 import { limitImageVolumes, makeRoom } from '../../../src/effects/disk/image-volume-space.ts'
 import { type DiskRemovalPorts, diskRemovalEffects } from '../../../src/effects/disk-removal.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { openDockerSite } from '../../support/docker-site.ts'
-import { standIn } from '../../support/stand-in.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
 import {
   instant as at,
   eventually,
   silentLogger,
   stopBeforeClose,
   temporaryStorage,
-} from '../../support/supervision.ts'
+} from '../../support/supervisor/supervision.ts'
 
 /** The trash with a disk, and three volumes of images, the oldest first. */
 async function openTrash(t: TestContext) {

@@ -5,7 +5,7 @@ import type { Driver } from '../../../src/edge/driver.ts'
 import type { EdgeFiles } from '../../../src/edge/files.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
 import { Failure } from '../../../src/errors.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 async function openEdge(t: TestContext) {
   const calls: string[] = []

@@ -10,10 +10,10 @@ import {
   toProblem,
   watchPorts,
 } from '../../../src/effects/edge/public-ports.ts'
-import { startForeignHaproxy } from '../../support/foreign-haproxy.ts'
-import { startEdge } from '../../support/running-edge.ts'
-import { until } from '../../support/service.ts'
-import { silentLogger } from '../../support/supervision.ts'
+import { until } from '../../support/daemon/service.ts'
+import { startForeignHaproxy } from '../../support/edge/foreign-haproxy.ts'
+import { startEdge } from '../../support/edge/running-edge.ts'
+import { silentLogger } from '../../support/supervisor/supervision.ts'
 
 const { signal } = new AbortController()
 const look = (address: string, ...answers: PortOwner[]) => ({

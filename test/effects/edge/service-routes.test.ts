@@ -4,8 +4,8 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ServiceRoute, ServiceRoutes, toRoutes } from '../../../src/effects/edge/service-routes.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const around = { certificates: new Map(), challenges: new Map(), dashboardHost: null }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { verifyUpstream } from '../../../src/effects/edge/verification.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const wanted = { pool: 1, slot: 2, host: 'shop.localhost', healthPath: '/healthz' }
 const driver = { countOpen: async () => new Map<string, number>() }

@@ -5,11 +5,11 @@ import { imageName, treeName } from '../../../src/docker/engine/names.ts'
 import { removeOldImages } from '../../../src/effects/deploy/end/retention.ts'
 import type { DeployPorts } from '../../../src/effects/deploy/ports.ts'
 import { imagesInUse } from '../../../src/effects/engine/images-in-use.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { standIn } from '../../support/stand-in.ts'
-import { flipBit, serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { instant, silentLogger, temporaryStorage } from '../../support/supervision.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
+import { flipBit, serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'srv', mac: testMac }
 

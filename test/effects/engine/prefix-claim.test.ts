@@ -11,11 +11,11 @@ import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import { claimPrefix } from '../../../src/effects/engine/prefix-claim.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { lockDirectory } from '../../../storage/store/lock.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
-import { findLeftovers } from '../../support/leftovers.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { findLeftovers } from '../../support/daemon/leftovers.ts'
+import { openDockerSite, testOwner, testSubnet } from '../../support/docker/docker-site.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 /** A stopped instance, a disk, the network and an edge of one data directory, and the claim of another. */
 async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory(t)) {

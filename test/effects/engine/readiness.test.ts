@@ -7,11 +7,11 @@ import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import type { Network } from '../../../src/docker/network/networks.ts'
 import { createEngineReadiness, type EngineReadinessOptions } from '../../../src/effects/engine/readiness.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
-import { ensureEngine } from '../../support/engine.ts'
-import { silentLogger } from '../../support/supervision.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../support/docker/docker-site.ts'
+import { ensureEngine } from '../../support/docker/engine.ts'
+import { silentLogger } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 const neverAborted = new AbortController().signal
 

@@ -4,9 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../../machines/index.ts'
 import { requireMayResume } from '../../../src/effects/engine/resume-check.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
-import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { instant as at, silentLogger, temporaryStorage } from '../../support/supervision.ts'
+import { endlessEffects, restingActors } from '../../support/storage/parked-kinds.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { instant as at, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const resting = restingActors()
 const watchful = ['queued', 'live', 'draining']

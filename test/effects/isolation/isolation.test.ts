@@ -7,8 +7,8 @@ import type { Firewall } from '../../../src/firewall/firewall.ts'
 import type { RuleSet } from '../../../src/firewall/rules.ts'
 import type { EnvVar } from '../../../storage/env.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const network = { name: 'berth', range: { first: '10.9.0.2', last: '10.9.0.200' }, gateway: '10.9.0.1' }
 

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { logOnce } from '../../../src/effects/job-run/log-once.ts'
 import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
 import { openLogs } from '../../../storage/log/logs.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { standIn } from '../../support/stand-in.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('log lines before a container is created are written first, and once', async (t) => {
   const directory = temporaryDirectory(t)

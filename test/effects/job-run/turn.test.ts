@@ -1,8 +1,8 @@
 // The turn of a run: which run waits by the policy of the schedule, and what is frozen at the turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openJobQueue } from '../../support/job-queue.ts'
-import { eventually } from '../../support/supervision.ts'
+import { openJobQueue } from '../../support/effects/job-queue.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
 async function settle(promise: Promise<unknown>): Promise<unknown> {

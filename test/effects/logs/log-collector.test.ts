@@ -8,10 +8,10 @@ import { watchEvents } from '../../../src/docker/engine/events.ts'
 import { createInstanceEvents } from '../../../src/effects/engine/instance-events.ts'
 import { LogCollector } from '../../../src/effects/logs/log-collector.ts'
 import { type Logs, openLogs } from '../../../storage/log/logs.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
-import { readLog } from '../../support/logs.ts'
-import { silentLogger } from '../../support/supervision.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { readLog } from '../../support/storage/logs.ts'
+import { silentLogger } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 interface Life {
   collector: LogCollector

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { readSql } from '../../../src/effects/restore/sql-file.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 async function read(t: TestContext, content: Uint8Array | string): Promise<string> {
   const path = join(temporaryDirectory(t), 'file')

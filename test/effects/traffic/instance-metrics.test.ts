@@ -5,7 +5,7 @@ import type { InstanceSample } from '../../../src/docker/containers/instance-sam
 import type { ContainerEvent } from '../../../src/docker/engine/events.ts'
 import { createInstanceEvents } from '../../../src/effects/engine/instance-events.ts'
 import { InstanceMetrics } from '../../../src/effects/traffic/instance-metrics.ts'
-import { silentLogger } from '../../support/supervision.ts'
+import { silentLogger } from '../../support/supervisor/supervision.ts'
 
 const live = new Map([['srv-1', { live_deploy_id: 'dep-1' }]])
 

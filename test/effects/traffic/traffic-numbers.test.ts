@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessLine } from '../../../src/edge/access-line.ts'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
-import { accessLine } from '../../support/access-line.ts'
+import { accessLine } from '../../support/http/access-line.ts'
 
 function openNumbers() {
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.678Z') }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { outcomeOf, startWithAccount } from '../../support/account.ts'
-import { openBrowser } from '../../support/browser.ts'
-import { startApi, token } from '../../support/http-context.ts'
-import { owner } from '../../support/session.ts'
+import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { openBrowser } from '../../support/http/browser.ts'
+import { startApi, token } from '../../support/http/http-context.ts'
+import { owner } from '../../support/http/session.ts'
 
 const asToken = { authorization: `Bearer ${token}` }
 const wrongToken = { authorization: 'Bearer bth_wrong' }

@@ -4,10 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../../machines/index.ts'
 import { actorKinds } from '../../../src/api/actor.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
-import { instant as at, silentLogger } from '../../support/supervision.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { endlessEffects, restingActors } from '../../support/storage/parked-kinds.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { instant as at, silentLogger } from '../../support/supervisor/supervision.ts'
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue)

@@ -1,7 +1,7 @@
 // When a datastore is backed up by itself, and how many of those are kept, as its API takes and refuses it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startBackups } from '../../support/backup-api.ts'
+import { startBackups } from '../../support/http/backup-api.ts'
 
 async function start(t: TestContext) {
   const api = await startBackups(t)

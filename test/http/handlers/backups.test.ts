@@ -5,9 +5,9 @@ import { appendFileSync, rmSync, truncateSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Backup } from '../../../src/api/backup.ts'
-import { type BackupApi, startBackups } from '../../support/backup-api.ts'
-import { head, token } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervision.ts'
+import { type BackupApi, startBackups } from '../../support/http/backup-api.ts'
+import { head, token } from '../../support/http/http-context.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const dump = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
 

@@ -5,9 +5,9 @@ import type { KindName } from '../../../machines/index.ts'
 import { catalogue } from '../../../machines/index.ts'
 import type { Certificate } from '../../../src/api/certificate.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { forever } from '../../support/machine-run.ts'
-import { eventually, silentLogger } from '../../support/supervision.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { forever } from '../../support/machines/machine-run.ts'
+import { eventually, silentLogger } from '../../support/supervisor/supervision.ts'
 
 const validity = {
   notBefore: '2026-01-01T00:00:00.000Z',

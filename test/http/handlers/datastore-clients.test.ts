@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../../src/logger.ts'
-import { token } from '../../support/http-context.ts'
-import { bearer, openShellApi, pathOf, start } from '../../support/shell-api.ts'
-import { eventually, silentLogger } from '../../support/supervision.ts'
-import { storeDatastore } from '../../support/ws-client.ts'
+import { token } from '../../support/http/http-context.ts'
+import { bearer, openShellApi, pathOf, start } from '../../support/http/shell-api.ts'
+import { storeDatastore } from '../../support/http/ws-client.ts'
+import { eventually, silentLogger } from '../../support/supervisor/supervision.ts'
 
 test('access is checked before the WebSocket opens, as for every change', async (t) => {
   const { url, browser, tryOpen, opened, storage } = await openShellApi(t)

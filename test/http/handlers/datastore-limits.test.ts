@@ -2,9 +2,9 @@
 // when applying them fails although they are saved.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { datastoreOf, fails, once, startDatastores, waits } from '../../support/datastore-api.ts'
-import type { TestEffect } from '../../support/machine-run.ts'
-import { eventually } from '../../support/supervision.ts'
+import { datastoreOf, fails, once, startDatastores, waits } from '../../support/http/datastore-api.ts'
+import type { TestEffect } from '../../support/machines/machine-run.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const path = '/datastores/shop-db'
 const at = () => new Date().toISOString()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HttpContext } from '../../../src/http/pipeline/context.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { fails, startDatastores, waits } from '../../support/datastore-api.ts'
-import { eventually } from '../../support/supervision.ts'
+import { fails, startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const reference = (inner: string) => `$\{{${inner}}}`
 const path = '/datastores/shop-db'

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
-import { filesWith } from '../../support/canary.ts'
-import { fails, startDatastores } from '../../support/datastore-api.ts'
-import { eventually } from '../../support/supervision.ts'
+import { fails, startDatastores } from '../../support/http/datastore-api.ts'
+import { filesWith } from '../../support/storage/canary.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const requested = { kind: 'postgres', name: 'shop-db' }
 const headers = { 'idempotency-key': 'make it once' }

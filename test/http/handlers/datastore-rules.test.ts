@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
 import { Failure } from '../../../src/errors.ts'
-import { startDatastores } from '../../support/datastore-api.ts'
+import { startDatastores } from '../../support/http/datastore-api.ts'
 
 const postgres = { kind: 'postgres', name: 'shop-db' }
 const redis = { kind: 'redis', name: 'cache' }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
-import { fails, hostPort, once, startDatastores, waits } from '../../support/datastore-api.ts'
-import { eventually } from '../../support/supervision.ts'
+import { fails, hostPort, once, startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const noImage = fails('image_missing', 'there is no image postgres:99')
 const succeeds = async () => ({ at: new Date().toISOString() })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { type RequestOptions, startApi, token } from '../../support/http-context.ts'
-import { checkAnswer } from '../../support/openapi.ts'
+import { type RequestOptions, startApi, token } from '../../support/http/http-context.ts'
+import { checkAnswer } from '../../support/http/openapi.ts'
 
 async function start(t: TestContext) {
   const api = await startApi(t)

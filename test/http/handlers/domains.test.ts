@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ServiceDomain } from '../../../src/api/domains.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { transitionOf } from '../../support/store-fixtures.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
 const invalid = [400, 'invalid_request']
 

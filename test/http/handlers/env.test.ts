@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { Failure } from '../../../src/errors.ts'
-import { startApi } from '../../support/http-context.ts'
-import { checkAnswer } from '../../support/openapi.ts'
+import { startApi } from '../../support/http/http-context.ts'
+import { checkAnswer } from '../../support/http/openapi.ts'
 
 const path = '/api/v1/services/web/env'
 const reference = (inner: string) => `$\{{${inner}}}`

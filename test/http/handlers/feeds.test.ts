@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type FeedChange, FeedEvents } from '../../../src/api/feed.ts'
-import { startWithAccount } from '../../support/account.ts'
-import { openStream } from '../../support/event-stream.ts'
-import { type Api, startApi } from '../../support/http-context.ts'
-import { owner } from '../../support/session.ts'
-import { instant as at } from '../../support/supervision.ts'
+import { startWithAccount } from '../../support/http/account.ts'
+import { openStream } from '../../support/http/event-stream.ts'
+import { type Api, startApi } from '../../support/http/http-context.ts'
+import { owner } from '../../support/http/session.ts'
+import { instant as at } from '../../support/supervisor/supervision.ts'
 
 const change = (api: Api, name: string) => api.call('POST', '/api/v1/services', { body: { name } })
 

@@ -1,6 +1,7 @@
 // Git connections with an app of GitHub: its registration, its installation and its tokens.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGitProvider } from '../../support/git/git-provider.ts'
 import {
   authorize,
   callback,
@@ -9,9 +10,8 @@ import {
   git,
   redirectUri,
   registerApp,
-} from '../../support/git-connections.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { startApi } from '../../support/http-context.ts'
+} from '../../support/http/git-connections.ts'
+import { startApi } from '../../support/http/http-context.ts'
 
 test('an app is registered, installed and connected, and its tokens are created on demand', async (t) => {
   const [api, fake] = [await startApi(t), await createGitProvider(t)]

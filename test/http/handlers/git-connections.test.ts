@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { all, authorize, connectionOf, connectToken, git } from '../../support/git-connections.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { startApi } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervision.ts'
+import { createGitProvider } from '../../support/git/git-provider.ts'
+import { all, authorize, connectionOf, connectToken, git } from '../../support/http/git-connections.ts'
+import { startApi } from '../../support/http/http-context.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 for (const provider of all) {
   test(`a token connects an account of ${provider}, and a second one replaces it`, async (t) => {

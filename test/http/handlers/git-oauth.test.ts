@@ -1,6 +1,7 @@
 // Git connections with an OAuth application of GitLab or Gitea, and the renewal of their tokens.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGitProvider } from '../../support/git/git-provider.ts'
 import {
   application,
   authorize,
@@ -9,10 +10,9 @@ import {
   connectToken,
   git,
   redirectUri,
-} from '../../support/git-connections.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { startApi } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervision.ts'
+} from '../../support/http/git-connections.ts'
+import { startApi } from '../../support/http/http-context.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 for (const provider of ['gitlab', 'gitea'] as const) {
   test(`an OAuth application connects an account of ${provider}`, async (t) => {

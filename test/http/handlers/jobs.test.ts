@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobRun } from '../../../src/api/job.ts'
-import { openStream } from '../../support/event-stream.ts'
-import { startJobs } from '../../support/job-api.ts'
+import { openStream } from '../../support/http/event-stream.ts'
+import { startJobs } from '../../support/http/job-api.ts'
 
 test('a command returns 202 and a pending run, which is found again unchanged', async (t) => {
   const { call, live } = await startJobs(t)

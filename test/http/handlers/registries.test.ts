@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Registry } from '../../../src/api/registry.ts'
-import { startChecked } from '../../support/checked-api.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 
 const ada = { username: 'ada', password: 'canary-pässword-5f2c' }
 

@@ -6,9 +6,9 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Failure } from '../../../src/errors.ts'
-import { head, token } from '../../support/http-context.ts'
-import { startRestores } from '../../support/restore-api.ts'
-import { eventually } from '../../support/supervision.ts'
+import { head, token } from '../../support/http/http-context.ts'
+import { startRestores } from '../../support/http/restore-api.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const mebibyte = 1024 * 1024
 const content = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])

@@ -1,8 +1,8 @@
 // Restores over HTTP: one at a time, cancellation, and repeated requests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startRestores } from '../../support/restore-api.ts'
-import { eventually } from '../../support/supervision.ts'
+import { startRestores } from '../../support/http/restore-api.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const file = 'PGDMP and more'
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
 
 /** A service whose first deploy was live once and can run again, and whose second one is live. */
 async function serviceWithPast(t: TestContext) {

@@ -6,10 +6,10 @@ import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
 import type { Schedule } from '../../../src/api/schedule.ts'
 import { scheduleIdOf } from '../../../src/domain/job-defaults.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { startChecked } from '../../support/checked-api.ts'
-import { openStream } from '../../support/event-stream.ts'
-import { startJobs } from '../../support/job-api.ts'
-import { transitionOf } from '../../support/store-fixtures.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { openStream } from '../../support/http/event-stream.ts'
+import { startJobs } from '../../support/http/job-api.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
 const nightly = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *' }
 const invalid = (what: string) => [400, 'invalid_request', what]

@@ -4,9 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { AccessLog } from '../../../src/effects/logs/access-log.ts'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
 import { Failure } from '../../../src/errors.ts'
-import { accessLine } from '../../support/access-line.ts'
-import { openStream } from '../../support/event-stream.ts'
-import { startApi } from '../../support/http-context.ts'
+import { accessLine } from '../../support/http/access-line.ts'
+import { openStream } from '../../support/http/event-stream.ts'
+import { startApi } from '../../support/http/http-context.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const ended = { id: null, event: 'end', data: '' }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import type { Service } from '../../../src/api/service.ts'
 import { Failure } from '../../../src/errors.ts'
-import { startChecked } from '../../support/checked-api.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 

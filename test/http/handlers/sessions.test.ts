@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionRow } from '../../../storage/access/sessions.ts'
-import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
-import type { Browser } from '../../support/browser.ts'
-import { until } from '../../support/service.ts'
+import { until } from '../../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import type { Browser } from '../../support/http/browser.ts'
 
 const dayMs = 24 * 60 * 60_000
 const minuteMs = 60_000

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import type { ServiceStatus } from '../../../src/api/status.ts'
 import type { InstanceStatus } from '../../../src/http/pipeline/context.ts'
-import { startChecked } from '../../support/checked-api.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 
 const instanceOf = (deployId: string): InstanceStatus => ({
   container_id: 'c'.repeat(64),

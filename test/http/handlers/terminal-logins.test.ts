@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../../storage/access/hashed-tokens.ts'
-import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
-import { type BrowserAnswer, openBrowser, type SentHeaders } from '../../support/browser.ts'
-import { startApi } from '../../support/http-context.ts'
-import { until } from '../../support/service.ts'
-import { transitionOf } from '../../support/store-fixtures.ts'
+import { until } from '../../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { type BrowserAnswer, openBrowser, type SentHeaders } from '../../support/http/browser.ts'
+import { startApi } from '../../support/http/http-context.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
 const gone = '404 not_found'
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../../src/logger.ts'
-import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
-import { filesWith } from '../../support/canary.ts'
-import { token as serverToken } from '../../support/http-context.ts'
-import { until } from '../../support/service.ts'
+import { until } from '../../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { token as serverToken } from '../../support/http/http-context.ts'
+import { filesWith } from '../../support/storage/canary.ts'
 
 const dayMs = 24 * 60 * 60_000
 

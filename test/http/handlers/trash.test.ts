@@ -1,10 +1,10 @@
 // The trash in the API: what a deletion puts there, what it says, and what becomes of it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startDatastores, waits } from '../../support/datastore-api.ts'
-import { until } from '../../support/service.ts'
-import { serviceRow } from '../../support/store-fixtures.ts'
-import { eventually } from '../../support/supervision.ts'
+import { until } from '../../support/daemon/service.ts'
+import { startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 type Started = Awaited<ReturnType<typeof startDatastores>>
 type Entry = Record<string, unknown>

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../../src/http/pipeline/routes.ts'
-import { token } from '../../support/http-context.ts'
-import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../../support/pages.ts'
-import { owner, type SessionHeaders, signIn } from '../../support/session.ts'
+import { token } from '../../support/http/http-context.ts'
+import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../../support/http/pages.ts'
+import { owner, type SessionHeaders, signIn } from '../../support/http/session.ts'
 
 const hostile = `"><script>alert('1')</script>&amp;<b onclick=x>`
 const escaped = '&#34;&#62;&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62;&#38;amp;&#60;b onclick=x&#62;'

@@ -6,6 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'puppeteer-core'
+import { checkLayout } from '../../support/http/page-layout.ts'
+import { type Pages, startPages } from '../../support/http/pages.ts'
+import { owner } from '../../support/http/session.ts'
 import {
   desktop,
   lackOfBrowser,
@@ -16,10 +19,7 @@ import {
   type Screen,
   smallPhone,
   textAt,
-} from '../../support/chromium.ts'
-import { checkLayout } from '../../support/page-layout.ts'
-import { type Pages, startPages } from '../../support/pages.ts'
-import { owner } from '../../support/session.ts'
+} from '../../support/system/chromium.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'puppeteer-core'
+import { createGitProvider } from '../../support/git/git-provider.ts'
+import { checkLayout } from '../../support/http/page-layout.ts'
+import { startPages } from '../../support/http/pages.ts'
+import { owner } from '../../support/http/session.ts'
 import {
   desktop,
   lackOfBrowser,
@@ -11,11 +15,7 @@ import {
   press,
   type Screen,
   textAt,
-} from '../../support/chromium.ts'
-import { createGitProvider } from '../../support/git-provider.ts'
-import { checkLayout } from '../../support/page-layout.ts'
-import { startPages } from '../../support/pages.ts'
-import { owner } from '../../support/session.ts'
+} from '../../support/system/chromium.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 const screens: Screen[] = [

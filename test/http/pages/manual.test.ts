@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { startPages } from '../../support/pages.ts'
+import { startPages } from '../../support/http/pages.ts'
 
 const names = readdirSync(new URL('../../../docs', import.meta.url)).map((name) => name.replace(/\.md$/, ''))
 

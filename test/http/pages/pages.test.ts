@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../../src/http/pipeline/routes.ts'
-import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../../support/pages.ts'
-import { owner } from '../../support/session.ts'
+import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../../support/http/pages.ts'
+import { owner } from '../../support/http/session.ts'
 
 const password = owner.password
 

@@ -1,8 +1,8 @@
 // The page that approves or denies a terminal login.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Pages, type ShownPage, startPages } from '../../support/pages.ts'
-import { until } from '../../support/service.ts'
+import { until } from '../../support/daemon/service.ts'
+import { type Pages, type ShownPage, startPages } from '../../support/http/pages.ts'
 
 interface Started {
   id: string

@@ -1,8 +1,8 @@
 // The session cookie: its name by the port that browsers see, its attributes, and two servers on one host.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type AccountApi, startWithAccount } from '../../support/account.ts'
-import { openBrowser, type SentHeaders } from '../../support/browser.ts'
+import { type AccountApi, startWithAccount } from '../../support/http/account.ts'
+import { openBrowser, type SentHeaders } from '../../support/http/browser.ts'
 
 const maxAge = 400 * 24 * 60 * 60
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core'
 import spectralRulesets from '@stoplight/spectral-rulesets'
-import { served } from '../../support/openapi.ts'
+import { served } from '../../support/http/openapi.ts'
 
 type Json = Record<string, unknown>
 

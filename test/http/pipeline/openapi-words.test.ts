@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { meanings } from '../../../src/http/openapi/meanings/meanings.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
-import { document, type Response } from '../../support/openapi.ts'
+import { document, type Response } from '../../support/http/openapi.ts'
 
 type Json = Record<string, unknown>
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { knownCodes } from '../../../src/api/parts/problem-codes.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
-import { startApi } from '../../support/http-context.ts'
-import { checkAnswer, createAjv, document, served } from '../../support/openapi.ts'
+import { startApi } from '../../support/http/http-context.ts'
+import { checkAnswer, createAjv, document, served } from '../../support/http/openapi.ts'
 
 test('the document contains every route except the pages, and nothing else', () => {
   const api = routes.filter(({ isPage }) => !isPage)

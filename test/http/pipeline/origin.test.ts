@@ -1,9 +1,9 @@
 // Requests from elsewhere: what a page of another site makes this browser send changes nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outcomeOf, startWithAccount } from '../../support/account.ts'
-import type { SentHeaders } from '../../support/browser.ts'
-import { owner } from '../../support/session.ts'
+import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import type { SentHeaders } from '../../support/http/browser.ts'
+import { owner } from '../../support/http/session.ts'
 
 const crossSite = '403 cross_site_request'
 

@@ -5,7 +5,7 @@ import { Failure } from '../../../src/errors.ts'
 import { toProblem } from '../../../src/http/pipeline/problem.ts'
 import type { Logger, LogMethod } from '../../../src/logger.ts'
 import { StorageError } from '../../../storage/store/errors.ts'
-import { startApi, token } from '../../support/http-context.ts'
+import { startApi, token } from '../../support/http/http-context.ts'
 
 /** A logger that keeps its lines. */
 function keepingLogger() {

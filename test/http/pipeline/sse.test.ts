@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { openStream, type Reader } from '../../support/event-stream.ts'
-import { startApi, token } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervision.ts'
+import { openStream, type Reader } from '../../support/http/event-stream.ts'
+import { startApi, token } from '../../support/http/http-context.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createStreamGuard } from '../../../src/http/pipeline/stream-guard.ts'
-import { type AccountApi, startWithAccount } from '../../support/account.ts'
-import type { Browser } from '../../support/browser.ts'
-import { openStream, type Reader } from '../../support/event-stream.ts'
-import { owner } from '../../support/session.ts'
+import { type AccountApi, startWithAccount } from '../../support/http/account.ts'
+import type { Browser } from '../../support/http/browser.ts'
+import { openStream, type Reader } from '../../support/http/event-stream.ts'
+import { owner } from '../../support/http/session.ts'
 
 const timeoutMs = 20_000
 

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
 import { render, toFamily } from '../../../src/http/records/metric-families.ts'
-import { accessLine } from '../../support/access-line.ts'
-import { startApi } from '../../support/http-context.ts'
+import { accessLine } from '../../support/http/access-line.ts'
+import { startApi } from '../../support/http/http-context.ts'
 
 const sample = /^([a-z_]+)(\{(?:[a-z]+="[^"\\\n]*",?)+\})? (-?[\d.e+-]+|\+Inf|NaN)$/
 

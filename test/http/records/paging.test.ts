@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchNewest } from '../../../src/cli/fetch-newest.ts'
-import { type RequestOptions, startApi } from '../../support/http-context.ts'
-import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { instant } from '../../support/supervision.ts'
+import { type RequestOptions, startApi } from '../../support/http/http-context.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { instant } from '../../support/supervisor/supervision.ts'
 
 type Started = Awaited<ReturnType<typeof startApi>>
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { command, describeRequester, requesterOf } from '../../../src/http/records/requester.ts'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
-import { type Api, startApi } from '../../support/http-context.ts'
-import { transitionOf } from '../../support/store-fixtures.ts'
+import { type Api, startApi } from '../../support/http/http-context.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
 interface Shown {
   by?: unknown

@@ -2,7 +2,7 @@
 // concurrent requests.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startChecked } from '../../support/checked-api.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 
 async function start(t: TestContext) {
   const api = await startChecked(t)

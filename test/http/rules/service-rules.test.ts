@@ -1,7 +1,7 @@
 // What a service may be, over HTTP and a real store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startChecked } from '../../support/checked-api.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 

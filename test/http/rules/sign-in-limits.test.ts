@@ -1,9 +1,9 @@
 // Failures of unknown clients lock out neither the host nor a browser that has signed in before.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
-import { type Browser, openBrowser } from '../../support/browser.ts'
-import { owner } from '../../support/session.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { type Browser, openBrowser } from '../../support/http/browser.ts'
+import { owner } from '../../support/http/session.ts'
 
 /** A client elsewhere: without this header a request over loopback is the host's own. */
 const far = { 'x-forwarded-for': '198.51.100.7' }

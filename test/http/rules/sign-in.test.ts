@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { duration } from '../../../src/quantities.ts'
-import { outcomeOf, startWithAccount } from '../../support/account.ts'
-import type { Browser, SentHeaders } from '../../support/browser.ts'
-import { token } from '../../support/http-context.ts'
-import { until } from '../../support/service.ts'
-import { owner } from '../../support/session.ts'
+import { until } from '../../support/daemon/service.ts'
+import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import type { Browser, SentHeaders } from '../../support/http/browser.ts'
+import { token } from '../../support/http/http-context.ts'
+import { owner } from '../../support/http/session.ts'
 
 const wrong = { ...owner, password: 'a wild guess' }
 

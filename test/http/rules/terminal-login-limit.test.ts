@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTerminalLogins } from '../../../src/account/terminal-logins.ts'
-import { outcomeOf, startWithAccount } from '../../support/account.ts'
-import type { BrowserAnswer } from '../../support/browser.ts'
+import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import type { BrowserAnswer } from '../../support/http/browser.ts'
 
 const isTrustedProxy = (address: string) => address === '127.0.0.1'
 const tooMany = '429 too_many_attempts'

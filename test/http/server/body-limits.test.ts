@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { Login } from '../../../src/api/access/account.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
 import { validate } from '../../../src/http/pipeline/validation.ts'
-import { outcomeOf, startWithAccount } from '../../support/account.ts'
-import { owner } from '../../support/session.ts'
+import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { owner } from '../../support/http/session.ts'
 
 const limitBytes = 16 * 1024
 const isOfAccount = ({ path, method }: (typeof routes)[number]) => /\/auth\//.test(path) && method === 'POST'

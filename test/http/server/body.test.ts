@@ -11,8 +11,8 @@ import { codeOf, Failure } from '../../../src/errors.ts'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { type Call, Raw, route, type Upload } from '../../../src/http/pipeline/route.ts'
 import type { Sink } from '../../../src/http/server/body.ts'
-import { createContext, head, raw } from '../../support/http-context.ts'
-import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
+import { createContext, head, raw } from '../../support/http/http-context.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const mebibyte = 1024 * 1024
 const limitBytes = 64 * mebibyte

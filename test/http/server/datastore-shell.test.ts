@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../../src/errors.ts'
-import { openShellApi, start } from '../../support/shell-api.ts'
-import { eventually } from '../../support/supervision.ts'
-import type { WsClient } from '../../support/ws-client.ts'
+import { openShellApi, start } from '../../support/http/shell-api.ts'
+import type { WsClient } from '../../support/http/ws-client.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 test('arguments, input and sizes go in; both outputs and the exit code come out', async (t) => {
   const { open } = await openShellApi(t)

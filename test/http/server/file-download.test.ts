@@ -10,9 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { Download, route } from '../../../src/http/pipeline/route.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { createContext, head, raw, token } from '../../support/http-context.ts'
-import { eventually, recordErrors, temporaryStorage } from '../../support/supervision.ts'
+import { createContext, head, raw, token } from '../../support/http/http-context.ts'
+import { eventually, recordErrors, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -1,7 +1,7 @@
 // Rejected request heads, and the handling of methods and paths, over real sockets.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { head, startApi, token } from '../../support/http-context.ts'
+import { head, startApi, token } from '../../support/http/http-context.ts'
 
 const credential = `Authorization: Bearer ${token}`
 

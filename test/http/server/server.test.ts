@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateService } from '../../../src/api/service-settings.ts'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { type Route, route } from '../../../src/http/pipeline/route.ts'
-import { createContext, head, raw, startApi, token } from '../../support/http-context.ts'
-import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
+import { createContext, head, raw, startApi, token } from '../../support/http/http-context.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 const credential = `Authorization: Bearer ${token}`
 

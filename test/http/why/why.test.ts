@@ -1,9 +1,9 @@
 // GET …/why: one answer for every record that can fail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startChecked } from '../../support/checked-api.ts'
-import { startJobs } from '../../support/job-api.ts'
-import { endedActors, restingActors } from '../../support/parked-kinds.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+import { startJobs } from '../../support/http/job-api.ts'
+import { endedActors, restingActors } from '../../support/storage/parked-kinds.ts'
 
 test('a failed deploy shows the reason, the failed build step, and the next step', async (t) => {
   const { call, create, setDeploy, storage } = await startChecked(t)

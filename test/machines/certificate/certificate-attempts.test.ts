@@ -23,9 +23,9 @@ import {
   troubled,
   validity,
   waits,
-} from '../../support/certificate-chart.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { runMachine } from '../../support/machine-run.ts'
+} from '../../support/machines/certificate-chart.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { runMachine } from '../../support/machines/machine-run.ts'
 
 const at = (afterMs: number) => new Date(Date.parse(instant) + afterMs).toISOString()
 

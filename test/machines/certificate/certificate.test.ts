@@ -18,10 +18,10 @@ import {
   validity,
   waits,
   who,
-} from '../../support/certificate-chart.ts'
-import { failure, instant } from '../../support/deploy-chart.ts'
-import { runMachine, type TestEffect } from '../../support/machine-run.ts'
-import { toMermaid } from '../../support/mermaid.ts'
+} from '../../support/machines/certificate-chart.ts'
+import { failure, instant } from '../../support/machines/deploy-chart.ts'
+import { runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
+import { toMermaid } from '../../support/machines/mermaid.ts'
 
 test('a host that points here gets its certificate, and the record shows its expiry', async (t) => {
   const run = start()

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from '../../../machines/datastore/datastore.ts'
-import { once, path, recordOf, start, turn, waits, working } from '../../support/datastore-chart.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { forever, pathOf, runMachine, type TestEffect } from '../../support/machine-run.ts'
+import { once, path, recordOf, start, turn, waits, working } from '../../support/machines/datastore-chart.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { forever, pathOf, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const due: TestEffect = async () => ({ at: '2026-01-01T03:00:00.000Z', backupId: 'bak-1' })
 const plan = { type: 'backups.set', at: instant, by: 'Ada' }

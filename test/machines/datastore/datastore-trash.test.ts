@@ -2,9 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine, migrate } from '../../../machines/datastore/datastore.ts'
-import { fails, once, path, recordOf, start, turn, waits, working } from '../../support/datastore-chart.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
+import {
+  fails,
+  once,
+  path,
+  recordOf,
+  start,
+  turn,
+  waits,
+  working,
+} from '../../support/machines/datastore-chart.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const expiresAt = '2026-01-08T00:00:00.000Z'
 const deletion = { type: 'delete', at: instant, by: 'Ada', keep: { expiresAt, backupId: 'bak-1' } }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine, migrate } from '../../../machines/datastore/datastore.ts'
-import { fails, path, recordOf, start, turn, waits, working } from '../../support/datastore-chart.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
+import { fails, path, recordOf, start, turn, waits, working } from '../../support/machines/datastore-chart.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const plan = {
   id: 'upg-1',

@@ -16,10 +16,10 @@ import {
   turn,
   waits,
   working,
-} from '../../support/datastore-chart.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
-import { toMermaid } from '../../support/mermaid.ts'
+} from '../../support/machines/datastore-chart.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { forever, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
+import { toMermaid } from '../../support/machines/mermaid.ts'
 
 test('a datastore is pulled, started, probed, and then kept', async () => {
   const run = start()

@@ -10,8 +10,8 @@ import {
   happyEffects,
   imageInput,
   sha,
-} from '../../support/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
+} from '../../support/machines/deploy-chart.ts'
+import { forever, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const owner = { id: 'dep-1', serviceId: 'svc-1' }
 const minuteMs = 60_000

@@ -4,8 +4,14 @@ import { test } from 'node:test'
 import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
 import type { DeployContext } from '../../../machines/deploy/deploy-context.ts'
 import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
-import { deployInput, failure, grantedTurn, happyEffects, instant } from '../../support/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
+import {
+  deployInput,
+  failure,
+  grantedTurn,
+  happyEffects,
+  instant,
+} from '../../support/machines/deploy-chart.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
 

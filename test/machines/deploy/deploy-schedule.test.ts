@@ -3,8 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
 import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
-import { deployInput, failure, grantedTurn, happyEffects, instant, sha } from '../../support/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
+import {
+  deployInput,
+  failure,
+  grantedTurn,
+  happyEffects,
+  instant,
+  sha,
+} from '../../support/machines/deploy-chart.ts'
+import { forever, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
 const awaitTurn: TestEffect = async () => ({ ...grantedTurn, onSchedule: true })

@@ -13,8 +13,8 @@ import {
   imagePath,
   instant,
   sha,
-} from '../../support/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
+} from '../../support/machines/deploy-chart.ts'
+import { forever, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
 const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })

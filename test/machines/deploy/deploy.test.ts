@@ -15,9 +15,9 @@ import {
   instant,
   sha,
   slotOf,
-} from '../../support/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
-import { toMermaid } from '../../support/mermaid.ts'
+} from '../../support/machines/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
+import { toMermaid } from '../../support/machines/mermaid.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
 

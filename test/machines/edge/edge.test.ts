@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type EdgeInput, type EdgeSnapshot, machine, migrate } from '../../../machines/edge/edge.ts'
 import { toRecord } from '../../../machines/edge/edge-record.ts'
-import { instant } from '../../support/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
-import { toMermaid } from '../../support/mermaid.ts'
+import { instant } from '../../support/machines/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
+import { toMermaid } from '../../support/machines/mermaid.ts'
 
 const input: EdgeInput = { id: 'edge', mode: 'container', httpPort: 80, httpsPort: 443, at: instant }
 const later = '2026-01-02T00:00:00.000Z'

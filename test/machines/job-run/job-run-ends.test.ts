@@ -22,8 +22,8 @@ import {
   waits,
   withdrawn,
   working,
-} from '../../support/job-chart.ts'
-import { type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
+} from '../../support/machines/job-chart.ts'
+import { type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 interface End {
   effects: Record<string, TestEffect>

@@ -27,9 +27,9 @@ import {
   turn,
   waits,
   working,
-} from '../../support/job-chart.ts'
-import { runMachine, type TestEffect } from '../../support/machine-run.ts'
-import { toMermaid } from '../../support/mermaid.ts'
+} from '../../support/machines/job-chart.ts'
+import { runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
+import { toMermaid } from '../../support/machines/mermaid.ts'
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 const final = ['succeeded', 'failed', 'canceled']

@@ -1,9 +1,9 @@
 // The stored account: one, persistent, and readable with one of its two rows damaged.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit } from '../../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../../support/supervision.ts'
+import { flipBit } from '../../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ada = { id: 'usr-1', email: 'ada@example.com', password_hash: '$argon2id$one', created_at: instant }
 

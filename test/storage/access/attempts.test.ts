@@ -3,8 +3,8 @@ import { deepEqual, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptRow, GuessTarget } from '../../../storage/access/attempts.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { temporaryStorage } from '../../support/supervision.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const never = () => false
 

@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openServerToken } from '../../../storage/access/server-token.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a new directory gets a token readable only by its owner, and reuses it', (t) => {
   const directory = temporaryDirectory(t)

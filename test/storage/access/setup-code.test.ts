@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openSetupCode } from '../../../storage/access/setup-code.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a server creates a code readable only by its owner, and reuses it', (t) => {
   const directory = temporaryDirectory(t)

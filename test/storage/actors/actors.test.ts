@@ -2,9 +2,9 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActorRecord, HistoryEntry } from '../../../storage/actors/actors.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit, rawTables, serviceRow, transitionOf } from '../../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../../support/supervision.ts'
+import { flipBit, rawTables, serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ids = (found: Iterable<{ id: string }>) => [...found].map(({ id }) => id)
 

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { FilePool } from '../../../storage/log/file-pool.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { eventually } from '../../support/supervision.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 /** A pool over files of these names, and the last handle of each file. */
 function openPool(t: TestContext, limit: number, names: string[]) {

@@ -5,8 +5,8 @@ import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { followLog, openTestLogs, readLog } from '../../support/logs.ts'
+import { followLog, openTestLogs, readLog } from '../../support/storage/logs.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const root = join(import.meta.dirname, '../../..')

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Logs } from '../../../storage/log/logs.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestLogs, readLog } from '../../support/logs.ts'
+import { openTestLogs, readLog } from '../../support/storage/logs.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }

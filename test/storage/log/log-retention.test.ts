@@ -4,8 +4,8 @@ import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Logs } from '../../../storage/log/logs.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestLogs, readLog } from '../../support/logs.ts'
+import { openTestLogs, readLog } from '../../support/storage/logs.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const dayMs = 24 * 60 * 60 * 1000

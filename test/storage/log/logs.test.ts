@@ -3,9 +3,9 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { followLog, nextChange, openTestLogs, readLog } from '../../support/logs.ts'
-import { eventually } from '../../support/supervision.ts'
+import { followLog, nextChange, openTestLogs, readLog } from '../../support/storage/logs.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 

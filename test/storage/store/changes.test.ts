@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { type Change, createChanges } from '../../../storage/store/changes.ts'
 import { openStore, type Store } from '../../../storage/store/store.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestStore } from '../../support/store-fixtures.ts'
+import { openTestStore } from '../../support/storage/store-fixtures.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const change = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1', status: 'live' }
 

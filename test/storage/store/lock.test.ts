@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { lockDirectory } from '../../../storage/store/lock.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const root = join(import.meta.dirname, '../../..')
 

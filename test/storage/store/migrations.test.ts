@@ -4,11 +4,11 @@ import { type TestContext, test } from 'node:test'
 import { openFormerNames } from '../../../storage/former-names.ts'
 import { type Migration, migrate } from '../../../storage/store/migrations.ts'
 import { openStore } from '../../../storage/store/store.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestStore, serviceRow } from '../../support/store-fixtures.ts'
-import { instant, temporaryStorage } from '../../support/supervision.ts'
-import { rowsOf } from '../../support/table-rows.ts'
-import { testMac } from '../../support/test-mac.ts'
+import { openTestStore, serviceRow } from '../../support/storage/store-fixtures.ts'
+import { rowsOf } from '../../support/storage/table-rows.ts'
+import { instant, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+import { testMac } from '../../support/system/test-mac.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StorageError } from '../../../storage/store/errors.ts'
 import { openStore } from '../../../storage/store/store.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit, openTestStore } from '../../support/store-fixtures.ts'
-import { holdWriteLock } from '../../support/write-lock-holder.ts'
+import { flipBit, openTestStore } from '../../support/storage/store-fixtures.ts'
+import { holdWriteLock } from '../../support/storage/write-lock-holder.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a commit that throws leaves nothing behind, and concurrent commits are complete', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))

@@ -1,5 +1,5 @@
 // For each rule a tree that keeps it and trees that break it, with what the rule must say about them.
-import type { RuleName } from '../tidy.ts'
+import type { RuleName } from './rules.ts'
 import { wordingSamples } from './wording-samples.ts'
 
 type Files = Record<string, string>

@@ -1,5 +1,5 @@
 // For each rule about English, comments that follow it and comments that break it.
-import type { RuleName } from '../tidy.ts'
+import type { RuleName } from './rules.ts'
 import type { Sample } from './samples.ts'
 
 const broken = (files: Sample['clean'], ...says: string[]) => ({ files, says })

@@ -7,9 +7,9 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
-import { standIn } from '../../../support/stand-in.ts'
-import { serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../../support/supervision.ts'
+import { standIn } from '../../../support/effects/stand-in.ts'
+import { serviceRow, transitionOf } from '../../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
 /** Ports with one deploy whose env has a reference to the service `other`. */
 async function openHost(t: TestContext, wishes: Partial<ServiceRow> = {}) {

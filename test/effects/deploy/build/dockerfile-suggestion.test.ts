@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { suggestionLines } from '../../../../src/effects/deploy/build/dockerfile-suggestion.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 function projectWith(t: TestContext, ...files: string[]): string {
   const directory = temporaryDirectory(t)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { explainMissingFile } from '../../../../src/effects/deploy/build/missing-file.ts'
 import { Failure } from '../../../../src/errors.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
-import { writeTree } from '../../../support/write-tree.ts'
+import { writeTree } from '../../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 const cases = [
   {

@@ -1,10 +1,10 @@
 // Reusing an image: a restart uses the version that is live at its turn, and only images that still exist.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deployInput } from '../../../support/deploy-chart.ts'
-import { neverAborted, openDeployQueue } from '../../../support/deploy-queue.ts'
-import { baseImages } from '../../../support/images.ts'
-import { transitionOf } from '../../../support/store-fixtures.ts'
+import { baseImages } from '../../../support/docker/images.ts'
+import { neverAborted, openDeployQueue } from '../../../support/effects/deploy-queue.ts'
+import { deployInput } from '../../../support/machines/deploy-chart.ts'
+import { transitionOf } from '../../../support/storage/store-fixtures.ts'
 
 test('a restart uses the image that is live when it runs', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }

@@ -11,10 +11,10 @@ import {
   siteIgnore,
 } from '../../../../src/effects/deploy/build/site-dockerfile.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
-import { unlimited } from '../../../support/build-site.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
-import { type DockerSite, openDockerSite } from '../../../support/docker-site.ts'
-import { writeTree } from '../../../support/write-tree.ts'
+import { writeTree } from '../../../support/archive/write-tree.ts'
+import { unlimited } from '../../../support/docker/build-site.ts'
+import { type DockerSite, openDockerSite } from '../../../support/docker/docker-site.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 const site: Site = { server: 'server:1', isSpa: false, from: null, folder: 'source/dist', needsIndex: false }
 const linesOf = (changes: Partial<Site>) =>

@@ -10,9 +10,9 @@ import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
 import { chooseProbe, otherProtocol } from '../../../../src/effects/deploy/check/probes.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import type { ServiceProtocol, ServiceRow } from '../../../../storage/services.ts'
-import { standIn } from '../../../support/stand-in.ts'
-import { serviceRow } from '../../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../../support/supervision.ts'
+import { standIn } from '../../../support/effects/stand-in.ts'
+import { serviceRow } from '../../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
 /** A deploy whose only instance is a process that listens on this port of the host. */
 async function openCheck(t: TestContext, port: number, settings: Partial<ServiceRow> = {}) {

@@ -3,8 +3,8 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { dutyOf, instancesFor } from '../../../../src/effects/deploy/live/duty.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
-import { serviceRow } from '../../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../../support/supervision.ts'
+import { serviceRow } from '../../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
 const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', instances: 3 }
 

@@ -5,8 +5,8 @@ import { keepInstances } from '../../../../src/effects/deploy/live/upkeep.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { Failure } from '../../../../src/errors.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
-import { until } from '../../../support/service.ts'
-import { serviceRow } from '../../../support/store-fixtures.ts'
+import { until } from '../../../support/daemon/service.ts'
+import { serviceRow } from '../../../support/storage/store-fixtures.ts'
 
 interface FakeEngine {
   isAway: boolean

@@ -3,8 +3,8 @@ import { equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createWakeSignal } from '../../../../src/effects/deploy/live/wake-signal.ts'
 import { createInstanceEvents } from '../../../../src/effects/engine/instance-events.ts'
-import { serviceRow } from '../../../support/store-fixtures.ts'
-import { temporaryStorage } from '../../../support/supervision.ts'
+import { serviceRow } from '../../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
 async function openSignal(t: TestContext) {
   const storage = await temporaryStorage(t)

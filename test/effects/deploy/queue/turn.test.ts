@@ -2,7 +2,7 @@
 // is frozen.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDeployQueue } from '../../../support/deploy-queue.ts'
+import { openDeployQueue } from '../../../support/effects/deploy-queue.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
 async function settle(promise: Promise<unknown>): Promise<unknown> {

@@ -10,11 +10,11 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { packArchive } from '../../../support/archive.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
-import { standIn } from '../../../support/stand-in.ts'
-import { flipBit, serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
-import { silentLogger, temporaryStorage } from '../../../support/supervision.ts'
+import { packArchive } from '../../../support/archive/archive.ts'
+import { standIn } from '../../../support/effects/stand-in.ts'
+import { flipBit, serviceRow, transitionOf } from '../../../support/storage/store-fixtures.ts'
+import { silentLogger, temporaryStorage } from '../../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 const none = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 const source = (deployId: string | null = null): DeploySource => ({

@@ -4,8 +4,8 @@ import { realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isInside, resolveInside } from '../../../../src/effects/deploy/source/source.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
-import { writeTree } from '../../../support/write-tree.ts'
+import { writeTree } from '../../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 test('a path outside the source looks like a missing one, whether it exists or not', async (t) => {
   const outside = realpathSync(temporaryDirectory(t))

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { DeployLog } from '../../../../src/effects/deploy/log.ts'
 import { findLfsPointers, logLfsPointers } from '../../../../src/effects/deploy/source/lfs.ts'
-import { temporaryDirectory } from '../../../support/directory.ts'
-import { writeTree } from '../../../support/write-tree.ts'
+import { writeTree } from '../../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
 

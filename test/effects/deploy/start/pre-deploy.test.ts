@@ -5,8 +5,8 @@ import { preDeployKind } from '../../../../src/docker/engine/names.ts'
 import { removePreDeploy } from '../../../../src/effects/deploy/end/drain.ts'
 import { runPreDeploy } from '../../../../src/effects/deploy/start/pre-deploy.ts'
 import type { Storage } from '../../../../storage/index.ts'
-import { openDeploy } from '../../../support/frozen-deploy.ts'
-import { readLog } from '../../../support/logs.ts'
+import { openDeploy } from '../../../support/effects/frozen-deploy.ts'
+import { readLog } from '../../../support/storage/logs.ts'
 
 const neverAborted = new AbortController().signal
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
-import { openDeploy } from '../../../support/frozen-deploy.ts'
+import { openDeploy } from '../../../support/effects/frozen-deploy.ts'
 
 const neverAborted = new AbortController().signal
 

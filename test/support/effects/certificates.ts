@@ -1,0 +1,145 @@
+// Certificates under a real supervisor and a real store, with a CA (ca.ts). Cleans up after the test.
+import type { TestContext } from 'node:test'
+import type { CertificateRecord } from '../../../machines/certificate/certificate-record.ts'
+import type { KindName } from '../../../machines/index.ts'
+import { catalogue } from '../../../machines/index.ts'
+import { certificateEffects } from '../../../src/effects/certificate/certificate.ts'
+import { createCertificateClaims } from '../../../src/effects/certificate/claims.ts'
+import { createDnsChallenges, type DnsPorts } from '../../../src/effects/certificate/dns-challenge.ts'
+import { type Internet, openInternet } from '../../../src/effects/certificate/internet.ts'
+import type { CertificateEdge, CertificatePorts } from '../../../src/effects/certificate/ports.ts'
+import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'
+import { openWeeklyLimit } from '../../../src/effects/certificate/weekly-limit.ts'
+import type { Logger } from '../../../src/logger.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { type Ca, serverAddress } from '../edge/ca.ts'
+import { serviceRow } from '../storage/store-fixtures.ts'
+import { eventually, silentLogger, stopBeforeClose, temporaryStorage } from '../supervisor/supervision.ts'
+
+export type Row = CertificateRecord
+
+export interface Life {
+  storage: Storage
+  settings: CertificatePorts['settings']
+  dashboardHost: string | null
+  logger: Logger
+  /** The provider for the wildcard of a public base domain. */
+  dns?: DnsPorts
+  baseDomain?: string
+  /** A real edge; by default one that only answers challenges. */
+  edge?: CertificateEdge
+}
+
+/** What survives a restart. */
+export async function openLife(
+  t: TestContext,
+  ca: Pick<Ca, 'pebble'>,
+  changes: Partial<Life> = {},
+): Promise<Life> {
+  return {
+    storage: await temporaryStorage(t),
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: null },
+    dashboardHost: null,
+    logger: silentLogger,
+    ...changes,
+  }
+}
+
+/** Starts the part of a daemon that manages certificates. */
+export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = () => ({})) {
+  const { storage, settings, logger } = life
+  const { edge, installed } = standInEdge(life, ca, change)
+  const routedHosts = createRoutedHosts(
+    storage,
+    {
+      baseDomain: life.baseDomain ?? 'localhost',
+      edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: life.dashboardHost },
+      hasCertificate: storage.certificates.covers,
+    },
+    life.dns !== undefined,
+  )
+  const { certificate } = catalogue
+  const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
+  const internet = internetOf(ca)
+  const weeklyLimit = openWeeklyLimit({ settings, storage })
+  const dns = life.dns ? createDnsChallenges({ storage, logger }, life.dns) : null
+  const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit, dns }
+  const effects = certificateEffects(parts)
+  supervisor.provide({ certificate: effects })
+  stopBeforeClose(t, storage, () => supervisor.stop(1000))
+  const spawn = (kind: 'certificate', id: string, input: object) =>
+    supervisor.spawn(kind as KindName, id, input)
+  const claims = createCertificateClaims({ storage, settings, logger, routedHosts, actors: { spawn } })
+  return {
+    ...claims,
+    ...observe(storage),
+    installed,
+    usage: weeklyLimit.list,
+    release: (input: { id: string; serviceId: string; host: string }) =>
+      effects.releaseCertificate(input, new AbortController().signal),
+    restore: () => supervisor.restore(),
+    startSweep: () => dns?.startSweep(),
+    stop: () => supervisor.stop(1000),
+    /** Stores a live service with these hosts, or replaces the hosts of an existing one. */
+    async route(id: string, ...hosts: string[]) {
+      const change = (row: ServiceRow) => ({ ...row, custom_domains: hosts, live_deploy_id: 'dep-1' })
+      if (storage.services.get(id)) await storage.services.update(id, change)
+      else await storage.services.create(change(serviceRow({ id, name: id })))
+      await claims.ensure()
+    },
+    async retry(host: string) {
+      const event = { type: 'retry', at: new Date().toISOString(), by: 'Ada' }
+      return (await supervisor.send(observe(storage).rowOf(host)!.id, event)).applied
+    },
+  }
+}
+
+export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
+
+/** Records which certificates it would serve, at every change. */
+function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
+  const installed: string[][] = []
+  const real: CertificateEdge = edge ?? {
+    putChallenge: (token, response) => ca.edge.put(token, response),
+    dropChallenge: (token) => void ca.edge.answers.delete(token),
+    changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
+  }
+  // A spread would not copy the methods of a class.
+  const whole: CertificateEdge = {
+    putChallenge: (...args) => real.putChallenge(...args),
+    dropChallenge: (token) => real.dropChallenge(token),
+    changeCertificates: (signal) => real.changeCertificates(signal),
+  }
+  return { installed, edge: { ...whole, ...change(real) } }
+}
+
+/** The other server's address is local here too, because there is only one machine. */
+export function internetOf(ca: Pick<Ca, 'names'>): Internet {
+  const real = openInternet({ nameServers: [ca.names.address] })
+  return { ...real, ownAddresses: () => ['127.0.0.1', serverAddress] }
+}
+
+/** The records as the API would show them. */
+export function observe(storage: Storage) {
+  const rows = () => {
+    const ids = ['', ...storage.services.list().map(({ id }) => id)]
+    return ids.flatMap((id) => storage.actors.list('certificate', id, 100) as Row[])
+  }
+  const rowOf = (host: string) => rows().find((row) => row.host === host)
+  return {
+    rows,
+    rowOf,
+    until: (host: string, what: string, isIt: (row: Row) => boolean) =>
+      eventually(`${host} to be ${what}`, () => {
+        const row = rowOf(host)
+        return row && isIt(row) ? row : null
+      }).catch(({ message }: Error) => {
+        throw new Error(`${message}; its record: ${JSON.stringify(rowOf(host))}`)
+      }),
+  }
+}
+
+export const isValid = ({ status, phase }: Row) => status === 'valid' && phase === null
+export const isWaiting = ({ phase, error }: Row) => phase === null && error !== null

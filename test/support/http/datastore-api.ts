@@ -1,0 +1,98 @@
+// The API with datastores that run their real chart, without an engine. Effects succeed unless the
+// test replaces them.
+// Responses are checked against the OpenAPI document, as in checked-api.ts.
+import type { TestContext } from 'node:test'
+import { catalogue } from '../../../machines/index.ts'
+import type { Datastore } from '../../../src/api/datastore.ts'
+import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import { forever, type TestEffect } from '../machines/machine-run.ts'
+import { silentLogger } from '../supervisor/supervision.ts'
+import { startChecked } from './checked-api.ts'
+import type { Answer, RequestOptions } from './http-context.ts'
+
+export const hostPort = 25_001
+export const waits: TestEffect = (_, signal) => forever(signal)
+const at = () => new Date().toISOString()
+const succeeds: TestEffect = async () => ({ at: at() })
+
+/** An effect that fails like those of the daemon. */
+export const fails =
+  (code: string, message: string): TestEffect =>
+  () =>
+    Promise.reject(Object.assign(new Error(message), { code }))
+
+/** Runs `first` once and `then` from the second call on. */
+export function once(first: TestEffect, then: TestEffect): TestEffect {
+  let isFirst = true
+  return (input, signal) => {
+    const effect = isFirst ? first : then
+    isFirst = false
+    return effect(input, signal)
+  }
+}
+
+export async function startDatastores(t: TestContext, effects: Record<string, TestEffect> = {}) {
+  let supervisor: Supervisor | null = null
+  // Registered first, so that it runs before the store closes: the actors write to the store.
+  t.after(() => supervisor?.stop(1000))
+  const api = await startChecked(t)
+  const { storage } = api
+  const { datastore } = catalogue
+  supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silentLogger })
+  supervisor.provide({
+    datastore: {
+      obtainImage: succeeds,
+      stopDatastore: succeeds,
+      startDatastore: async () => ({ at: at(), hostPort, notice: null }),
+      awaitAnswer: succeeds,
+      keepDatastore: waits,
+      applyLimits: async () => ({ at: at(), notice: null }),
+      awaitRetry: waits,
+      awaitBackupTime: waits,
+      beginBackup: succeeds,
+      checkUpgrade: waits,
+      copyData: waits,
+      undoUpgrade: succeeds,
+      switchVolume: succeeds,
+      saveDatastore: async () => ({ at: at(), isGood: true }),
+      trashDatastore: async ({ id }: { id: string }) => {
+        await storage.datastores.trash(id)
+        return { at: at(), hasVolume: true, sizeBytes: 4096 }
+      },
+      awaitExpiry: waits,
+      reclaimDatastore: async ({ id, name }: { id: string; name: string }) => {
+        await storage.datastores.restoreFromTrash(id, name)
+        return { at: at() }
+      },
+      removeDatastore: async ({ id }: { id: string }) => {
+        await storage.datastores.remove(id)
+        return { at: at() }
+      },
+      ...effects,
+    },
+  })
+  joinActors(api.context, supervisor)
+  const make = async (body: object, requested: RequestOptions = {}): Promise<Readable> =>
+    datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, requested))
+  return { ...api, make, supervisor }
+}
+
+/** A datastore as an admin sees it. */
+type Readable = Datastore & { password: string }
+
+export const datastoreOf = ({ body }: Answer) => body as unknown as Readable
+
+/** Routes datastores to the supervisor and all other kinds to the API's fake actors. */
+function joinActors(context: HttpContext, supervisor: Supervisor): void {
+  const { actors } = context
+  const joined: ActorPort = {
+    ...actors,
+    spawn: (kind, ...rest) =>
+      kind === 'datastore' ? supervisor.spawn(kind, ...rest) : actors.spawn(kind, ...rest),
+    send: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).send(id, ...rest),
+    retry: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).retry(id, ...rest),
+    discard: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).discard(id, ...rest),
+  }
+  context.actors = joined
+}

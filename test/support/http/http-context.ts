@@ -1,0 +1,276 @@
+// The API on a real port over a real store, with fake actors that only store records. Cleans up
+// after the test.
+// Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
+import type { TestContext } from 'node:test'
+import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
+import * as gitConnectionRecord from '../../../machines/git-connection/git-connection-record.ts'
+import * as terminalLogin from '../../../machines/terminal-login.ts'
+import { openAccountPorts } from '../../../src/account/ports.ts'
+import type { Deploy } from '../../../src/api/deploy.ts'
+import { parseImageReference, parseRegistryHost } from '../../../src/docker/images/image-reference.ts'
+import { openGitAccounts } from '../../../src/effects/git-connection/git-accounts.ts'
+import { gitConnectionEffects } from '../../../src/effects/git-connection/git-connection.ts'
+import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
+import { GitTokens } from '../../../src/effects/git-connection/tokens.ts'
+import { terminalLoginEffects } from '../../../src/effects/terminal-login.ts'
+import { Failure } from '../../../src/errors.ts'
+import { typed } from '../../../src/git/typed.ts'
+import { openApi } from '../../../src/http/pipeline/api.ts'
+import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
+import type { Logger } from '../../../src/logger.ts'
+import type { EventOptions, SpawnOptions } from '../../../src/supervisor/options.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import type { ActorRecord, By } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { testHostRules } from '../git/git-server.ts'
+import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
+import { queuedRecord } from './queued-record.ts'
+import { raw } from './raw-request.ts'
+import { recordOfRemoval } from './removal-record.ts'
+
+export { raw } from './raw-request.ts'
+
+const someBuilds = {
+  builder: 'buildkit' as const,
+  limits: { memoryMb: 4096, cpus: 1.75, pids: 4096 },
+  notEnforcedReason: 'a test',
+  cacheSizeMb: 10_240,
+}
+
+export const token = 'bth_test'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // Untyped, because tests know what to expect.
+  body: Record<string, unknown>
+}
+
+export interface RequestOptions {
+  body?: unknown
+  headers?: Record<string, string>
+  token?: string | null
+}
+
+/** Serves the API; `overrides` replace parts of its context. */
+export async function startApi(
+  t: TestContext,
+  { logger = silentLogger, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
+) {
+  const storage = await temporaryStorage(t)
+  const standard = { ...createContext(storage), ...overrides }
+  const { actors, git } = withRealActors(t, storage, standard)
+  const context = { ...standard, actors, git, ...overrides }
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger })
+  t.after(() => server.stop(0))
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    server,
+    storage,
+    context,
+    call: (method: string, path: string, requested: RequestOptions = {}) =>
+      call(url, method, path, requested),
+    raw: (text: string) => raw(server.port, text),
+    setDeploy: (id: string, fields: Partial<Deploy>) => setDeploy(storage, id, fields),
+  }
+}
+
+export type Api = Awaited<ReturnType<typeof startApi>>
+
+const parse: HttpContext['parse'] = {
+  ...typed,
+  image: (text) => parseImageReference(text).reference,
+  registryHost: parseRegistryHost,
+}
+
+/** An idle engine and host. */
+const calm: HttpContext['observe'] = {
+  isolation: () => ({ enforced: true, reason: null }),
+  builderHangsSince: () => null,
+  instances: async () => [],
+  degradedReason: () => null,
+  engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
+  diskFreeBytes: async () => 2 ** 40,
+  diskUsage: () => null,
+  usage: () => null,
+  counters: () => ({ restarts: 0, cpuSeconds: 0 }),
+  disks: async () => [],
+  assertVolumeFree: async () => undefined,
+  databaseBytes: async () => 8 * 1024 ** 2,
+  leftBehind: async () => [],
+  progress: () => null,
+  checkLogin: async ({ host, password }) => {
+    if (password === 'wrong') throw new Failure('invalid_request', `${host} refuses the password`)
+  },
+  // Every image exists except names that end in `-gone`.
+  hasImage: async (name) => !name.endsWith('-gone'),
+}
+
+const noWildcard = { wildcard: null, wildcard_by: null }
+export function createContext(storage: Storage): HttpContext {
+  return {
+    version: '0.0.0-test',
+    config: {
+      baseDomain: 'localhost',
+      edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: null },
+      defaultMemoryLimitMb: 512,
+      defaultCpuLimit: 1,
+      minFreeDiskMb: 1024,
+      datastoreBind: '127.0.0.1',
+      builds: someBuilds,
+      keepImages: 5,
+      dataDir: storage.directory,
+      trashDays: 7,
+      backupDir: `${storage.directory}/backups`,
+      deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
+    },
+    allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
+    isTrustedProxy: () => false,
+    edgeSecret: null,
+    ...openAccountPorts({ ...storage, serverToken: token }),
+    ready: () => true,
+    storage,
+    actors: createActors(storage),
+    // A copy per test, because tests replace parts of it.
+    observe: { ...calm },
+    clients: {
+      open() {
+        throw new Error('nothing runs here')
+      },
+    },
+    git: openGitAccounts(gitPorts(storage, noActors)),
+    traffic: null,
+    parse,
+    diskOf: ({ id, disk_volume }) => disk_volume ?? `berth-${id}`,
+    hasCertificate: () => false,
+    certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
+    whileDiskHasRoom: (_, work) => work(new AbortController().signal),
+  }
+}
+
+/** Terminal logins and git connections run as in the daemon. */
+function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogins }: HttpContext) {
+  const catalogue = {
+    'git-connection': { ...gitConnection, ...gitConnectionRecord },
+    'terminal-login': terminalLogin,
+  }
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
+  const ports = gitPorts(storage, supervisor)
+  supervisor.provide({
+    'git-connection': gitConnectionEffects(ports),
+    'terminal-login': terminalLoginEffects({ storage, terminalLogins }),
+  })
+  t.after(() => supervisor.stop(1000))
+  const portFor = (isReal: boolean) => (isReal ? supervisor : actors)
+  const isReal = (id: string) => /^(cli|git)-/.test(id)
+  const port: ActorPort = {
+    suspects: actors.suspects,
+    spawn: (kind, id, ...rest) => portFor(isReal(id)).spawn(kind, id, ...rest),
+    preview: actors.preview,
+    send: (id, ...rest) => portFor(isReal(id)).send(id, ...rest),
+    retry: (id, ...rest) => portFor(isReal(id)).retry(id, ...rest),
+    discard: (id, ...rest) => portFor(isReal(id)).discard(id, ...rest),
+  }
+  return { actors: port, git: openGitAccounts(ports) }
+}
+
+const noActors = {
+  send: async () => ({ applied: false }),
+  spawn: async () => undefined,
+}
+
+function gitPorts(storage: Storage, actors: GitConnectionPorts['actors']) {
+  const gitTokens = new GitTokens({ storage, actors, hostRules: testHostRules })
+  const settings = { gitHosts: testHostRules, localRepositories: [] }
+  return { storage, actors, gitTokens, settings, logger: silentLogger }
+}
+
+function createActors(storage: Storage): ActorPort {
+  const nothing = async () => {
+    throw new Error('nothing runs here')
+  }
+  const port = {
+    suspects: () => [],
+    retry: nothing,
+    discard: nothing,
+    preview: (_kind: string, _id: string, input: object, { by }: { by: By }) => queuedRecord(input, by),
+    async spawn(kind: string, id: string, input: object, { eventId, also, by }: SpawnOptions = {}) {
+      const known = storage.actors.record(id)
+      if (known) return { record: known, duplicate: true }
+      const record = kind === 'deploy' ? queuedRecord(input, by) : recordOfRemoval(kind, id, input)
+      const serviceId = (input as { serviceId: string }).serviceId
+      await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
+      if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
+      return { record, duplicate: false }
+    },
+    async send(id: string, event: { at: string; by: string }, { eventId }: EventOptions = {}) {
+      const record = storage.actors.record(id) as Deploy
+      const applied = record.status === 'queued' || record.status === 'running'
+      if (!applied) return { applied, record }
+      const error = `canceled by ${event.by}`
+      const fields = { status: 'canceled' as const, error, finished_at: event.at }
+      const canceled = await setDeploy(storage, id, fields, eventId)
+      return { applied, record: canceled }
+    },
+  }
+  return port as ActorPort
+}
+
+async function setDeploy(
+  storage: Storage,
+  id: string,
+  fields: Partial<Deploy>,
+  eventId?: string,
+): Promise<Deploy> {
+  const revision = storage.actors.get(id)!.revision + 1
+  const record = { ...(storage.actors.record(id) as Deploy), ...fields, revision }
+  const next = transition('deploy', record, record.service_id, revision, eventId ?? null)
+  const live = fields.status === 'live' ? { live_deploy_id: id, desired_deploy_id: id } : null
+  await storage.actors.advance({ ...next, service: live })
+  return record
+}
+
+function transition(
+  kind: string,
+  record: ActorRecord,
+  serviceId: string,
+  revision: number,
+  event: string | null,
+) {
+  const row = {
+    id: record.id,
+    kind,
+    service_id: serviceId,
+    version: 1,
+    revision,
+    snapshot: {},
+    restarts: 0,
+    by: record.by as By | null,
+  }
+  const at = new Date().toISOString()
+  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null, by: null }
+  return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
+}
+
+async function call(url: string, method: string, path: string, requested: RequestOptions): Promise<Answer> {
+  const { body, headers = {}, token: secret = token } = requested
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} }
+}
+
+/** The head of a request, to be sent verbatim. */
+export function head(first: string, ...lines: string[]): string {
+  return [`${first} HTTP/1.1`, ...lines, '', ''].join('\r\n')
+}

@@ -1,0 +1,62 @@
+// Inputs, effects and a runner for tests of the datastore chart. All effects succeed by default.
+import { machine } from '../../../machines/datastore/datastore.ts'
+import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
+import { type DatastoreSnapshot, toRecord } from '../../../machines/datastore/datastore-record.ts'
+import { instant } from './deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
+
+export const input: DatastoreInput = {
+  id: 'dst-1',
+  name: 'shop-db',
+  kind: 'postgres',
+  version: '17',
+  database: 'shop_db',
+  username: 'shop_db',
+  backups: { schedule: null, keep: 7 },
+  memoryMb: 256,
+  cpus: null,
+  at: instant,
+}
+export const waits: TestEffect = (_, signal) => forever(signal)
+export const succeeds: TestEffect = async () => ({ at: instant })
+export const starts: TestEffect = async () => ({ at: instant, hostPort: 25_001, notice: null })
+export const fails: TestEffect = () =>
+  Promise.reject({ code: 'datastore_failed', message: 'no space left', at: instant })
+export const losing =
+  (servedMs: number): TestEffect =>
+  async () => ({ at: instant, code: 'datastore_failed', message: 'its container no longer exists', servedMs })
+
+export const working: Record<string, TestEffect> = {
+  obtainImage: succeeds,
+  startDatastore: starts,
+  stopDatastore: succeeds,
+  awaitAnswer: succeeds,
+  keepDatastore: waits,
+  applyLimits: async () => ({ at: instant, notice: null }),
+  saveDatastore: async () => ({ at: instant, isGood: true }),
+  trashDatastore: async () => ({ at: instant, hasVolume: true, sizeBytes: 4096 }),
+  awaitExpiry: waits,
+  reclaimDatastore: succeeds,
+  removeDatastore: succeeds,
+  awaitRetry: waits,
+  awaitBackupTime: waits,
+  beginBackup: succeeds,
+  checkUpgrade: succeeds,
+  copyData: succeeds,
+  undoUpgrade: succeeds,
+  switchVolume: succeeds,
+}
+export const path = (life: string, limits = 'settled', backups = 'off') =>
+  `wanted.life.${life} limits.${limits} backups.${backups}`
+export const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as DatastoreSnapshot)
+export const start = (effects: Record<string, TestEffect> = {}) =>
+  runMachine(machine, { ...working, ...effects }, { input })
+export const turn = () => new Promise((resolve) => setImmediate(resolve))
+export const once = (first: TestEffect, then: TestEffect): TestEffect => {
+  let isFirst = true
+  return (effectInput, signal) => {
+    const effect = isFirst ? first : then
+    isFirst = false
+    return effect(effectInput, signal)
+  }
+}
