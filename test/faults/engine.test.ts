@@ -7,7 +7,6 @@ import { before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openStorage } from '../../storage/index.ts'
 import type { Body } from '../support/daemon/api.ts'
-import { chosen } from '../support/daemon/faults.ts'
 import { findLeftovers, findObjectsOf } from '../support/daemon/leftovers.ts'
 import {
   createPausedService,
@@ -22,6 +21,7 @@ import { fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
 import { type EngineSite, openSite, prepareSite } from '../support/docker/engine-site.ts'
 import type { NamespaceEngine } from '../support/docker/namespace-engine.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { sized } from '../support/system/drill-size.ts'
 import { isInside, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 interface Fault {
@@ -47,6 +47,7 @@ const few: Round[] = [
   { what: 'hanging', fault: hang, duringFault: true, phases },
   { what: 'killed', fault: kill, duringFault: true, phases },
 ]
+const smoke = few.slice(2)
 const all: Round[] = [
   ...few,
   {
@@ -84,7 +85,7 @@ function inside(): void {
     services.push(...(await Promise.all(creating)))
   })
 
-  for (const [number, round] of chosen(all, few).entries()) {
+  for (const [number, round] of sized(smoke, all).entries()) {
     const which = round.phases.length === 1 ? `a deploy that is ${round.phases[0]}` : 'deploys in every phase'
     const when = round.duringFault ? 'continue during the fault' : 'continue afterwards'
     test(`${which}: the engine is ${round.what}, they ${when}`, async (t) => {

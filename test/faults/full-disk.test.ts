@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { createServices, requireAcknowledged, wereRejected } from '../support/daemon/acknowledged-services.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
-import { chosen } from '../support/daemon/faults.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
+import { sized } from '../support/system/drill-size.ts'
 import { fillDisk, smallBlockDisk, smallDisk } from '../support/system/small-disk.ts'
 
 const sizeMb = 64
@@ -20,7 +20,7 @@ const disks = { tmpfs: smallDisk, ext4: smallBlockDisk }
 const kinds: (keyof typeof disks)[] = ['tmpfs', 'ext4']
 
 const scope = fileScope()
-for (const kind of chosen(kinds, ['tmpfs'])) {
+for (const kind of sized(kinds.slice(0, 1), kinds)) {
   let disk: string
   let daemon: TestDaemon
   let service: TestService

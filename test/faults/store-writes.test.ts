@@ -9,9 +9,9 @@ import {
   requireAcknowledged,
   wereRejected,
 } from '../support/daemon/acknowledged-services.ts'
-import { chosen } from '../support/daemon/faults.ts'
 import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { sized } from '../support/system/drill-size.ts'
 import { type Trace, traceCalls, whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
@@ -36,7 +36,11 @@ const all: Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((error): Fault[] => [
   { kind: 'mark', call: 'pwrite64', error },
   { kind: 'flush', call: 'fdatasync', error },
 ])
-const few = all.filter(({ kind, error }) => (kind === 'rows') === (error === 'ENOSPC'))
+/** One that is refused, and one that ends the daemon. */
+const smoke = all.filter(
+  ({ kind, call, error }) =>
+    (kind === 'rows' && call === 'pwrite64' && error === 'ENOSPC') || (kind === 'flush' && error === 'EIO'),
+)
 
 function kindOf(line: string): Kind | null {
   if (line.includes('fdatasync(')) return 'flush'
@@ -90,7 +94,7 @@ async function comeBack(): Promise<void> {
   await daemon.start()
 }
 
-for (const fault of chosen(all, few)) {
+for (const fault of sized(smoke, all)) {
   const { kind, call, error } = fault
   const outcome = kind === 'rows' ? 'is refused and nothing more' : 'ends the daemon, which comes back'
   test(`${error} in a ${call} of ${kind} ${outcome}; acknowledged data stays`, options, async (t) => {
