@@ -6,7 +6,6 @@ export const errorCodes = [
   'acme_rate_limited',
   'acme_rejected',
   'acme_unreachable',
-  'acme_weekly_limit',
   'archive_invalid',
   'backup_failed',
   'build_failed',

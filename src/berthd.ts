@@ -1,5 +1,5 @@
 // berthd: reads the options, starts the daemon, stops it on the first signal, and exits on the second.
-import { helpText, readConfig, resetHelp } from './config/config.ts'
+import { helpText, readConfig, removedOptionWarnings, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   const config = readConfig(args, process.env)
   const dataDir = config['data-dir']
   const logger = createLogger({ level: config['log-level'], format: config['log-format'] })
+  for (const warning of removedOptionWarnings(args, process.env)) logger.warn(warning)
   const onFatal = (reason: string) => {
     logger.fatal(reason)
     process.exit(1)

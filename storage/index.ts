@@ -22,7 +22,6 @@ import { openForeignReads } from './foreign-reads.ts'
 import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
 import { openGitConnections } from './git-connections.ts'
-import { openIssuedCertificates } from './issued-certificates.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
 import { openRegistries } from './registries.ts'
@@ -73,7 +72,6 @@ export async function openStorage(directory: string, options: StorageOptions) {
       predecessors: openPredecessors(store),
       gitAuthorizations: openGitAuthorizations(store, sealer),
       gitConnections: openGitConnections(store, sealer),
-      issuedCertificates: openIssuedCertificates(join(directory, 'certificates')),
       ...(await openTables(directory, store, sealer, lock, options)),
     }
   } catch (error) {

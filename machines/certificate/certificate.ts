@@ -53,11 +53,6 @@ interface HostInput extends SlotInput {
   host: string
 }
 
-interface OrderInput extends HostInput {
-  /** The CA that issued the former certificate. Missing in snapshots older than the field. */
-  formerDirectoryUrl?: string | null
-}
-
 export interface WatchInput extends HostInput {
   /** When the next attempt is due; RFC 3339. */
   until: string
@@ -101,7 +96,7 @@ const certificate = setup({
   types: {} as { context: CertificateContext; input: CertificateInput; events: CertificateEvent },
   actors: {
     checkHost: slot<HostInput, CheckOutput>(),
-    obtainCertificate: slot<OrderInput, OrderOutput>(),
+    obtainCertificate: slot<HostInput, OrderOutput>(),
     installCertificate: slot<HostInput, SlotOutput>(),
     keepWatch: slot<WatchInput, WatchOutput>(),
     releaseCertificate: slot<HostInput, SlotOutput>(),
@@ -142,10 +137,6 @@ const hostOf = ({ context: { id, serviceId, host } }: { context: CertificateCont
   id,
   serviceId,
   host,
-})
-const orderOf = ({ context }: { context: CertificateContext }) => ({
-  ...hostOf({ context }),
-  formerDirectoryUrl: context.validity?.directoryUrl ?? null,
 })
 const watchOf = (until: (context: CertificateContext) => string, mayReplace: boolean) => {
   return ({ context }: { context: CertificateContext }): WatchInput => ({
@@ -202,7 +193,7 @@ export const machine = certificate.createMachine({
       invoke: {
         id: 'obtainCertificate',
         src: 'obtainCertificate',
-        input: orderOf,
+        input: hostOf,
         onDone: [
           {
             guard: { type: 'isTroubled', ...output<OrderOutput>() },

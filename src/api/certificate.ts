@@ -53,36 +53,14 @@ export const Certificate = z
   .meta({ id: 'Certificate' })
 export type Certificate = z.output<typeof Certificate>
 
-const DomainUsage = z
-  .object({
-    domain: z.string().meta({ description: 'A registered domain, such as example.com.' }),
-    issued: z.int().meta({ description: 'New certificates of the last seven days, without renewals.' }),
-    remaining: z
-      .int()
-      .nullable()
-      .meta({ description: 'How many new hosts can be ordered now; null without a limit.' }),
-    next_order_at: timestamp
-      .nullable()
-      .meta({ description: 'When new hosts can be ordered again; null if they can be ordered now.' }),
-    reason: text.meta({ description: 'Why no new host can be ordered now.' }),
-  })
-  .meta({ id: 'DomainUsage' })
-
 export const CertificateAuthority = z
   .object({
     directory_url: text.meta({ description: 'Null if certificates are not ordered.' }),
-    weekly_limit: z
-      .int()
-      .nullable()
-      .meta({ description: 'New certificates per week and registered domain; null without a limit.' }),
     wildcard: text.meta({ description: 'Host of the wildcard certificate; null without one.' }),
     wildcard_by: z
       .enum(['hook', 'rfc2136', 'cloudflare'])
       .nullable()
       .meta({ description: 'How DNS records for the wildcard are published; null without --acme-dns.' }),
-    domains: z
-      .array(DomainUsage)
-      .meta({ description: 'Registered domains with new certificates or a pause.' }),
   })
   .meta({ id: 'CertificateAuthority' })
 export type CertificateAuthority = z.output<typeof CertificateAuthority>

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { Failure } from '../errors.ts'
 import type { Option } from './option-values.ts'
 import { options } from './options.ts'
+import { isRemoved, removedOptions } from './removed-options.ts'
 
 type Options = typeof options
 export type Config = { [Name in keyof Options]: ReturnType<Options[Name]['parse']> }
@@ -22,7 +23,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
     ]
     // An empty variable counts as unset; an empty flag is an error.
     const isGiven = ({ from, value }: { from: string; value: string | undefined }) =>
-      value !== undefined && (value !== '' || from.startsWith('--'))
+      value !== undefined && (value !== '' || from.startsWith('--')) && !isRemoved(name, value)
     const { from, value } = candidates.find(isGiven) ?? candidates.at(-1)!
     try {
       return [name, parse(value!)]
@@ -31,6 +32,17 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
     }
   })
   return Object.fromEntries(entries) as Config
+}
+
+/** A warning for each option or value of an earlier version that is given and ignored. */
+export function removedOptionWarnings(args: string[], env: NodeJS.ProcessEnv): string[] {
+  const flags = parseFlags(args)
+  return removedOptions.flatMap(({ name, value: pattern, instead }) => {
+    const given = Object.entries({ [`--${name}`]: flags[name], [variableOf(name)]: env[variableOf(name)] })
+    return given
+      .filter(([, value]) => value && isRemoved(name, value))
+      .map(([from, value]) => `${pattern ? `${from}=${value}` : from} no longer exists: ${instead}`)
+  })
 }
 
 /** The host and port of `--listen`, with the host as in a URL: an IPv6 address has brackets. */
@@ -64,7 +76,8 @@ export function helpText(): string {
 }
 
 function parseFlags(args: string[]): Record<string, string | undefined> {
-  const known = Object.keys(options).map((name) => [name, { type: 'string' as const }])
+  const names = [...Object.keys(options), ...removedOptions.map(({ name }) => name)]
+  const known = names.map((name) => [name, { type: 'string' as const }])
   const written = args.map((arg, index) => (isBareFlag(arg, args[index + 1]) ? `${arg}=yes` : arg))
   try {
     const { values } = parseArgs({ args: written, options: Object.fromEntries(known) })

@@ -88,11 +88,6 @@ export const options = {
     'https://acme-v02.api.letsencrypt.org/directory',
     text(/^https?:\/\/\S+$/, 'a URL'),
   ),
-  'acme-weekly-limit': option(
-    "new certificates a week per domain; 0 for no limit; 50 with Let's Encrypt",
-    '',
-    (value): number | '' => (value === '' ? '' : orZero(integer(1, 1_000_000))(value)),
-  ),
   'acme-dns': option(
     'DNS challenge for a wildcard certificate: hook:/PROGRAM, rfc2136:SERVER or cloudflare',
     '',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { availableParallelism, totalmem } from 'node:os'
 import { test } from 'node:test'
-import { type Config, helpText, readConfig } from '../../src/config/config.ts'
+import { type Config, helpText, readConfig, removedOptionWarnings } from '../../src/config/config.ts'
 
 /** A value of each option that is not its default, as text and as the daemon gets it. */
 const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = {
@@ -22,7 +22,6 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'edge-requests-per-address': ['0', 0],
   'acme-email': ['ada@example.com', 'ada@example.com'],
   'acme-directory': ['https://ca.example.com/directory', 'https://ca.example.com/directory'],
-  'acme-weekly-limit': ['300', 300],
   'acme-dns': ['rfc2136:[2001:db8::1]:5353', { kind: 'rfc2136', host: '2001:db8::1', port: 5353 }],
   'acme-dns-secret-file': ['/etc/berth/tsig.key', '/etc/berth/tsig.key'],
   'dashboard-host': ['berth.example.com', 'berth.example.com'],
@@ -78,7 +77,6 @@ const defaults = {
   'edge-requests-per-address': 500,
   'acme-email': '',
   'acme-directory': 'https://acme-v02.api.letsencrypt.org/directory',
-  'acme-weekly-limit': '' as const,
   'acme-dns': '' as const,
   'acme-dns-secret-file': '',
   'dashboard-host': '',
@@ -226,6 +224,28 @@ test('an unknown option is rejected, with a hint how to list all', () => {
       },
     )
   }
+})
+
+test('a removed option or value is ignored with a warning that names its replacement', () => {
+  const without = readConfig([], {})
+  const cases: [name: string, text: string, warning: RegExp][] = [
+    ['acme-weekly-limit', '300', /^ no longer exists: an order waits as long as/],
+  ]
+  for (const [name, text, warning] of cases) {
+    const given: [from: string, args: string[], env: NodeJS.ProcessEnv][] = [
+      [`--${name}`, [`--${name}=${text}`], {}],
+      [`--${name}`, [`--${name}`, text], {}],
+      [variableOf(name), [], { [variableOf(name)]: text }],
+    ]
+    for (const [from, args, env] of given) {
+      assert.deepEqual(readConfig(args, env), without)
+      const [said = '', ...more] = removedOptionWarnings(args, env)
+      assert.ok(said.startsWith(from), said)
+      assert.match(said.slice(from.length), warning)
+      assert.deepEqual(more, [])
+    }
+  }
+  assert.deepEqual(removedOptionWarnings(['--edge=off'], {}), [])
 })
 
 test('the help lists every option with its default', () => {

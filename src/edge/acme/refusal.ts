@@ -23,6 +23,7 @@ export function refusalOf(response: AcmeResponse): AcmeFailure {
   const text = wordsOf(problem) ?? `it responded with status ${response.status}`
   if (response.status === 429 || type === 'rateLimited') {
     return new AcmeFailure('acme_rate_limited', `${host} requires a pause: ${text}`, {
+      hint: 'limits, and one wildcard for all services; manual: /docs/certificates#limits-of-the-authority',
       retryAt,
       problem: type,
     })

@@ -31,11 +31,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
     },
 
     async obtainCertificate(input, signal) {
-      const { host: name, formerDirectoryUrl = null } = input
-      const order = async (routed: AbortSignal) => ({
-        ...(await orders({ host: name, formerDirectoryUrl }, routed)),
-        at: isoNow(),
-      })
+      const order = async (routed: AbortSignal) => ({ ...(await orders(input.host, routed)), at: isoNow() })
       return whileRouted(ports, input, signal, (routed) => inTurn(turns, routed, () => order(routed)))
     },
 

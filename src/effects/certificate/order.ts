@@ -6,17 +6,12 @@ import { withTimeout } from '../../async/with-timeout.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
+import type { Account } from '../../edge/acme/session.ts'
 import { codeOf, type Failure, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import type { CertificatePorts } from './ports.ts'
 
-type OrderPorts = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
-
-export interface OrderedHost {
-  host: string
-  /** The CA that issued the former certificate; null without one. */
-  formerDirectoryUrl: string | null
-}
+type OrderPorts = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage'>
 
 export type OrderResult =
   | { validity: CertificateValidity; trouble: null }
@@ -40,39 +35,23 @@ export function createOrders(ports: OrderPorts) {
     return known
   }
 
-  return async (ordered: OrderedHost, signal: AbortSignal): Promise<OrderResult> => {
+  return async (host: string, signal: AbortSignal): Promise<OrderResult> => {
     const { acmeEmail: email, acmeDirectory: directoryUrl } = ports.settings
     if (email === null) return { validity: null, trouble: certificatesDisabled }
     const account = { directoryUrl, email }
-    const isNew = countsAsNew(ports, ordered)
-    const isPending = pendingOrder(ports.storage.certificates.order(ordered.host), account) !== null
-    const turn = isNew && !isPending ? ports.weeklyLimit.take(ordered.host) : null
-    if (turn?.problem) return { validity: null, trouble: turn.problem }
     try {
       const key = await accountKey(account)
       const validity = await withTimeout(
-        isWildcard(ordered.host) ? dnsOrderTimeoutMs : orderTimeoutMs,
+        isWildcard(host) ? dnsOrderTimeoutMs : orderTimeoutMs,
         signal,
-        (bounded) => fetchInto(ports, ordered.host, { account, key, isNew }, bounded),
+        (bounded) => fetchInto(ports, host, { ...account, key }, bounded),
       )
       return { validity, trouble: null }
     } catch (error) {
       signal.throwIfAborted()
-      const trouble = toProblem(error)
-      if (isNew && trouble.code === 'acme_rate_limited') ports.weeklyLimit.refused(ordered.host, trouble)
-      return { validity: null, trouble }
-    } finally {
-      turn?.release()
+      return { validity: null, trouble: toProblem(error) }
     }
   }
-}
-
-/** CAs treat an order for a host that they have certified before as a renewal. */
-function countsAsNew(
-  { settings, weeklyLimit }: OrderPorts,
-  { host, formerDirectoryUrl }: OrderedHost,
-): boolean {
-  return formerDirectoryUrl !== settings.acmeDirectory && !weeklyLimit.hasIssued(host)
 }
 
 async function openAccountKey({ storage }: OrderPorts, account: CertificateAccount): Promise<AccountJwk> {
@@ -87,30 +66,24 @@ async function openAccountKey({ storage }: OrderPorts, account: CertificateAccou
 async function fetchInto(
   orderer: OrderPorts,
   name: string,
-  { account, key, isNew }: { account: CertificateAccount; key: AccountJwk; isNew: boolean },
+  account: Account,
   signal: AbortSignal,
 ): Promise<CertificateValidity> {
   const { issueCertificate } = await import('../../edge/acme/order.ts')
-  const { weeklyLimit } = orderer
   const { certificates } = orderer.storage
-  const pending = pendingOrder(certificates.order(name), account)
-  let order = pending?.url ?? ''
+  const { directoryUrl, email } = account
   const issued = await issueCertificate(
     {
-      account: { ...account, key },
+      account,
       host: name,
       challenges: challengesOf(orderer, name, signal),
-      pending,
-      onPending: (made) => {
-        order = made.url
-        certificates.saveOrder(name, { ...account, ...made, at: isoNow() })
-      },
+      pending: pendingOrder(certificates.order(name), account),
+      onPending: (made) => certificates.saveOrder(name, { directoryUrl, email, ...made, at: isoNow() }),
     },
     signal,
   )
   certificates.put(name, issued.pem)
-  if (isNew) weeklyLimit.issued(name, order)
-  return { notBefore: issued.notBefore, notAfter: issued.notAfter, directoryUrl: account.directoryUrl }
+  return { notBefore: issued.notBefore, notAfter: issued.notAfter, directoryUrl }
 }
 
 /** Throws `acme_rejected` for a wildcard without a zone: no other challenge proves it. */

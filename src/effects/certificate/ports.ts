@@ -5,7 +5,6 @@ import type { Storage } from '../../../storage/index.ts'
 import type { Logger } from '../../logger.ts'
 import type { DnsChallenges } from './dns-challenge.ts'
 import type { Internet } from './internet.ts'
-import type { WeeklyLimit } from './weekly-limit.ts'
 
 /** A part of the daemon's `Edge`. */
 export interface CertificateEdge {
@@ -21,17 +20,14 @@ export interface CertificateSettings {
   acmeEmail: string | null
   /** The directory URL of the CA. */
   acmeDirectory: string
-  /** New certificates a week per registered domain; null without a limit. */
-  newPerWeek: number | null
 }
 
 export interface CertificatePorts {
-  storage: Pick<Storage, 'actors' | 'certificates' | 'changes' | 'issuedCertificates'>
+  storage: Pick<Storage, 'actors' | 'certificates' | 'changes'>
   logger: Logger
   edge: CertificateEdge
   settings: CertificateSettings
   internet: Internet
-  weeklyLimit: WeeklyLimit
   /** null without a zone that this server may change. */
   dns: DnsChallenges | null
   /**

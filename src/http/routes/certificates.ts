@@ -21,7 +21,7 @@ export const certificateRoutes = tagged('Certificates', [
     method: 'GET',
     path: `${v1}/certificate-authority`,
     role: 'read',
-    summary: 'Shows the certificate authority and the use of its weekly limit',
+    summary: 'Shows the certificate authority and the wildcard certificate',
     response: CertificateAuthority,
     handler: certificates.showAuthority,
   }),

@@ -11,10 +11,7 @@ import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
-const filesOf = (directory: string) =>
-  readdirSync(join(directory, 'certificates'))
-    .filter((name) => name !== 'issued.json')
-    .sort()
+const filesOf = (directory: string) => readdirSync(join(directory, 'certificates')).sort()
 
 test('every public host gets a certificate from one shared account, and no other host does', async (t) => {
   const life = await openLife(t, ca, { dashboardHost: 'berth.example.com' })
@@ -95,7 +92,7 @@ test('a service gets its certificate when it first goes live', async (t) => {
 
 test('without an e-mail nothing is requested', async (t) => {
   const life = await openLife(t, ca, {
-    settings: { acmeEmail: null, acmeDirectory: 'https://ca.example.com', newPerWeek: null },
+    settings: { acmeEmail: null, acmeDirectory: 'https://ca.example.com' },
   })
   const { route, rows } = boot(t, life, ca)
 

@@ -18,7 +18,7 @@ test('a pause requested by the CA is respected by all requests', async (t) => {
   })
   const unusual = await startFaultyCa(t, ({ path }) => (path === '/order' ? limit : null))
   const life = await openLife(t, ca, {
-    settings: { acmeEmail: 'ada@example.com', acmeDirectory: unusual.directoryUrl, newPerWeek: null },
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: unusual.directoryUrl },
   })
   const { route, until, retry } = boot(t, life, ca)
   const host = 'limited.example.com'

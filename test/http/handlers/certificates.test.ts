@@ -163,15 +163,12 @@ test('an unknown certificate is 404', async (t) => {
   }
 })
 
-test('the use of the weekly limit is shown with the time of the next order', async (t) => {
+test('the authority is shown with its wildcard', async (t) => {
   const api = await start(t)
-  const usage = { issued: 50, remaining: 0, next_order_at: validity.notAfter, reason: 'the limit is reached' }
   const authority = {
     directory_url: validity.directoryUrl,
-    weekly_limit: 50,
     wildcard: '*.apps.example.com',
     wildcard_by: 'cloudflare' as const,
-    domains: [{ domain: 'example.com', ...usage }],
   }
   api.context.certificateAuthority = () => authority
 

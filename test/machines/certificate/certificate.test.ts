@@ -84,7 +84,7 @@ test('each effect receives only the input it needs', async (t) => {
   const watch = { ...who, until: renewsAt, validity, isExpired: false, warnedDays: null, mayReplace: true }
   assert.deepEqual(inputs, [
     ['checkHost', who],
-    ['obtainCertificate', { ...who, formerDirectoryUrl: null }],
+    ['obtainCertificate', who],
     ['installCertificate', who],
     ['keepWatch', watch],
     ['releaseCertificate', who],

@@ -9,7 +9,6 @@ import { createDnsChallenges, type DnsPorts } from '../../../src/effects/certifi
 import { type Internet, openInternet } from '../../../src/effects/certificate/internet.ts'
 import type { CertificateEdge, CertificatePorts } from '../../../src/effects/certificate/ports.ts'
 import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'
-import { openWeeklyLimit } from '../../../src/effects/certificate/weekly-limit.ts'
 import type { Logger } from '../../../src/logger.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../../storage/index.ts'
@@ -40,7 +39,7 @@ export async function openLife(
 ): Promise<Life> {
   return {
     storage: await temporaryStorage(t),
-    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: null },
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl },
     dashboardHost: null,
     logger: silentLogger,
     ...changes,
@@ -63,9 +62,8 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
   const { certificate } = catalogue
   const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
   const internet = internetOf(ca)
-  const weeklyLimit = openWeeklyLimit({ settings, storage })
   const dns = life.dns ? createDnsChallenges({ storage, logger }, life.dns) : null
-  const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit, dns }
+  const parts = { storage, settings, logger, edge, internet, routedHosts, dns }
   const effects = certificateEffects(parts)
   supervisor.provide({ certificate: effects })
   stopBeforeClose(t, storage, () => supervisor.stop(1000))
@@ -76,7 +74,6 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
     ...claims,
     ...observe(storage),
     installed,
-    usage: weeklyLimit.list,
     release: (input: { id: string; serviceId: string; host: string }) =>
       effects.releaseCertificate(input, new AbortController().signal),
     restore: () => supervisor.restore(),

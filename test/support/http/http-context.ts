@@ -145,7 +145,7 @@ export function createContext(storage: Storage): HttpContext {
     parse,
     diskOf: ({ id, disk_volume }) => disk_volume ?? `berth-${id}`,
     hasCertificate: () => false,
-    certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
+    certificateAuthority: () => ({ directory_url: null, ...noWildcard }),
     whileDiskHasRoom: (_, work) => work(new AbortController().signal),
   }
 }

@@ -11,7 +11,6 @@ import { serviceRow } from './store-fixtures.ts'
 
 const later = '2099-01-01T00:00:00.000Z'
 const authority = { directoryUrl: 'https://ca.example.com', email: 'admin@example.com' }
-const issued = { directoryUrl: authority.directoryUrl, order: 'https://ca.example.com/order/1', at }
 
 const services: ServiceRow[] = [
   serviceRow({ custom_domains: ['shop.example.com'], live_deploy_id: 'dep-live', branch_learnt: true }),
@@ -118,16 +117,18 @@ async function fillDeploys(storage: Storage): Promise<void> {
   }
 }
 
-async function fillCertificates({ certificates, issuedCertificates }: Storage): Promise<void> {
+async function fillCertificates({ certificates }: Storage): Promise<void> {
   const validity = { notBefore: new Date(at), notAfter: new Date(later) }
   const { chainPem, keyPem } = await issueTestCertificate(['shop.example.com'], validity)
   certificates.put('shop.example.com', `${keyPem}${chainPem}`)
-  certificates.saveOrder('new.example.com', { ...authority, url: issued.order, keyPem, at })
+  certificates.saveOrder('new.example.com', {
+    ...authority,
+    url: 'https://ca.example.com/order/1',
+    keyPem,
+    at,
+  })
   certificates.saveTxtRecord({ name: '_acme-challenge.example.com', value: 'proof' })
   certificates.saveAccountKey(authority, { kty: 'EC' })
-  issuedCertificates.record([{ ...issued, host: 'shop.example.com', domain: 'example.com' }], Date.parse(at))
-  const pause = { directoryUrl: authority.directoryUrl, domain: 'example.com', until: later, reason: 'busy' }
-  issuedCertificates.pause(pause)
 }
 
 async function fillLogs({ accessLogs, logs, runtimeLogs }: Storage): Promise<void> {

@@ -62,14 +62,12 @@ function actorsOf({ actors }: Storage, ids: string[]) {
   return { shown, active: [...actors.active()].map(({ id }) => id).sort(), parked: [...actors.parked()] }
 }
 
-function certificatesOf({ certificates, issuedCertificates }: Storage) {
+function certificatesOf({ certificates }: Storage) {
   return {
     list: certificates.list().map(({ path, ...certificate }) => certificate),
     order: certificates.order('new.example.com'),
     records: certificates.txtRecords(),
     key: certificates.accountKey(authority),
-    issued: issuedCertificates.issued(authority.directoryUrl),
-    pauses: issuedCertificates.pauses(authority.directoryUrl),
   }
 }
 

@@ -11,9 +11,6 @@ import type { Style } from '../../terminal/output.ts'
 import { plain } from '../../terminal/output.ts'
 import { printTable } from '../../terminal/table.ts'
 
-/** At or below this share, the rest of the weekly limit is highlighted as a warning. */
-const lowShare = 0.2
-
 export function addCertificateCommands(program: Command, run: Runner): void {
   const certs = program
     .command('certs')
@@ -47,11 +44,11 @@ async function list({ client, out }: Cli): Promise<void> {
   for (const hint of new Set(certificates.flatMap(({ hint }) => hint ?? []))) {
     out.say(`   ${out.tint('dim', plain(hint))}`)
   }
-  await reportUsage({ client, out }, certificates)
+  await reportWildcard({ client, out }, certificates)
 }
 
-/** The used part of the weekly limit. An older server, or a limited token, does not show it. */
-async function reportUsage(
+/** An older server, or a limited token, does not show the wildcard. */
+async function reportWildcard(
   { client, out }: Pick<Cli, 'client' | 'out'>,
   certificates: Certificate[],
 ): Promise<void> {
@@ -63,17 +60,9 @@ async function reportUsage(
     })
   const isFailing = certificates.some(({ fallback }) => fallback)
   if (authority?.wildcard && !isFailing) {
-    const text =
-      `${authority.wildcard} covers all names below it, by DNS challenge ` + `(${authority.wildcard_by})`
+    const { wildcard, wildcard_by } = authority
+    const text = `${wildcard} covers all names below it, by DNS challenge (${wildcard_by})`
     out.say(`   ${out.tint('dim', plain(text))}`)
-  }
-  for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
-    const limit = authority?.weekly_limit
-    const count = `${domain}: ${issued} new ${issued === 1 ? 'certificate' : 'certificates'} in 7 days`
-    const rest = limit ? `, ${remaining} of ${limit} left` : ''
-    const next = next_order_at ? `, the next new host ${inTime(next_order_at)}` : ''
-    const isLow = next !== '' || (limit && (remaining ?? limit) <= limit * lowShare)
-    out.say(`   ${out.tint(isLow ? 'yellow' : 'dim', plain(`${count}${rest}${next}`))}`)
   }
 }
 

@@ -118,6 +118,5 @@ export const serverMeanings: Record<string, string> = {
   'Certificate.host': 'The host of the certificate.',
   'Certificate.not_before': "Start of the installed certificate's validity; null without one.",
   'Certificate.not_after': "End of the installed certificate's validity; null without one.",
-  CertificateAuthority: 'The certificate authority and its limit.',
-  DomainUsage: 'Usage of the weekly limit of one registered domain.',
+  CertificateAuthority: 'The certificate authority.',
 }

@@ -1,0 +1,18 @@
+// Options, and values of options, that earlier versions had. A start ignores them with a warning, because a
+// server must not stay down after an update.
+
+export interface RemovedOption {
+  name: string
+  /** The values that no longer exist; without it, the whole option. */
+  value?: RegExp
+  /** What to use, or what happens, instead. */
+  instead: string
+}
+
+export const removedOptions: RemovedOption[] = [
+  { name: 'acme-weekly-limit', instead: 'an order waits as long as the certificate authority asks' },
+]
+
+export function isRemoved(name: string, value: string): boolean {
+  return removedOptions.some((one) => one.name === name && (one.value?.test(value) ?? true))
+}
