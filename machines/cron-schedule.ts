@@ -2,20 +2,9 @@
 // again. The id of a run is committed before the run begins. A repetition after a crash finds the same run,
 // so no instant has two runs.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
-
-/** Instants that passed while the actor was parked are not caught up. */
-export function rebuild({ record, asked, at }: RebuildFrom): object | null {
-  if (asked) return { ...asked, at }
-  const fields = textsOf(record, 'id', 'service_id', 'schedule', 'timezone')
-  if (!fields) return null
-  const { id, service_id: serviceId, schedule, timezone } = fields
-  // The actor compares this plan with the service's current one as soon as it starts.
-  return { id, serviceId, plan: { schedule, timezone, isSuspended: false }, at }
-}
 
 /** The settings of the service that the schedule uses. */
 export interface SchedulePlan {

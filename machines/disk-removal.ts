@@ -2,7 +2,6 @@
 // restored disk is kept as it is, without a service. A restored volume of an image becomes the disk of its
 // service with the transition.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -11,13 +10,6 @@ export const cleanups = ['removeDisk'] as const
 
 /** The disk is kept, outside the trash. */
 export const discarded = { status: 'restored' } as const
-
-export function rebuild({ record, at }: RebuildFrom): DiskRemovalInput | null {
-  const fields = textsOf(record, 'id', 'disk', 'service_id', 'service_name', 'expires_at')
-  if (!fields) return null
-  const { id, disk, service_id: serviceId, service_name: serviceName, expires_at: expiresAt } = fields
-  return { id, disk, serviceId, serviceName, expiresAt, at }
-}
 
 export interface DiskRemovalInput {
   id: string

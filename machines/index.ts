@@ -2,24 +2,20 @@
 import type { AnyStateMachine } from 'xstate'
 import * as backup from './backup.ts'
 import * as certificate from './certificate/certificate.ts'
-import * as certificateRebuild from './certificate/certificate-rebuild.ts'
 import * as certificateRecord from './certificate/certificate-record.ts'
 import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore/datastore.ts'
-import * as datastoreRebuild from './datastore/datastore-rebuild.ts'
 import * as datastoreRecord from './datastore/datastore-record.ts'
 import * as deploy from './deploy/deploy.ts'
 import * as deployRecord from './deploy/deploy-record.ts'
 import * as diskChown from './disk-chown.ts'
 import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge/edge.ts'
-import * as edgeRebuild from './edge/edge-rebuild.ts'
 import * as edgeRecord from './edge/edge-record.ts'
 import * as gitConnection from './git-connection/git-connection.ts'
 import * as gitConnectionRecord from './git-connection/git-connection-record.ts'
 import * as jobRun from './job-run/job-run.ts'
 import * as jobRunRecord from './job-run/job-run-record.ts'
-import type { RebuildFrom } from './rebuild.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
@@ -49,22 +45,17 @@ export interface Kind {
   toService?: (snapshot: never, before: never) => ServiceEffect | null
   /** The status of a discarded parked actor; `failed` by default. */
   discarded?: { status: string; service?: ServiceEffect }
-  /**
-   * The input of a new actor that replaces one with an unusable snapshot; null if the record is insufficient.
-   * Without this function such an actor can only be discarded.
-   */
-  rebuild?: (from: RebuildFrom) => object | null
 }
 
 export const catalogue = {
   backup,
-  certificate: { ...certificate, ...certificateRecord, ...certificateRebuild },
+  certificate: { ...certificate, ...certificateRecord },
   'cron-schedule': cronSchedule,
-  datastore: { ...datastore, ...datastoreRecord, ...datastoreRebuild },
+  datastore: { ...datastore, ...datastoreRecord },
   deploy: { ...deploy, ...deployRecord },
   'disk-chown': diskChown,
   'disk-removal': diskRemoval,
-  edge: { ...edge, ...edgeRecord, ...edgeRebuild },
+  edge: { ...edge, ...edgeRecord },
   'git-connection': { ...gitConnection, ...gitConnectionRecord },
   'job-run': { ...jobRun, ...jobRunRecord },
   restore,

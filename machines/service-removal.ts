@@ -1,7 +1,6 @@
 // The removal of a service: its deploys end first, then its belongings are removed, its name last.
 // The actor's id is the service's own id, so a repeated request has no effect.
 import { type SnapshotFrom, setup } from 'xstate'
-import type { RebuildFrom } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
@@ -18,13 +17,6 @@ export const readers = ['removeBelongings'] as const
 
 /** The service can be used or deleted again. */
 export const discarded = { status: 'failed', service: { deleting: false } } as const
-
-/** The plan for the disk was in the lost snapshot. Without a new request the disk is kept. */
-export function rebuild({ record, asked, at }: RebuildFrom): object | null {
-  if (asked) return { ...asked, at }
-  const { id } = record
-  return typeof id === 'string' ? { id, serviceId: id, deleteDisk: false, trash: null, at } : null
-}
 
 export interface ServiceRemovalInput {
   id: string

@@ -29,8 +29,6 @@ export interface DatastoreInput extends DatastoreLimits {
   username: string
   backups: BackupPlan
   at: string
-  /** Further data about a datastore that is rebuilt from its record. */
-  known?: { hasServed: boolean; hostPort: number | null; createdAt: string }
 }
 
 export type DatastoreEvent =
@@ -200,17 +198,16 @@ export const slotInput = ({ context: { id, kind, version } }: { context: Datasto
   version,
 })
 
-export function initialContext({ known, ...input }: DatastoreInput): DatastoreContext {
+export function initialContext(input: DatastoreInput): DatastoreContext {
   return {
     ...input,
-    at: known?.createdAt ?? input.at,
-    hostPort: known?.hostPort ?? null,
+    hostPort: null,
     limitsRevision: 1,
     limitsSettled: 1,
     limitsTrouble: null,
     notice: null,
     wasBegun: false,
-    hasServed: known?.hasServed ?? false,
+    hasServed: false,
     backupsSince: input.at,
     dueBackupId: null,
     trash: null,

@@ -23,7 +23,7 @@ import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
 import { terminalLoginEffects } from '../effects/terminal-login.ts'
-import { Failure, messageOf } from '../errors.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
 import { openApi } from '../http/pipeline/api.ts'
 import type { Logger } from '../logger.ts'
 import { endings, forgetOwnEnd, type OwnEnd, readOwnEnd } from '../own-end.ts'
@@ -188,7 +188,10 @@ async function awaitEngine({
   }
 }
 
-/** The edge actor exists from the first start with an edge on, and resumes if it was parked. */
+/**
+ * The edge actor exists from the first start with an edge on, and resumes if it was parked. If its state is
+ * lost, it is created again: it needs only the options, and no service can be reached without it.
+ */
 async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
   const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
   const at = new Date().toISOString()
@@ -196,7 +199,14 @@ async function configureEdge(storage: Storage, supervisor: Supervisor, config: C
   if (!isKnown && config.edge === 'off') return
   // A parked or discarded edge stays enabled as long as the option is on.
   const isWanted = config.edge !== 'off' || storage.actors.parkedOf(edgeId) !== null
-  if (isWanted) await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+  const spawn = () => supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+  if (isWanted) {
+    await spawn().catch(async (error: unknown) => {
+      if (codeOf(error) !== 'not_recoverable') throw error
+      await supervisor.discard(edgeId)
+      await spawn()
+    })
+  }
   if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
 }
 

@@ -1,9 +1,9 @@
-// Recovery of parked actors: resume from the snapshot, recreate from the record, or discard.
-// The supervisor runs one recovery per actor at a time.
+// Recovery of parked actors: resume from the snapshot, or discard. The supervisor runs one recovery per actor
+// at a time.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
 import type { ActorRecord, ParkedActor } from '../../storage/actors/actors.ts'
-import { codeOf, Failure, messageOf } from '../errors.ts'
+import { Failure, messageOf } from '../errors.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import type { RunningActor } from './running-actor.ts'
 import { pathOf } from './transition.ts'
@@ -19,9 +19,6 @@ export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'cata
   isoNow(): string
 }
 
-/** Failures that are unrelated to the snapshot: the request can be retried. */
-const transientCodes = ['commit_failed', 'conflict', 'not_parked']
-
 export class Recovery {
   readonly #parts: RecoveryParts
 
@@ -32,17 +29,14 @@ export class Recovery {
   /** The existing actor with this id: a parked one is resumed, a discarded one recreated. */
   async find(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {
     const { actors } = this.#parts.storage
-    const parked = actors.parkedOf(id)
-    if (parked) {
-      const requested = Object.keys(input).length > 0 ? input : null
-      return { record: await this.#recover(id, parked.kind, requested, options), duplicate: true }
-    }
+    if (actors.parkedOf(id)) return { record: await this.#resume(id, options), duplicate: true }
     if (isDiscarded(actors.get(id))) return this.#parts.recreate(kind, id, input, options)
     return { record: actors.record(id)!, duplicate: true }
   }
 
   async retry(id: string, options: EventOptions): Promise<ActorRecord> {
-    return this.#recover(id, this.#requireParked(id).kind, null, options)
+    this.#requireParked(id)
+    return this.#resume(id, options)
   }
 
   async discard(id: string, { also }: DiscardOptions): Promise<ActorRecord> {
@@ -53,41 +47,32 @@ export class Recovery {
     return storage.actors.record(id)!
   }
 
-  /** If the snapshot does not fit, the record may be enough for a new actor. */
-  async #recover(
-    id: string,
-    kind: string,
-    requested: object | null,
-    options: SpawnOptions,
-  ): Promise<ActorRecord> {
-    try {
-      return await this.#resume(id, options)
-    } catch (error) {
-      if (transientCodes.includes(codeOf(error))) throw error
-      const { storage, catalogue, recreate, isoNow } = this.#parts
-      const record = storage.actors.record(id) ?? {}
-      const from = { record, asked: requested as Record<string, unknown> | null, at: isoNow() }
-      const input = catalogue[kind]?.rebuild?.(from) ?? null
-      if (input !== null) return (await recreate(kind, id, input, options)).record
-      const hint = `berth discard ${id} ends it, and lists what it leaves behind`
-      throw new Failure('not_recoverable', `${id} cannot resume: ${messageOf(error)}`, hint)
-    }
-  }
-
   /** Commits that the actor is active again, then starts it. */
   async #resume(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
-    const { storage, catalogue, assertCanResume, restore, start, isoNow } = this.#parts
-    const running = restore(id)
+    const { storage, catalogue, assertCanResume, start, isoNow } = this.#parts
+    const { running, record } = this.#restore(id)
     const snapshot = running.actor.getSnapshot() as AnyMachineSnapshot
     const kind: Kind = catalogue[running.row.kind]!
     assertCanResume?.(running.row, snapshot)
-    const record = kind.toRecord(snapshot as never) as ActorRecord
     const service = kind.toService?.(snapshot as never, snapshot as never) ?? null
     const again = { record, state: pathOf(snapshot.value), service, event: eventId ?? null, at: isoNow() }
     await storage.actors.unpark(id, again)
     running.row = { ...running.row, revision: running.row.revision + 1, parked: null, restarts: 0 }
     start(running)
     return record
+  }
+
+  /** Throws `not_recoverable` when the stored state cannot be used. */
+  #restore(id: string): { running: RunningActor; record: ActorRecord } {
+    const { catalogue, restore } = this.#parts
+    try {
+      const running = restore(id)
+      const snapshot = running.actor.getSnapshot()
+      return { running, record: catalogue[running.row.kind]!.toRecord(snapshot as never) as ActorRecord }
+    } catch (error) {
+      const hint = `berth discard ${id} ends it, and lists what it leaves behind`
+      throw new Failure('not_recoverable', `${id} cannot resume: ${messageOf(error)}`, hint)
+    }
   }
 
   #requireParked(id: string): ParkedActor {

@@ -46,7 +46,7 @@ test('a parked edge is recovered at a start, and its services are served', async
   assert.deepEqual(await site.daemon.api.get('/actors?parked=true'), [])
 })
 
-test('an edge with a damaged snapshot is recreated at a start', async () => {
+test('an edge with a damaged snapshot is created again at a start', async () => {
   await site.daemon.stop()
   const rows = await storedRows(site.daemon.dataDir)
   const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')

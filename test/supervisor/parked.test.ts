@@ -1,5 +1,5 @@
 // Every kind of actor is parked in every resting state of its chart and recovered, also after a restart: it
-// is resumed, recreated or discarded.
+// is resumed, or discarded if its stored state is lost.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
@@ -13,8 +13,6 @@ import { temporaryDirectory } from '../support/system/directory.ts'
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue) as KindName[]
-/** Kinds whose record is enough to recreate the actor. */
-const rebuilt = ['certificate', 'cron-schedule', 'datastore', 'disk-removal', 'edge', 'service-removal']
 
 function supervise(t: TestContext, storage: Storage): Supervisor {
   const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
@@ -66,7 +64,7 @@ for (const kind of kinds) {
     }
   })
 
-  test(`a ${kind} in a state that the chart no longer has is recreated or discarded`, async (t) => {
+  test(`a ${kind} in a state that the chart no longer has is not resumed, but discarded`, async (t) => {
     for (const one of resting.filter((actor) => actor.kind === kind)) {
       const storage = await stored(t, one)
       const { id, state, transition } = one
@@ -77,7 +75,7 @@ for (const kind of kinds) {
       assert.deepEqual(await first.restore(), { restored: 0, parked: 1 }, state)
       assert.deepEqual(parkedIn(storage), [[id, 'snapshot_misfit']], state)
 
-      await recover(first, storage, one)
+      await discard(first, one)
 
       await first.stop()
       await assertNothingParked(t, storage, one)
@@ -85,7 +83,7 @@ for (const kind of kinds) {
   })
 }
 
-test('a snapshot with a wrong checksum parks its actor at each start, and it is recovered', async (t) => {
+test('a snapshot with a wrong checksum parks its actor, which is discarded', async (t) => {
   const directory = temporaryDirectory(t)
   const chosen = kinds.map((kind) => resting.find((one) => one.kind === kind)!)
   const before = await temporaryStorage(t, directory)
@@ -101,7 +99,7 @@ test('a snapshot with a wrong checksum parks its actor at each start, and it is 
   const codes = new Map(parkedIn(storage) as [string, string][])
   assert.deepEqual([[...codes.keys()].sort(), new Set(codes.values())], [expected, new Set(['row_damaged'])])
 
-  for (const one of chosen) await recover(first, storage, one)
+  for (const one of chosen) await discard(first, one)
 
   await first.stop()
   const after = await supervise(t, storage).restore()
@@ -140,23 +138,14 @@ test('a discarded actor is recreated on the next request for its id', async (t) 
   assert.equal(storage.actors.history(one.id).at(-2)?.event, 'discarded')
 })
 
-/** Retries where possible, otherwise discards. */
-async function recover(supervisor: Supervisor, storage: Storage, { id, kind, state }: RestingActor) {
-  const isGoing = kind === 'datastore' && /trashed|trashing|reclaiming|deleting/.test(state)
-  if (rebuilt.includes(kind) && !isGoing) {
-    await supervisor.retry(id)
-    assert.notEqual(storage.actors.record(id)?.status, 'failed', `${kind} ${state}`)
-    assert.equal(storage.actors.get(id)?.final, false, `${kind} ${state}`)
-    return
-  }
+async function discard(supervisor: Supervisor, { id, kind, state }: RestingActor) {
   await assert.rejects(supervisor.retry(id), { code: 'not_recoverable' }, `${kind} ${state}`)
   const { status = 'failed' } = (catalogue[kind] as Kind).discarded ?? {}
   assert.equal((await supervisor.discard(id)).status, status, `${kind} ${state}`)
   await assert.rejects(supervisor.discard(id), { code: 'not_parked' })
 }
 
-async function assertNothingParked(t: TestContext, storage: Storage, { id, state }: RestingActor) {
+async function assertNothingParked(t: TestContext, storage: Storage, { state }: RestingActor) {
   const { restored, parked } = await supervise(t, storage).restore()
-  const hasEnded = storage.actors.get(id)?.final
-  assert.deepEqual([restored, parked, parkedIn(storage)], [hasEnded ? 0 : 1, 0, []], state)
+  assert.deepEqual([restored, parked, parkedIn(storage)], [0, 0, []], state)
 }

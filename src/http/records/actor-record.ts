@@ -4,6 +4,10 @@ import type { Actor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
+const onRetry = 'it continues where it left off'
+const onDiscard =
+  'it ends, and nothing supervises it any more; its containers, volumes, images and files stay'
+
 /** Throws `not_found`. */
 export function findActor({ actors }: HttpStorage, id: string): Actor {
   const parked = actors.parkedOf(id)
@@ -21,13 +25,12 @@ export function toActor(
   const status = actors.record(id)?.status ?? 'failed'
   if (!parked) return { id, kind, service_id, status, parked: null }
   const { at: since, code, reason } = parked
-  const { retry, discard } = effectsByKind[kind] ?? defaultEffects
   return {
     id,
     kind,
     service_id,
     status,
-    parked: { since, code, reason, on_retry: retry, on_discard: discard },
+    parked: { since, code, reason, on_retry: onRetry, on_discard: onDiscard },
   }
 }
 
@@ -48,69 +51,4 @@ export function parkedReason({ actors }: HttpStorage, serviceId: string, live: s
 
 function isFailed(status: unknown): boolean {
   return status === 'failed'
-}
-
-interface RecoveryEffects {
-  retry: string
-  discard: string
-}
-
-const defaultEffects = {
-  retry: 'it continues where it left off',
-  discard: 'it ends; the objects that it created stay',
-}
-
-const effectsByKind: Record<string, RecoveryEffects> = {
-  backup: {
-    retry: 'it continues where it left off',
-    discard: 'it is no longer listed; its file stays',
-  },
-  certificate: {
-    retry: 'it continues, or is ordered again if its snapshot is lost',
-    discard: 'it is abandoned; its host gets another one after the next change of a service',
-  },
-  'cron-schedule': {
-    retry: 'its schedule runs again from now on',
-    discard: 'it starts no run until the next deploy is live or the server starts',
-  },
-  datastore: {
-    retry: 'it is supervised again; if its snapshot is lost, it starts on its volume',
-    discard: 'it is no longer listed, and its name is free; container and volume stay',
-  },
-  deploy: {
-    retry: 'it continues where it left off, unless a newer deploy took its place',
-    discard: 'it counts as failed; its instances serve until the next deploy is live',
-  },
-  'disk-chown': {
-    retry: 'it starts again from the first file',
-    discard: 'it counts as failed; some files may have the new owner already',
-  },
-  'disk-removal': {
-    retry: 'it continues where it left off',
-    discard: 'the disk is kept, outside the trash',
-  },
-  edge: {
-    retry: 'it is supervised again, or created again if its snapshot is lost',
-    discard: 'it is not supervised; HAProxy serves until the next start of the server',
-  },
-  'git-connection': {
-    retry: 'it continues where it left off',
-    discard: 'it is deleted with its secrets',
-  },
-  'job-run': {
-    retry: 'it continues where it left off',
-    discard: 'it counts as failed; its container stays',
-  },
-  restore: {
-    retry: 'it continues where it left off',
-    discard: 'it counts as failed; the data that it loaded stays next to the live data',
-  },
-  'service-removal': {
-    retry: 'the removal continues; if its snapshot is lost, the disk is kept',
-    discard: 'the service can be used again, or deleted again',
-  },
-  'terminal-login': {
-    retry: 'it continues where it left off',
-    discard: 'it counts as expired; the terminal must start a new login',
-  },
 }

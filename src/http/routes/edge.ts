@@ -26,11 +26,11 @@ export const edgeRoutes = tagged('Edge', [
   route({
     method: 'POST',
     path: `${v1}/edge/retry`,
-    summary: 'Retries a parked edge; if its snapshot is lost, creates it again',
+    summary: 'Retries a parked edge, or creates a discarded one again',
     status: 202,
     response: Edge,
     replay: edge.replayRetryEdge,
-    problems: ['not_found', 'not_parked', 'conflict'],
+    problems: ['not_found', 'not_parked', 'not_recoverable', 'conflict'],
     handler: edge.retryEdge,
   }),
   route({
