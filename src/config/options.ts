@@ -44,11 +44,6 @@ export const options = {
     'berth',
     text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
-  'take-over-prefix': option(
-    'server id of the data directory whose prefix to take over, see docs/moving.md',
-    '',
-    text(/^([0-9a-f]{16})?$/, 'a server id: 16 digits from 0 to f'),
-  ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
   'host-ports': option('TCP ports of this host that services may reach, separated by commas', '', ports),
   'base-domain': option(

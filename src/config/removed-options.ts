@@ -10,6 +10,10 @@ export interface RemovedOption {
 }
 
 export const removedOptions: RemovedOption[] = [
+  {
+    name: 'take-over-prefix',
+    instead: 'start with a copy of the data directory (docs/moving.md), or choose another --prefix',
+  },
   { name: 'acme-weekly-limit', instead: 'an order waits as long as the certificate authority asks' },
 ]
 

@@ -66,7 +66,6 @@ export function openPorts(
   const watch = openWatch(config, parts)
   const readiness = createEngineReadiness({
     ...parts,
-    takeOver: config['take-over-prefix'],
     subnet: config.subnet,
     reconcile: () => reconcile(parts),
     onOpen: (network) => {

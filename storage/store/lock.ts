@@ -27,26 +27,6 @@ export function lockDirectory(directory: string): DirectoryLock {
   return { release: once(() => fs.closeSync(file)) }
 }
 
-/**
- * Whether a process holds the lock of a data directory. False when the lock file does not exist. Throws
- * `lock_unavailable` when the lock file cannot be read.
- */
-export function isLocked(directory: string): boolean {
-  let file: number
-  try {
-    file = fs.openSync(join(directory, 'lock'), 'r')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return false
-    throw new StorageError('lock_unavailable', `The lock of ${directory} cannot be read: ${message}`)
-  }
-  try {
-    return !takeLock(file)
-  } finally {
-    fs.closeSync(file)
-  }
-}
-
 /** Node has no flock(2). `flock` of util-linux locks the inherited file; our descriptor keeps the lock. */
 function takeLock(file: number): boolean {
   const { error, status, stderr } = spawnSync('flock', ['-n', '3'], {

@@ -1,22 +1,9 @@
-// Data directories whose Docker prefix this server took over. Their remaining Docker objects are not managed
-// by this server and do not prevent its start.
+// The server ids of data directories whose Docker prefix this server once took over, which an option of an
+// earlier version did. Their remaining Docker objects are not managed, and do not prevent the start.
 import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'
 
-interface Predecessor {
-  server_id: string
-  taken_over_at: string
-}
-
-export function openPredecessors(store: Store) {
-  const stored = openRedundantValue<Predecessor[]>(store, 'server', 'predecessors')
-  const list = () => stored.get() ?? []
-  return {
-    serverIds: () => list().map(({ server_id }) => server_id),
-    add: (serverId: string, at: string) =>
-      store.commit(() => {
-        const others = list().filter(({ server_id }) => server_id !== serverId)
-        stored.put([...others, { server_id: serverId, taken_over_at: at }])
-      }),
-  }
+export function openPredecessors(store: Store): () => string[] {
+  const stored = openRedundantValue<{ server_id: string }[]>(store, 'server', 'predecessors')
+  return () => (stored.get() ?? []).map(({ server_id }) => server_id)
 }

@@ -10,7 +10,6 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   listen: ['0.0.0.0:8080', '0.0.0.0:8080'],
   docker: ['tcp://10.0.0.1:2375', 'tcp://10.0.0.1:2375'],
   prefix: ['try-1', 'try-1'],
-  'take-over-prefix': ['0123456789abcdef', '0123456789abcdef'],
   subnet: ['10.77.0.0/16', '10.77.0.0/16'],
   'host-ports': ['5432, 6379', [5432, 6379]],
   'base-domain': ['apps.example.com', 'apps.example.com'],
@@ -65,7 +64,6 @@ const defaults = {
   listen: '127.0.0.1:7878',
   docker: 'unix:///var/run/docker.sock',
   prefix: 'berth',
-  'take-over-prefix': '',
   subnet: '10.201.0.0/16',
   'host-ports': [],
   'base-domain': 'localhost',
@@ -229,6 +227,7 @@ test('an unknown option is rejected, with a hint how to list all', () => {
 test('a removed option or value is ignored with a warning that names its replacement', () => {
   const without = readConfig([], {})
   const cases: [name: string, text: string, warning: RegExp][] = [
+    ['take-over-prefix', '0123456789abcdef', /^ no longer exists: start with a copy of the data directory/],
     ['acme-weekly-limit', '300', /^ no longer exists: an order waits as long as/],
   ]
   for (const [name, text, warning] of cases) {

@@ -6,13 +6,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
-import { findLeftovers, removeLeftovers } from '../support/daemon/leftovers.ts'
 import { programArgs } from '../support/daemon/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
-import { ensureEngine } from '../support/docker/engine.ts'
 import { createEngineGate } from '../support/docker/engine-gate.ts'
-import { requestEngine } from '../support/docker/engine-request.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** Runs berthd until it exits. */
@@ -82,37 +79,6 @@ test('a start that has to rename objects of the former version needs the engine,
 
   assert.equal(code, 1)
   assert.match(said, /berthd: the first start after this upgrade needs the Docker engine$/m)
-})
-
-test('a new data directory takes over a prefix once the daemon that owned it has stopped', async (t) => {
-  const previous = await startDaemon(t)
-  const { name } = await createService(t, previous.api, await pageApp('page'))
-  const other = temporaryDirectory(t)
-  const { prefix } = previous
-  const common = ['--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', prefix, '--edge=off']
-  const { said: refusal } = berthd(...common)
-  const [, serverId = ''] = /--take-over-prefix ([0-9a-f]+)/.exec(refusal) ?? []
-  const stop = async (one: string) =>
-    requestEngine(await ensureEngine(), `/containers/${one}/stop?t=0`, { method: 'POST' })
-  const instances = () => findLeftovers(prefix).then(({ containers }) => containers)
-  const [instance = ''] = await instances()
-  const takeOver = [...common, '--take-over-prefix', serverId]
-  assert.match(berthd(...takeOver).said, new RegExp(`while these run: container ${prefix}-${name}-`))
-  await stop(instance)
-  assert.match(berthd(...takeOver).said, /while these run|the daemon of the other data directory runs/)
-  await previous.kill()
-  await stop(instance)
-
-  const args = [`--prefix=${prefix}`, `--take-over-prefix=${serverId}`]
-  const daemon = await startDaemon(t, { dataDir: other, args })
-  t.after(() => removeLeftovers(prefix))
-  const { name: second } = await createService(t, daemon.api, await pageApp('page'))
-
-  const names = (await instances()).map((one) => one.replace(/-[^-]+-0$/, '')).sort()
-  assert.deepEqual(names, [`${prefix}-${name}`, `${prefix}-${second}`].sort())
-  await daemon.stop()
-  const formerAgain = berthd('--data-dir', previous.dataDir, ...common.slice(2))
-  assert.match(formerAgain.said, new RegExp(`belong to another data directory: .*network ${prefix}`))
 })
 
 test('a missing secret key stops the start', async (t) => {

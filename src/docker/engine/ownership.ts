@@ -1,61 +1,41 @@
-// Finds objects of another server with the same prefix on this engine. A daemon with a wrong or empty data
-// directory has a different server id than these objects and must not start, because it would remove them
-// as orphans.
+// Whether the Docker prefix belongs to this server. A daemon with a wrong or empty data directory has another
+// server id than the objects of the prefix, and must not start: it would remove them as orphans.
+import { Failure } from '../../errors.ts'
 import type { Engine } from './client.ts'
-import { edgeKind, labels, type Owner } from './names.ts'
+import { labels, type Owner } from './names.ts'
 
-export interface ForeignObject {
-  kind: 'container' | 'network' | 'volume'
-  name: string
-  /** Docker's id of a container or network; the name of a volume. */
-  id: string
-  /** Empty if no label names the server. */
-  serverId: string
-  /** For a container: whether it is running or about to run. */
-  isRunning: boolean
-  isEdge: boolean
-  /** Host directories that are mounted in the container. */
-  directories: string[]
+/**
+ * Throws `foreign_objects` if containers, networks or volumes of our prefix belong to another server. Objects
+ * of the `predecessors` may stay.
+ */
+export async function requireOwnPrefix(engine: Engine, owner: Owner, predecessors: string[]): Promise<void> {
+  const { prefix, serverId } = owner
+  const known = [serverId, ...predecessors]
+  const foreign = (await listObjects(engine, prefix)).filter((object) => !known.includes(object.serverId))
+  if (foreign.length === 0) return
+  const names = foreign.map(({ name }) => name).sort()
+  throw new Failure(
+    'foreign_objects',
+    `Docker has objects of the prefix '${prefix}' that belong to another data directory: ${names.join(', ')}`,
+    'start with the data directory they belong to, or a copy (docs/moving.md), or choose another --prefix',
+  )
 }
 
-/** All containers, networks and volumes of our prefix that belong to another server. */
-export async function listForeignObjects(engine: Engine, owner: Owner): Promise<ForeignObject[]> {
-  const { call, docker } = engine
-  const filters = { label: [`${labels.instance}=${owner.prefix}`] }
+async function listObjects({ call, docker }: Engine, prefix: string) {
+  const filters = { label: [`${labels.instance}=${prefix}`] }
   const [containers, networks, volumes] = await Promise.all([
     call('list containers', (abortSignal) => docker.listContainers({ all: true, filters, abortSignal })),
     call('list networks', (abortSignal) => docker.listNetworks({ filters, abortSignal })),
     call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal })),
   ])
-  const objects = [
-    ...containers.map((found) => ({
-      ...objectOf('container', nameOf(found.Names), found.Id, found.Labels),
-      isRunning: ['running', 'restarting', 'paused'].includes(found.State),
-      directories: found.Mounts.filter(({ Type }) => Type === 'bind').map(({ Source }) => Source),
-    })),
-    ...networks.map((found) => objectOf('network', found.Name, found.Id, found.Labels)),
-    ...(volumes.Volumes ?? []).map((found) => objectOf('volume', found.Name, found.Name, found.Labels)),
+  const object = (name: string, marks: Record<string, string> | null | undefined) => ({
+    name,
+    /** Empty if no label names the server. */
+    serverId: marks?.[labels.server] ?? '',
+  })
+  return [
+    ...containers.map(({ Names, Labels }) => object(`container ${Names[0]?.replace(/^\//, '')}`, Labels)),
+    ...networks.map(({ Name, Labels }) => object(`network ${Name}`, Labels)),
+    ...(volumes.Volumes ?? []).map(({ Name, Labels }) => object(`volume ${Name}`, Labels)),
   ]
-  return objects.filter(({ serverId }) => serverId !== owner.serverId).sort(byText)
-}
-
-/** For example `container berth-web-…-0`. */
-export function describeObject({ kind, name }: ForeignObject): string {
-  return `${kind} ${name}`
-}
-
-function byText(one: ForeignObject, other: ForeignObject): number {
-  return describeObject(one) < describeObject(other) ? -1 : 1
-}
-
-type Marks = Record<string, string> | null | undefined
-
-function objectOf(kind: ForeignObject['kind'], name: string, id: string, marks: Marks): ForeignObject {
-  const serverId = marks?.[labels.server] ?? ''
-  const isEdge = marks?.[labels.kind] === edgeKind
-  return { kind, name, id, serverId, isRunning: false, isEdge, directories: [] }
-}
-
-function nameOf(names: string[]): string {
-  return names[0]?.replace(/^\//, '') ?? ''
 }

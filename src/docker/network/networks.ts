@@ -55,13 +55,6 @@ async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
   return oldest ? toNetwork(oldest) : null
 }
 
-/** Removes networks of our name that belong to another server. A stopped container does not block this. */
-export async function removeForeignNetworks(engine: Engine, previous: Owner): Promise<void> {
-  for (const { Id, Name, Labels } of await listNetworks(engine)) {
-    if (Name === previous.prefix && isOurs(previous, Labels)) await remove(engine, Id)
-  }
-}
-
 async function remove({ call, docker }: Engine, id: string): Promise<void> {
   const removal = call('remove a network', (abortSignal) => docker.getNetwork(id).remove({ abortSignal }))
   await acceptStatus(404, removal)

@@ -1,12 +1,14 @@
 // When effects may use the engine: it responds, the prefix belongs to this server, and the network exists.
 // Objects with the prefix and another server id mean a wrong data directory: continuing would delete them.
+import type { Storage } from '../../../storage/index.ts'
 import { sleep } from '../../async/sleep.ts'
+import { requireOwnPrefix } from '../../docker/engine/ownership.ts'
 import { ensureNetwork, type Network } from '../../docker/network/networks.ts'
-import { codeOf, type Failure } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import type { EnginePorts, PrivateNetwork } from './ports.ts'
-import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 
-export interface EngineReadinessOptions extends PrefixClaim {
+export interface EngineReadinessOptions extends Pick<EnginePorts, 'engine' | 'owner'> {
+  storage: Pick<Storage, 'predecessors'>
   subnet: string
   /** Runs once, before the first effect uses the engine. */
   reconcile: () => Promise<void>
@@ -34,7 +36,7 @@ export function createEngineReadiness(options: EngineReadinessOptions): Pick<Eng
   }
 
   async function openOnce(): Promise<PrivateNetwork> {
-    if (!isReconciled) await claim(options)
+    if (!isReconciled) await claimPrefix(options)
     const found = await ensureNetwork(engine, options.owner, options.subnet)
     if (!isReconciled) await options.reconcile()
     isReconciled = true
@@ -61,11 +63,12 @@ export function createEngineReadiness(options: EngineReadinessOptions): Pick<Eng
   }
 }
 
-async function claim(options: EngineReadinessOptions): Promise<void> {
+async function claimPrefix(options: EngineReadinessOptions): Promise<void> {
+  const { engine, owner, storage, onForeignObjects } = options
   try {
-    await claimPrefix(options)
+    await requireOwnPrefix(engine, owner, storage.predecessors())
   } catch (error) {
-    if (isRefusal(error)) options.onForeignObjects(error)
+    if (error instanceof Failure && error.code === 'foreign_objects') onForeignObjects(error)
     throw error
   }
 }

@@ -9,7 +9,6 @@ import type { Network } from '../../../src/docker/network/networks.ts'
 import { createEngineReadiness, type EngineReadinessOptions } from '../../../src/effects/engine/readiness.ts'
 import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../support/docker/docker-site.ts'
 import { ensureEngine } from '../../support/docker/engine.ts'
-import { silentLogger } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 import { testMac } from '../../support/system/test-mac.ts'
 
@@ -24,9 +23,7 @@ function readinessOf(
   const readiness = createEngineReadiness({
     engine,
     owner,
-    storage: { directory: '/nowhere', predecessors: { serverIds: () => [] } } as never,
-    logger: silentLogger,
-    takeOver: '',
+    storage: { predecessors: () => [] },
     subnet: testSubnet,
     reconcile: async () => void done.push('reconciled'),
     onForeignObjects: (failure) => done.push(failure.message),

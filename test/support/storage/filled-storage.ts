@@ -59,7 +59,6 @@ async function fillAccess(storage: Storage): Promise<void> {
   })
   await attempts.record(attempts.create('sign_in', Date.parse(at)), () => false)
   await registries.put('registry.example.com', { username: 'me', password: 'registry secret' }, at)
-  await storage.predecessors.add('0123456789abcdef', at)
 }
 
 async function fillServices(storage: Storage): Promise<void> {

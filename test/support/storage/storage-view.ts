@@ -24,7 +24,7 @@ export async function readView(storage: Storage, actorIds: string[]): Promise<St
 }
 
 function serverOf({ predecessors, serverId, serverToken }: Storage) {
-  return { id: serverId, token: serverToken, predecessors: predecessors.serverIds() }
+  return { id: serverId, token: serverToken, predecessors: predecessors() }
 }
 
 function accessOf({ account, attempts, registries, sessions, tokens }: Storage) {
