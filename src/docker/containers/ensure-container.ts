@@ -3,10 +3,10 @@
 // not repeated.
 import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
-import { codeOf, Failure } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { acceptStatus, hasStatus } from '../engine/client.ts'
 import { labels } from '../engine/names.ts'
-import { endStaleTask, hasTask, isTaskLeft } from '../engine/stale-task.ts'
+import { endStaleTask, isTaskLeft } from '../engine/stale-task.ts'
 import { findExecProblem } from './exec-problem.ts'
 import {
   type EngineScope,
@@ -47,39 +47,11 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
   // An upgrade takes a datastore out of its network.
   const isReachable = wanted.runsOnce || Object.keys(container.info.NetworkSettings.Networks).length > 0
   if (isSame && isReachable && toInstanceState(container.info).state !== 'dead') {
-    if (wanted.runsOnce) await assertNotStarted(scope, container)
     return container.container
   }
   await removeInstance(scope, container)
   return null
 }
-
-/**
- * Refuses a container that Docker reports as "created" although its command has already started. The engine
- * was killed before it recorded the start, and would run the command a second time.
- */
-async function assertNotStarted(scope: EngineScope, container: InspectedContainer): Promise<void> {
-  if (container.info.State.Status !== 'created') return
-  if (!(await hasTask(container.info.Id)) && !wasRestored(container)) return
-  // The engine answers when no start is in progress: a task that still exists belongs to no start.
-  const reinspected = await inspectAgain(scope, container.container)
-  if (reinspected.info.State.Status !== 'created') return
-  const task = await endStaleTask(container.info.Id)
-  if (task === 'waiting' || (task === 'none' && !wasRestored(reinspected))) return
-  await removeContainer(scope, container)
-  throw new Failure('docker_error', startedUnrecorded)
-}
-
-/**
- * Whether the restarted engine found a task of the container: it has opened a log although it recorded no
- * start, and it has refused no start. If the task is gone, it has run.
- */
-function wasRestored({ info }: InspectedContainer): boolean {
-  return info.LogPath !== '' && info.State.Error === ''
-}
-
-const startedUnrecorded =
-  'the Docker engine was killed while it started the command; the command had started, and was stopped'
 
 /**
  * Null if the name came into use in the meantime, most likely through an earlier call. An aborted
@@ -139,35 +111,37 @@ async function startOrDiscard(
 }
 
 export interface StartOptions {
-  /** Does not start the container again if its command has already started. */
+  /** Does not start the container again if its command may have started already. */
   runsOnce?: boolean
   signal?: AbortSignal | undefined
 }
 
-/** Ends a task that a killed engine left behind first. */
 export async function startContainer(
   scope: EngineScope,
-  found: InspectedContainer,
-  options: StartOptions = {},
+  { container, info }: InspectedContainer,
+  { runsOnce = false, signal }: StartOptions = {},
 ): Promise<void> {
-  const { container, info } = found
   const start = () =>
     scope.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
       timeoutMs: startTimeoutMs,
-      signal: options.signal,
+      signal,
     })
   for (let attempt = 1; ; attempt++) {
     try {
       return await acceptStatus(304, start())
     } catch (error) {
-      if (!isTaskLeft(error) || attempt === maxAttempts) throw error
-      const ended = await endStaleTask(info.Id)
-      if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', startedUnrecorded)
+      if (!isTaskLeft(error)) throw error
+      await endStaleTask(info.Id)
+      if (runsOnce) throw new Failure('docker_error', startedUnrecorded)
+      if (attempt === maxAttempts) throw new Failure('docker_error', `${messageOf(error)}; restart Docker`)
       // containerd needs a moment to notice.
-      await sleep(attemptEveryMs, options.signal)
+      await sleep(attemptEveryMs, signal)
     }
   }
 }
+
+const startedUnrecorded =
+  'the Docker engine was killed while it started the command, which may have run and was stopped'
 
 export async function applyRestart(
   { engine }: EngineScope,

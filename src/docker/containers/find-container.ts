@@ -4,7 +4,6 @@ import type { Container, ContainerInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { isOurs, type Owner } from '../engine/names.ts'
-import { endStaleTask } from '../engine/stale-task.ts'
 
 /** The engine of the instances, and their owner. */
 export interface EngineScope {
@@ -51,8 +50,6 @@ export async function removeContainer(
     container.remove({ force: true, v: !keepsVolumes, abortSignal }),
   )
   await acceptStatus(409, acceptStatus(404, removal))
-  // Docker has recorded no start. A task that a killed engine left would keep running unnoticed.
-  if (info.State.Status === 'created') await endStaleTask(info.Id)
 }
 
 async function find({ engine }: EngineScope, name: string): Promise<InspectedContainer | null> {
