@@ -1,6 +1,6 @@
 // Actors run the work of the server. A parked actor waits for an administrator.
 import { z } from 'zod'
-import { bounded, flag, identifier, timestamp } from './parts/fields.ts'
+import { bounded, flag, id, identifier, name, text, time } from './parts/fields.ts'
 
 /** Every kind; test/http/handlers/actors.test.ts compares them with the charts. */
 export const actorKinds = [
@@ -19,7 +19,7 @@ export const actorKinds = [
   'terminal-login',
 ] as const
 
-export const ActorParams = z.object({ id: identifier.meta({ description: 'Id of the actor.' }) })
+export const ActorParams = z.object({ id: identifier.describe('Id of the actor.') })
 export type ActorParams = z.output<typeof ActorParams>
 
 export const ActorsQuery = z.strictObject({
@@ -30,38 +30,50 @@ export type ActorsQuery = z.output<typeof ActorsQuery>
 
 const Parked = z
   .object({
-    since: timestamp.nullable().meta({ description: 'Null if unknown.' }),
-    code: z.enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit', 'ended_server']).meta({
-      description:
+    since: time.describe('Null if unknown.'),
+    code: z
+      .enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit', 'ended_server'])
+      .describe(
         'failed_repeatedly: repeated internal errors. row_damaged: the stored row fails its ' +
-        'checksum. snapshot_misfit: this version does not know the stored state. ended_server: what ' +
-        'it read ended the server twice.',
-    }),
-    reason: z.string(),
-    on_retry: z.string().meta({ description: 'What a retry does, as a sentence.' }),
-    on_discard: z.string().meta({ description: 'What discarding does, as a sentence.' }),
+          'checksum. snapshot_misfit: this version does not know the stored state. ended_server: what ' +
+          'it read ended the server twice.',
+      ),
+    reason: z.string().describe('The error, as a sentence.'),
+    on_retry: z.string().describe('What a retry does, as a sentence.'),
+    on_discard: z.string().describe('What discarding does, as a sentence.'),
   })
-  .meta({ id: 'ParkedActor' })
+  .meta({
+    id: 'ParkedActor',
+    description: 'An actor that was stopped by an internal error and waits for an administrator.',
+  })
 
 export const Actor = z
   .object({
-    id: z.string(),
-    kind: z.string().meta({ description: `One of ${actorKinds.join(', ')}.` }),
-    service_id: z.string().nullable().meta({ description: 'Id of its service or datastore.' }),
-    status: z.string(),
-    parked: Parked.nullable().meta({ description: 'Null unless the actor is parked.' }),
+    id: z.string().describe('The id of the actor: the id of its record, or `edge`.'),
+    kind: z.string().describe(`One of ${actorKinds.join(', ')}.`),
+    service_id: text.describe('Id of its service or datastore.'),
+    status: z.string().describe('The status of its record.'),
+    parked: Parked.nullable().describe('Null unless the actor is parked.'),
   })
-  .meta({ id: 'Actor' })
+  .meta({
+    id: 'Actor',
+    description: 'The actor behind a deploy, a datastore, a certificate or another object.',
+  })
 export type Actor = z.output<typeof Actor>
 
 export const DiscardedActor = z
   .object({
     ...Actor.shape,
+    id,
+    status: z.string().describe('`discarded`.'),
     left_behind: z
-      .array(z.object({ type: z.enum(['container', 'volume', 'image', 'file']), name: z.string() }))
-      .meta({
-        description: 'Objects that the actor created and that still exist. None of them was removed.',
-      }),
+      .array(
+        z.object({
+          type: z.enum(['container', 'volume', 'image', 'file']).describe('The kind of object.'),
+          name,
+        }),
+      )
+      .describe('Objects that the actor created and that still exist. None of them was removed.'),
   })
-  .meta({ id: 'DiscardedActor' })
+  .meta({ id: 'DiscardedActor', description: 'A parked actor that was discarded.' })
 export type DiscardedActor = z.output<typeof DiscardedActor>

@@ -2,27 +2,33 @@
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
 import { failure } from './parts/failure.ts'
-import { clamped, cursor, identifier, timestamp } from './parts/fields.ts'
+import {
+  clamped,
+  createdAt,
+  cursor,
+  finishedAt,
+  id,
+  identifier,
+  nextAttemptAt,
+  text,
+  whole,
+} from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
-const text = z.string().nullable()
-const bytes = z.int().nullable()
-const time = timestamp.nullable()
-
 export const BackupParams = z.object({
-  id: z.string().min(1).max(64).meta({ description: 'Id of the backup.' }),
+  id: z.string().min(1).max(64).describe('Id of the backup.'),
 })
 export type BackupParams = z.output<typeof BackupParams>
 
 export const RestoreParams = z.object({
-  id: z.string().min(1).max(64).meta({ description: 'Id of the restore.' }),
+  id: z.string().min(1).max(64).describe('Id of the restore.'),
 })
 export type RestoreParams = z.output<typeof RestoreParams>
 
 export const BackupsQuery = z.strictObject({
   datastore: identifier
     .optional()
-    .meta({ description: 'Only backups of this datastore: its id or name, also of a deleted one.' }),
+    .describe('Only backups of this datastore: its id or name, also of a deleted one.'),
   limit: z
     .string()
     .regex(/^\d{1,9}$/, { error: 'must be a whole number' })
@@ -34,16 +40,15 @@ export const BackupsQuery = z.strictObject({
 export type BackupsQuery = z.output<typeof BackupsQuery>
 
 const shared = {
-  id: z.string(),
-  datastore_id: z.string(),
-  datastore: z.string().meta({ description: 'Name of the datastore.' }),
-  kind: z.enum(datastoreKinds),
+  id,
+  datastore_id: z.string().describe('The id of its datastore.'),
+  datastore: z.string().describe('Name of the datastore.'),
+  kind: z.enum(datastoreKinds).describe('Postgres or Redis.'),
   ...failure,
-  size_bytes: bytes,
-  done_bytes: bytes.meta({ description: 'Bytes processed in the current phase.' }),
-  total_bytes: bytes.meta({ description: 'Total bytes of the current phase; null while unknown.' }),
-  created_at: timestamp,
-  finished_at: time,
+  done_bytes: whole.describe('Bytes processed in the current phase.'),
+  total_bytes: whole.describe('Total bytes of the current phase; null while unknown.'),
+  created_at: createdAt,
+  finished_at: finishedAt,
   ...recorded,
 }
 
@@ -61,34 +66,59 @@ export type RestoresQuery = z.output<typeof RestoresQuery>
 export const Backup = z
   .object({
     ...shared,
-    version: z.string().meta({ description: 'Version of the server.' }),
-    trigger: z.enum(['manual', 'schedule', 'final']),
+    size_bytes: whole.describe('The size of the backup file; null until the file is complete.'),
+    version: z.string().describe('Version of the server.'),
+    trigger: z
+      .enum(['manual', 'schedule', 'final'])
+      .describe(
+        '`manual`: a request. `schedule`: the schedule of the datastore. `final`: the deletion of the ' +
+          'datastore.',
+      ),
     status: z
       .enum(['running', 'good', 'failed', 'deleting'])
-      .meta({ description: 'good: the file was read back from disk and verified.' }),
-    phase: z.enum(['dumping', 'checking', 'waiting']).nullable(),
-    attempts: z.int(),
-    next_attempt_at: time,
-    sha256: text,
-    file: z.string().meta({ description: 'Path on the server.' }),
+      .describe('good: the file was read back from disk and verified.'),
+    phase: z
+      .enum(['dumping', 'checking', 'waiting'])
+      .nullable()
+      .describe(
+        'The phase of a running backup. `dumping`: reading the data. `checking`: verifying the file. ' +
+          '`waiting`: for the next attempt.',
+      ),
+    attempts: z.int().describe('The number of attempts.'),
+    next_attempt_at: nextAttemptAt,
+    sha256: text.describe('Checksum of the backup file; null until the file is complete.'),
+    file: z.string().describe('Path on the server.'),
   })
-  .meta({ id: 'Backup' })
+  .meta({ id: 'Backup', description: 'A backup of a datastore.' })
 export type Backup = z.output<typeof Backup>
 
 export const CreateRestore = z
-  .strictObject({ backup_id: z.string().min(1).max(64) })
-  .meta({ id: 'CreateRestore' })
+  .strictObject({
+    backup_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe('The id of a good backup of any datastore of the same kind.'),
+  })
+  .meta({ id: 'CreateRestore', description: 'The backup to restore.' })
 export type CreateRestore = z.output<typeof CreateRestore>
 
 export const Restore = z
   .object({
     ...shared,
-    backup_id: text.meta({ description: 'Null for an uploaded file.' }),
-    status: z.enum(['running', 'undoing', 'done', 'failed', 'canceled']),
+    size_bytes: whole.describe('The size of the file; null until known.'),
+    backup_id: text.describe('Null for an uploaded file.'),
+    status: z
+      .enum(['running', 'undoing', 'done', 'failed', 'canceled'])
+      .describe(
+        '`running`: see `phase`. `undoing`: failed or canceled; prepared data is being removed. `done`: ' +
+          'the datastore has the restored data. `failed`: see `error`. `canceled`: on request. After a ' +
+          'failure or a cancellation the datastore has its previous data.',
+      ),
     phase: z
       .enum(['checking', 'loading', 'switching'])
       .nullable()
-      .meta({ description: 'The datastore is unchanged until `switching`.' }),
+      .describe('The datastore is unchanged until `switching`.'),
   })
-  .meta({ id: 'Restore' })
+  .meta({ id: 'Restore', description: 'A restore of a backup or a file into a datastore.' })
 export type Restore = z.output<typeof Restore>

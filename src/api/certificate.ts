@@ -2,7 +2,7 @@
 // its chart, see machines/certificate/certificate.ts.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { identifier, timestamp } from './parts/fields.ts'
+import { createdAt, id, identifier, nextAttemptAt, text, time } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
 const certificateStatuses = [
@@ -16,54 +16,53 @@ const certificateStatuses = [
   'failed',
 ] as const
 
-const text = z.string().nullable()
-
 export const Certificate = z
   .object({
-    id: z.string(),
-    service_id: text.meta({ description: 'Null for the host of the dashboard.' }),
-    host: z.string(),
-    status: z.enum(certificateStatuses).meta({
-      description:
+    id,
+    service_id: text.describe('Null for the host of the dashboard.'),
+    host: z.string().describe('The host of the certificate.'),
+    status: z
+      .enum(certificateStatuses)
+      .describe(
         'During a failing renewal, the status stays `valid` with an `error`, until the ' +
-        'certificate is `expired`.',
-    }),
-    phase: z.enum(['checking', 'ordering', 'installing']).nullable().meta({
-      description: 'The current step. It may be set while an earlier certificate is valid.',
-    }),
-    error: text.meta({ description: 'Why the last attempt failed.' }),
+          'certificate is `expired`.',
+      ),
+    phase: z
+      .enum(['checking', 'ordering', 'installing'])
+      .nullable()
+      .describe('The current step. It may be set while an earlier certificate is valid.'),
+    error: text.describe('Why the last attempt failed.'),
     error_code: failure.error_code,
-    hint: text.meta({ description: 'What to do about the error.' }),
-    not_before: timestamp.nullable(),
-    not_after: timestamp.nullable(),
-    next_attempt_at: timestamp.nullable(),
-    renews_at: timestamp.nullable().meta({ description: 'When two thirds of the lifetime have passed.' }),
-    attempts: z.int().meta({ description: 'Failed attempts since the last certificate.' }),
+    hint: text.describe('What to do about the error.'),
+    not_before: time.describe("Start of the installed certificate's validity; null without one."),
+    not_after: time.describe("End of the installed certificate's validity; null without one."),
+    next_attempt_at: nextAttemptAt,
+    renews_at: time.describe('When two thirds of the lifetime have passed.'),
+    attempts: z.int().describe('Failed attempts since the last certificate.'),
     fallback: z
       .boolean()
       .optional()
-      .meta({
-        description:
-          'Wildcards only: it cannot be issued, and the hosts below it get their own certificates. ' +
+      .describe(
+        'Wildcards only: it cannot be issued, and the hosts below it get their own certificates. ' +
           'Missing in records of older servers.',
-      }),
-    created_at: timestamp,
+      ),
+    created_at: createdAt,
     ...recorded,
   })
-  .meta({ id: 'Certificate' })
+  .meta({ id: 'Certificate', description: 'The certificate of a host.' })
 export type Certificate = z.output<typeof Certificate>
 
 export const CertificateAuthority = z
   .object({
-    directory_url: text.meta({ description: 'Null if certificates are not ordered.' }),
-    wildcard: text.meta({ description: 'Host of the wildcard certificate; null without one.' }),
+    directory_url: text.describe('Null if certificates are not ordered.'),
+    wildcard: text.describe('Host of the wildcard certificate; null without one.'),
     wildcard_by: z
       .enum(['hook', 'rfc2136', 'cloudflare'])
       .nullable()
-      .meta({ description: 'How DNS records for the wildcard are published; null without --acme-dns.' }),
+      .describe('How DNS records for the wildcard are published; null without --acme-dns.'),
   })
-  .meta({ id: 'CertificateAuthority' })
+  .meta({ id: 'CertificateAuthority', description: 'The certificate authority.' })
 export type CertificateAuthority = z.output<typeof CertificateAuthority>
 
-export const CertificateParams = z.object({ id: identifier.meta({ description: 'Id of the certificate.' }) })
+export const CertificateParams = z.object({ id: identifier.describe('Id of the certificate.') })
 export type CertificateParams = z.output<typeof CertificateParams>

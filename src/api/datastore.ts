@@ -3,7 +3,20 @@
 import { z } from 'zod'
 import { former, serverVersion, upgrade } from './datastore-upgrade.ts'
 import { failure } from './parts/failure.ts'
-import { flag, identifier, optional, purge, timestamp } from './parts/fields.ts'
+import {
+  createdAt,
+  flag,
+  id,
+  identifier,
+  name,
+  nextAttemptAt,
+  optional,
+  purge,
+  text,
+  time,
+  updatedAt,
+  whole,
+} from './parts/fields.ts'
 import { cpuLimit, memoryLimit } from './parts/limits.ts'
 import { Name } from './parts/name.ts'
 import { recorded } from './parts/recorded.ts'
@@ -19,11 +32,8 @@ export const datastoreStatuses = [
   'deleting',
 ] as const
 
-const text = z.string().nullable()
-const whole = z.int().nullable()
-
 export const DatastoreParams = z.object({
-  id: identifier.meta({ description: 'Id or name of the datastore.' }),
+  id: identifier.describe('Id or name of the datastore.'),
 })
 export type DatastoreParams = z.output<typeof DatastoreParams>
 
@@ -48,44 +58,41 @@ const username = word.refine((text) => !isReservedRole(text), {
 })
 
 const limits = {
-  memory_limit_mb: memoryLimit.meta({
-    description: 'MiB, from 16 to 1048576 (1 TiB); 0, or no value, is the server default.',
-  }),
-  cpu_limit: cpuLimit.meta({
-    description: 'CPUs, from 0.01 to 512, rounded to 0.01; 0, or no value, is the server default.',
-  }),
+  memory_limit_mb: memoryLimit.describe(
+    'MiB, from 16 to 1048576 (1 TiB); 0, or no value, is the server default.',
+  ),
+  cpu_limit: cpuLimit.describe(
+    'CPUs, from 0.01 to 512, rounded to 0.01; 0, or no value, is the server default.',
+  ),
 }
 
-const shared_network = optional(z.boolean()).meta({
-  description:
-    'Allows every service to connect. Otherwise only services whose env refers to the datastore. ' +
+const shared_network = optional(z.boolean()).describe(
+  'Allows every service to connect. Otherwise only services whose env refers to the datastore. ' +
     'Takes effect immediately. Default false.',
-})
+)
 const backups = {
-  backup_schedule: scheduleText.meta({
-    description: 'Cron expression for scheduled backups, in UTC; empty for none.',
-  }),
-  backup_keep: optional(z.int().min(1).max(1000)).meta({
-    description: 'Number of scheduled backups to keep; 7 by default.',
-  }),
+  backup_schedule: scheduleText.describe('Cron expression for scheduled backups, in UTC; empty for none.'),
+  backup_keep: optional(z.int().min(1).max(1000)).describe(
+    'Number of scheduled backups to keep; 7 by default.',
+  ),
 }
 
 export const CreateDatastore = z
   .strictObject({
-    kind: z.enum(datastoreKinds),
-    name: Name,
-    version: optional(serverVersion).meta({
-      description: 'Version of the server; by default 17 for postgres and 8 for redis.',
-    }),
-    database: optional(database).meta({
-      description: 'Postgres only. By default the name, with _ instead of -.',
-    }),
-    username: optional(username).meta({ description: 'Postgres only. By default the name of the database.' }),
+    kind: z.enum(datastoreKinds).describe('Postgres or Redis.'),
+    name: Name.describe(
+      'Unique among services and datastores. Services connect to the datastore by this name.',
+    ),
+    version: optional(serverVersion).describe(
+      'Version of the server; by default 17 for postgres and 8 for redis.',
+    ),
+    database: optional(database).describe('Postgres only. By default the name, with _ instead of -.'),
+    username: optional(username).describe('Postgres only. By default the name of the database.'),
     ...limits,
     ...backups,
     shared_network,
   })
-  .meta({ id: 'CreateDatastore' })
+  .meta({ id: 'CreateDatastore', description: 'A new datastore.' })
 export type CreateDatastore = z.output<typeof CreateDatastore>
 
 export const UpdateDatastore = z.strictObject({ ...limits, ...backups, shared_network }).meta({
@@ -99,48 +106,46 @@ const masked = 'Null for tokens whose role is not `admin`.'
 
 export const Datastore = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    kind: z.enum(datastoreKinds),
-    version: z.string(),
-    status: z.enum(datastoreStatuses).meta({
-      description:
+    id,
+    name,
+    kind: z.enum(datastoreKinds).describe('Postgres or Redis.'),
+    version: z.string().describe('The version of Postgres or Redis.'),
+    status: z
+      .enum(datastoreStatuses)
+      .describe(
         '`creating`: not yet available for the first time. `available`: serving. `restarting`: was ' +
-        'available, is being restarted. `upgrading`: moves to another version; it serves while `phase` is ' +
-        '`checking`. `failed`: unavailable, retried with growing delays. `deleting`: ' +
-        'being moved to the trash.',
-    }),
+          'available, is being restarted. `upgrading`: moves to another version; it serves while ' +
+          '`phase` is `checking`. `failed`: unavailable, retried with growing delays. `deleting`: being ' +
+          'moved to the trash.',
+      ),
     phase: z
       .enum(['pulling', 'stopping', 'starting', 'probing', 'saving', 'checking', 'copying', 'switching'])
       .nullable()
-      .meta({
-        description: 'Current step of the start, the deletion (`saving` is the final backup) or the upgrade.',
-      }),
+      .describe('Current step of the start, the deletion (`saving` is the final backup) or the upgrade.'),
     ...failure,
-    notice: text.meta({ description: 'Limits that the host cannot provide.' }),
-    next_attempt_at: timestamp.nullable(),
-    database: text,
-    username: z.string(),
-    password: text.meta({ description: masked }),
-    host_port: whole,
-    internal_host: z.string().meta({ description: 'Address for services.' }),
-    internal_port: z.int(),
-    internal_url: text.meta({ description: masked }),
-    external_url: text.meta({
-      description:
-        'Address for the host; null until a port is allocated, and for tokens whose role is not `admin`.',
-    }),
-    memory_limit_mb: whole.meta({ description: 'MiB; null for the server default.' }),
-    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null for the server default.' }),
-    backup_schedule: text.meta({ description: 'Cron expression in UTC; null without a schedule.' }),
-    backup_keep: z.int(),
-    shared_network: z.boolean(),
+    notice: text.describe('Limits that the host cannot provide.'),
+    next_attempt_at: nextAttemptAt,
+    database: text.describe('The database; null for Redis.'),
+    username: z.string().describe('The user of the connection strings.'),
+    password: text.describe(masked),
+    host_port: whole.describe('The port on the host, which never changes; null until it is allocated.'),
+    internal_host: z.string().describe('Address for services.'),
+    internal_port: z.int().describe('The port for services.'),
+    internal_url: text.describe(masked),
+    external_url: text.describe(
+      'Address for the host; null until a port is allocated, and for tokens whose role is not `admin`.',
+    ),
+    memory_limit_mb: whole.describe('MiB; null for the server default.'),
+    cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),
+    backup_schedule: text.describe('Cron expression in UTC; null without a schedule.'),
+    backup_keep: z.int().describe('The number of scheduled backups to keep.'),
+    shared_network: z.boolean().describe('Whether every service may connect.'),
     upgrade,
     former,
-    next_backup_at: timestamp.nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    next_backup_at: time.describe('When the next scheduled backup is due; null without a schedule.'),
+    created_at: createdAt,
+    updated_at: updatedAt,
     ...recorded,
   })
-  .meta({ id: 'Datastore' })
+  .meta({ id: 'Datastore', description: 'A managed Postgres or Redis.' })
 export type Datastore = z.output<typeof Datastore>

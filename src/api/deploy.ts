@@ -1,7 +1,20 @@
 // The deploy in requests and responses. It must match the record that machines/deploy/deploy.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'
+import {
+  createdAt,
+  finishedAt,
+  flag,
+  id,
+  identifier,
+  optional,
+  pageFields,
+  serviceId,
+  startedAt,
+  text,
+  timestamp,
+  whole,
+} from './parts/fields.ts'
 import { by, recorded } from './parts/recorded.ts'
 
 export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
@@ -19,80 +32,100 @@ export const deployTriggers = ['create', 'manual', 'upload', 'rollback', 'restar
 export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
 export const healthChecks = ['path', 'image', 'port', 'running'] as const
 
-const text = z.string().nullable()
-
 export const Deploy = z
   .object({
-    id: z.string(),
-    service_id: z.string(),
-    status: z.enum(deployStatuses),
-    phase: z.enum(deployPhases).nullable(),
-    trigger: z.enum(deployTriggers),
-    source: z.object({
-      kind: z.enum(['git', 'archive', 'image', 'reuse']),
-      repo_url: text,
-      branch: text,
-      commit: text,
-      image: text,
-      deploy_id: text,
-    }),
-    image: text,
-    port: z.int().nullable(),
+    id,
+    service_id: serviceId,
+    status: z
+      .enum(deployStatuses)
+      .describe(
+        '`queued`: waiting for its turn. `running`: see `phase`. `live`: serving. `deactivated`: served ' +
+          'until another deploy was live. `failed`: see `error`; a previous live deploy still serves. ' +
+          '`canceled`: on request, or replaced in the queue by a newer deploy.',
+      ),
+    phase: z
+      .enum(deployPhases)
+      .nullable()
+      .describe(
+        'The phase of a running deploy, or the phase that failed or was canceled. `fetching`: the ' +
+          'source. `building` or `pulling`: the image. `preparing`: the pre-deploy command. `starting`: ' +
+          'the instances. `checking`: their health. `switching`: the traffic.',
+      ),
+    trigger: z
+      .enum(deployTriggers)
+      .describe(
+        'What triggered the deploy. `create`: the creation of the service. `manual`: a request. ' +
+          '`upload`: an upload. `restart` and `rollback`: the request of that name.',
+      ),
+    source: z
+      .object({
+        kind: z
+          .enum(['git', 'archive', 'image', 'reuse'])
+          .describe(
+            '`git`: a repository. `archive`: an upload. `image`: a pulled image. `reuse`: the image of ' +
+              'another deploy.',
+          ),
+        repo_url: text.describe('The repository, without credentials.'),
+        branch: text.describe('The branch.'),
+        commit: text.describe('The requested commit or tag; null for the head of the branch.'),
+        image: text.describe('The requested image.'),
+        deploy_id: text.describe('The deploy whose image is reused.'),
+      })
+      .describe('The source of the deploy.'),
+    image: text.describe('The image of its instances; null until known.'),
+    port: whole.describe('The port of its instances; null until known.'),
     port_source: z
       .enum(portSources)
       .nullish()
-      .meta({
-        description:
-          'Where the port comes from: the setting, PORT in the env, the only port that the image exposes, ' +
+      .describe(
+        'Where the port comes from: the setting, PORT in the env, the only port that the image exposes, ' +
           'the port it was found to listen on, or the default. Missing for deploys of older versions.',
-      }),
+      ),
     health_check: z
       .enum(healthChecks)
       .nullish()
-      .meta({
-        description:
-          'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a connection ' +
+      .describe(
+        'How the deploy was checked: by health_check_path, the HEALTHCHECK of its image, a connection ' +
           'to its port, or by staying up. Missing for deploys of older versions.',
-      }),
+      ),
     warnings: z
       .array(
         z.object({
-          code: z.enum(['volume_without_disk']),
-          path: z.string().meta({ description: 'In the instances.' }),
+          code: z.enum(['volume_without_disk']).describe('The kind of warning.'),
+          path: z.string().describe('In the instances.'),
         }),
       )
       .nullish()
-      .meta({
-        description:
-          'What to know of a version that works. `volume_without_disk`: the image keeps data in `path` ' +
+      .describe(
+        'What to know of a version that works. `volume_without_disk`: the image keeps data in `path` ' +
           '(VOLUME), where the service has no disk, so each instance begins with the data of the image.',
-      }),
-    commit_sha: text,
-    commit_message: text,
+      ),
+    commit_sha: text.describe('The commit that was built; null until known.'),
+    commit_message: text.describe('The message of that commit.'),
     ...failure,
-    created_at: timestamp,
-    started_at: timestamp.nullable(),
-    finished_at: timestamp.nullable(),
+    created_at: createdAt,
+    started_at: startedAt,
+    finished_at: finishedAt,
     ...recorded,
   })
-  .meta({ id: 'Deploy' })
+  .meta({ id: 'Deploy', description: 'One attempt to make a version of a service live.' })
 export type Deploy = z.output<typeof Deploy>
 
 export const CreateDeploy = z
   .strictObject({
-    commit: optional(z.string().max(255)).meta({
-      description: 'A tag, or an id of 4 to 64 hex digits; by default the head of the branch.',
-    }),
-    clear_cache: optional(z.boolean()).meta({ description: 'Builds without the build cache.' }),
+    commit: optional(z.string().max(255)).describe(
+      'A tag, or an id of 4 to 64 hex digits; by default the head of the branch.',
+    ),
+    clear_cache: optional(z.boolean()).describe('Builds without the build cache.'),
   })
-  .meta({ id: 'CreateDeploy' })
+  .meta({ id: 'CreateDeploy', description: 'A deploy of the configured source.' })
 export type CreateDeploy = z.output<typeof CreateDeploy>
 
 export const Rollback = z
   .strictObject({
-    deploy_id: identifier.meta({ description: 'A deploy of this service that was live before.' }),
+    deploy_id: identifier.describe('A deploy of this service that was live before.'),
   })
-  .meta({ id: 'Rollback' })
+  .meta({ id: 'Rollback', description: 'The deploy to roll back to.' })
 export type Rollback = z.output<typeof Rollback>
 
 export const UploadQuery = z.strictObject({ clear_cache: flag('Builds without the build cache.') })
@@ -100,18 +133,20 @@ export type UploadQuery = z.output<typeof UploadQuery>
 
 export const HistoryEntry = z
   .object({
-    at: timestamp,
-    event: z.string(),
-    state: z.string(),
-    status: z.string(),
-    phase: text,
-    by: by.meta({ description: 'Who requested it; null for events of effects.' }),
+    at: timestamp.describe('When the transition was stored.'),
+    event: z.string().describe('The event that caused it.'),
+    state: z
+      .string()
+      .describe('The state of the chart after the transition; nested states are separated by dots.'),
+    status: z.string().describe('The status of the record after the transition.'),
+    phase: text.describe('The phase of the record after the transition; null without one.'),
+    by: by.describe('Who requested it; null for events of effects.'),
   })
   .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
 export type HistoryEntry = z.output<typeof HistoryEntry>
 
 export const DeployParams = z
-  .object({ deploy_id: identifier.meta({ description: 'Id of the deploy.' }) })
+  .object({ deploy_id: identifier.describe('Id of the deploy.') })
   .transform(({ deploy_id }) => ({ id: deploy_id }))
 export type DeployParams = z.output<typeof DeployParams>
 
@@ -120,9 +155,9 @@ export type DeployListQuery = z.output<typeof DeployListQuery>
 
 export const DeploysQuery = z.strictObject({
   ...pageFields('dep'),
-  service: identifier.optional().meta({ description: 'Only deploys of this service: its id or name.' }),
-  status: z.enum(deployStatuses).optional().meta({ description: 'Only deploys with this status.' }),
-  trigger: z.enum(deployTriggers).optional().meta({ description: 'Only deploys with this trigger.' }),
+  service: identifier.optional().describe('Only deploys of this service: its id or name.'),
+  status: z.enum(deployStatuses).optional().describe('Only deploys with this status.'),
+  trigger: z.enum(deployTriggers).optional().describe('Only deploys with this trigger.'),
 })
 export type DeploysQuery = z.output<typeof DeploysQuery>
 

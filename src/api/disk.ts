@@ -1,11 +1,21 @@
 // Disks: the volumes of services, including deleted services.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { identifier, optional, purge, timestamp } from './parts/fields.ts'
+import {
+  createdAt,
+  finishedAt,
+  id,
+  identifier,
+  optional,
+  purge,
+  serviceId,
+  text,
+  whole,
+} from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
 export const DiskParams = z.object({
-  name: identifier.meta({ description: 'Name of the Docker volume of a disk.' }),
+  name: identifier.describe('Name of the Docker volume of a disk.'),
 })
 export type DiskParams = z.output<typeof DiskParams>
 
@@ -14,14 +24,14 @@ export type DeleteDiskQuery = z.output<typeof DeleteDiskQuery>
 
 export const Disk = z
   .object({
-    name: z.string().meta({ description: 'Name of the Docker volume.' }),
-    service_id: z.string(),
-    service_name: z.string().meta({ description: 'Name of the service when the disk was created.' }),
-    kept: z.boolean().meta({
-      description: 'Whether the service was deleted. Only then can DELETE /disks/{name} delete the disk.',
-    }),
+    name: z.string().describe('Name of the Docker volume.'),
+    service_id: z.string().describe('The id of its service, which may be deleted.'),
+    service_name: z.string().describe('Name of the service when the disk was created.'),
+    kept: z
+      .boolean()
+      .describe('Whether the service was deleted. Only then can DELETE /disks/{name} delete the disk.'),
   })
-  .meta({ id: 'Disk' })
+  .meta({ id: 'Disk', description: 'The disk of a service.' })
 export type Disk = z.output<typeof Disk>
 
 const userPattern = /^[a-zA-Z0-9_][a-zA-Z0-9_.-]*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]*)?$/
@@ -37,28 +47,32 @@ export const ChownDisk = z
         .refine((text) => text.split(':').every((part) => !/^\d+$/.test(part) || Number(part) <= largestId), {
           error: `ids are at most ${largestId}`,
         }),
-    ).meta({
-      description:
-        'A user or `user:group`, by numbers or by names of the live image, read as `USER` of a Dockerfile. ' +
+    ).describe(
+      'A user or `user:group`, by numbers or by names of the live image, read as `USER` of a Dockerfile. ' +
         'By default the user of the live image.',
-    }),
+    ),
   })
-  .meta({ id: 'ChownDisk' })
+  .meta({ id: 'ChownDisk', description: 'The new owner of all files of a disk.' })
 export type ChownDisk = z.output<typeof ChownDisk>
 
 export const DiskChown = z
   .object({
-    id: z.string(),
-    service_id: z.string(),
-    disk: z.string().meta({ description: 'Name of the disk.' }),
-    owner: z.string().nullable().meta({ description: 'As requested; null for the user of the live image.' }),
-    uid: z.int().nullable().meta({ description: 'The new owner of every file; null until the end.' }),
-    gid: z.int().nullable().meta({ description: 'The new group of every file; null until the end.' }),
-    status: z.enum(['running', 'succeeded', 'failed']),
+    id,
+    service_id: serviceId,
+    disk: z.string().describe('Name of the disk.'),
+    owner: text.describe('As requested; null for the user of the live image.'),
+    uid: whole.describe('The new owner of every file; null until the end.'),
+    gid: whole.describe('The new group of every file; null until the end.'),
+    status: z
+      .enum(['running', 'succeeded', 'failed'])
+      .describe(
+        '`running`: some files may have the new owner already. `succeeded`: all have it. `failed`: see ' +
+          '`error`.',
+      ),
     ...failure,
-    created_at: timestamp,
-    finished_at: timestamp.nullable(),
+    created_at: createdAt,
+    finished_at: finishedAt,
     ...recorded,
   })
-  .meta({ id: 'DiskChown' })
+  .meta({ id: 'DiskChown', description: 'A change of the owner of all files of a disk.' })
 export type DiskChown = z.output<typeof DiskChown>

@@ -1,52 +1,59 @@
 // The edge in the API: exactly the record of its chart, see machines/edge/edge.ts.
 import { z } from 'zod'
-import { timestamp } from './parts/fields.ts'
+import { id, nextAttemptAt, text, time } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
-const Software = z.object({ version: z.string().nullable(), image: z.string().nullable() })
+const Software = z.object({
+  version: text.describe('The version of HAProxy in the image.'),
+  image: text.describe('The image.'),
+})
 
 export const EdgeUpgrade = z
   .strictObject({
-    force: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'Replaces the edge even if no newer version is available.' }),
+    force: z.boolean().default(false).describe('Replaces the edge even if no newer version is available.'),
   })
-  .meta({ id: 'EdgeUpgrade' })
+  .meta({ id: 'EdgeUpgrade', description: 'An upgrade of the edge.' })
 export type EdgeUpgrade = z.output<typeof EdgeUpgrade>
 
 export const Edge = z
   .object({
-    id: z.string(),
-    status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off', 'failed']).meta({
-      description:
+    id,
+    status: z
+      .enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off', 'failed'])
+      .describe(
         'waiting: it could not be started and is retried; the previous one may still serve. upgrading: a ' +
-        'newer HAProxy takes over without interrupting requests. failed: it is parked after an internal ' +
-        'error; see POST /edge/retry. The previous one may still serve.',
-    }),
-    mode: z.enum(['container', 'host', 'off']),
-    http_port: z.int(),
-    https_port: z.int(),
+          'newer HAProxy takes over without interrupting requests. failed: it is parked after an internal ' +
+          'error; see POST /edge/retry. The previous one may still serve.',
+      ),
+    mode: z
+      .enum(['container', 'host', 'off'])
+      .describe('How HAProxy runs: in a container, as a process of the host, or not at all.'),
+    http_port: z.int().describe('The port for http.'),
+    https_port: z.int().describe('The port for https.'),
     routes: z
-      .object({ services: z.int(), hosts: z.int(), ready: z.int() })
+      .object({
+        services: z.int().describe('Public services.'),
+        hosts: z.int().describe('Hosts of public services.'),
+        ready: z.int().describe('Instances that receive requests.'),
+      })
       .nullable()
-      .meta({ description: 'Number of routes; ready: number of instances that receive requests.' }),
-    error: z.string().nullable(),
-    error_code: z.string().nullable(),
-    version: z.string().nullable().meta({ description: 'Version of the running HAProxy.' }),
-    image: z
-      .string()
-      .nullable()
-      .meta({ description: 'Image of the running HAProxy; null with --edge host.' }),
-    available: Software.nullable().meta({
-      description: 'What an upgrade would start; null if that is already running.',
-    }),
-    upgrade_error: z.string().nullable().meta({ description: 'Why the last upgrade failed.' }),
-    upgraded_at: timestamp.nullable(),
-    serving_since: timestamp.nullable(),
-    next_attempt_at: timestamp.nullable(),
-    created_at: timestamp.nullable().meta({ description: 'Null before the first start.' }),
+      .describe('Number of routes; ready: number of instances that receive requests.'),
+    error: text.describe(
+      'Why the edge could not be started or, while it serves, why requests may not reach it.',
+    ),
+    error_code: text.describe(
+      'port_shared: another program responds on a public port. port_unreachable: a public port does ' +
+        'not respond. Any other code: the edge could not be started.',
+    ),
+    version: text.describe('Version of the running HAProxy.'),
+    image: text.describe('Image of the running HAProxy; null with --edge host.'),
+    available: Software.nullable().describe('What an upgrade would start; null if that is already running.'),
+    upgrade_error: text.describe('Why the last upgrade failed.'),
+    upgraded_at: time.describe('When it was last upgraded.'),
+    serving_since: time.describe('When the running HAProxy started.'),
+    next_attempt_at: nextAttemptAt,
+    created_at: time.describe('Null before the first start.'),
     ...recorded,
   })
-  .meta({ id: 'Edge' })
+  .meta({ id: 'Edge', description: 'The reverse proxy in front of public services.' })
 export type Edge = z.output<typeof Edge>

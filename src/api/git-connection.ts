@@ -1,21 +1,19 @@
 // Accounts at git providers that the server may read. Secrets are accepted and never returned.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { flag, identifier, timestamp } from './parts/fields.ts'
+import { createdAt, flag, id, identifier, name, text, time, timestamp } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
-const text = z.string().nullable()
 const provider = z.enum(['github', 'gitlab', 'gitea'])
 const baseUrl = z
   .string()
   .max(2048)
   .nullish()
-  .meta({
-    description:
-      'Address of a self-hosted instance; required for gitea. A host alone means https. Loopback addresses ' +
+  .describe(
+    'Address of a self-hosted instance; required for gitea. A host alone means https. Loopback addresses ' +
       'need --local-git-host.',
-  })
-const secretText = (description: string) => z.string().trim().min(1).max(1024).nullish().meta({ description })
+  )
+const secretText = (description: string) => z.string().trim().min(1).max(1024).nullish().describe(description)
 
 const redirectUri = z
   .string()
@@ -23,10 +21,9 @@ const redirectUri = z
   .refine(isPlainWebAddress, {
     error: 'must be an http or https URL without credentials, query and fragment',
   })
-  .meta({
-    description:
-      'The page to which the provider sends the browser back: /git/callback at the origin of the dashboard.',
-  })
+  .describe(
+    'The page to which the provider sends the browser back: /git/callback at the origin of the dashboard.',
+  )
 
 function isPlainWebAddress(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text) || /[?#]/.test(text)) return false
@@ -35,7 +32,7 @@ function isPlainWebAddress(text: string): boolean {
 }
 
 export const GitConnectionParams = z.object({
-  id: identifier.meta({ description: 'Id of the git connection.' }),
+  id: identifier.describe('Id of the git connection.'),
 })
 export type GitConnectionParams = z.output<typeof GitConnectionParams>
 
@@ -48,56 +45,56 @@ export type DeleteGitConnectionQuery = z.output<typeof DeleteGitConnectionQuery>
 
 export const GitConnection = z
   .object({
-    id: z.string(),
-    provider: provider.meta({ description: 'The provider; `gitea` for Forgejo too.' }),
-    auth: z.enum(['github_app', 'oauth', 'token']).meta({
-      description:
+    id,
+    provider: provider.describe('The provider; `gitea` for Forgejo too.'),
+    auth: z
+      .enum(['github_app', 'oauth', 'token'])
+      .describe(
         '`github_app`: an app that GitHub registered for this server. `oauth`: an OAuth application. ' +
-        '`token`: a personal access token.',
-    }),
-    status: z.enum(['pending', 'connected', 'invalid', 'failed']).meta({
-      description:
+          '`token`: a personal access token.',
+      ),
+    status: z
+      .enum(['pending', 'connected', 'invalid', 'failed'])
+      .describe(
         '`pending`: started in the browser and not finished. `connected`: usable. `invalid`: no longer ' +
-        'accepted by the provider, see `invalid_reason`. `failed`: parked after an internal error.',
-    }),
+          'accepted by the provider, see `invalid_reason`. `failed`: parked after an internal error.',
+      ),
     phase: z
       .enum(['registering', 'installing', 'authorizing', 'exchanging', 'renewing'])
       .nullable()
-      .meta({
-        description:
-          'The next step of a pending connection: `registering` or `installing` its app, or `authorizing` ' +
+      .describe(
+        'The next step of a pending connection: `registering` or `installing` its app, or `authorizing` ' +
           'its application. `exchanging` and `renewing`: a request to the provider is in progress.',
-      }),
-    invalid_reason: z.enum(['expired', 'revoked', 'uninstalled', 'suspended']).nullable().meta({
-      description: 'Why the authorization is no longer valid; null if it is.',
-    }),
-    error: text.meta({ description: 'Why the last authorization or renewal failed; null if it succeeded.' }),
+      ),
+    invalid_reason: z
+      .enum(['expired', 'revoked', 'uninstalled', 'suspended'])
+      .nullable()
+      .describe('Why the authorization is no longer valid; null if it is.'),
+    error: text.describe('Why the last authorization or renewal failed; null if it succeeded.'),
     error_code: failure.error_code,
-    account: text.meta({ description: 'The account; null until it is known.' }),
-    account_name: text.meta({ description: 'The display name of the account.' }),
-    app_slug: text.meta({ description: 'Name of the app in addresses; null without an app.' }),
-    app_url: text.meta({ description: 'Page of the app; null without an app.' }),
-    manage_url: text.meta({
-      description: 'Where the account chooses the repositories of the app; null before its installation.',
-    }),
-    base_url: z.string().meta({ description: 'Address of the instance.' }),
-    client_id: text.meta({ description: 'Client id of the app or the application; null for a token.' }),
-    repository_selection: z.enum(['all', 'selected']).nullable().meta({
-      description: 'Which repositories the app may read; null without an app.',
-    }),
-    scopes: z.array(z.string()).meta({ description: 'Scopes of the token, if the provider reports them.' }),
-    services: z.array(z.string()).meta({
-      description: 'Names of the services whose repository is cloned with this connection.',
-    }),
-    token_expires_at: timestamp.nullable().meta({
-      description:
-        'When a personal access token expires; null if it does not or the provider does not report it.',
-    }),
-    token_hint: text.meta({
-      description: 'The end of a personal access token; null for other authorizations.',
-    }),
-    created_at: timestamp,
-    updated_at: timestamp.meta({ description: 'When it was last authorized.' }),
+    account: text.describe('The account; null until it is known.'),
+    account_name: text.describe('The display name of the account.'),
+    app_slug: text.describe('Name of the app in addresses; null without an app.'),
+    app_url: text.describe('Page of the app; null without an app.'),
+    manage_url: text.describe(
+      'Where the account chooses the repositories of the app; null before its installation.',
+    ),
+    base_url: z.string().describe('Address of the instance.'),
+    client_id: text.describe('Client id of the app or the application; null for a token.'),
+    repository_selection: z
+      .enum(['all', 'selected'])
+      .nullable()
+      .describe('Which repositories the app may read; null without an app.'),
+    scopes: z.array(z.string()).describe('Scopes of the token, if the provider reports them.'),
+    services: z
+      .array(z.string())
+      .describe('Names of the services whose repository is cloned with this connection.'),
+    token_expires_at: time.describe(
+      'When a personal access token expires; null if it does not or the provider does not report it.',
+    ),
+    token_hint: text.describe('The end of a personal access token; null for other authorizations.'),
+    created_at: createdAt,
+    updated_at: timestamp.describe('When it was last authorized.'),
     ...recorded,
   })
   .meta({ id: 'GitConnection', description: 'An account at a git provider.' })
@@ -105,16 +102,18 @@ export type GitConnection = z.output<typeof GitConnection>
 
 export const AuthorizeGit = z
   .strictObject({
-    provider: provider.nullish().meta({ description: 'The provider; not needed with `connection_id`.' }),
+    provider: provider.nullish().describe('The provider; not needed with `connection_id`.'),
     base_url: baseUrl,
-    organization: z.string().max(39).nullish().meta({
-      description: 'GitHub only: the organization that will own the app. By default the user owns it.',
-    }),
+    organization: z
+      .string()
+      .max(39)
+      .nullish()
+      .describe('GitHub only: the organization that will own the app. By default the user owns it.'),
     client_id: secretText('GitLab and Gitea: client id of the OAuth application. It is kept for later.'),
     client_secret: secretText('The secret of the OAuth application. It is stored encrypted.'),
-    connection_id: identifier.nullish().meta({
-      description: 'Resumes a pending connection, or authorizes a connection again.',
-    }),
+    connection_id: identifier
+      .nullish()
+      .describe('Resumes a pending connection, or authorizes a connection again.'),
     redirect_uri: redirectUri,
   })
   .meta({ id: 'AuthorizeGit', description: 'The start of an authorization in the browser.' })
@@ -124,8 +123,8 @@ const installationId = z
   .union([z.string().regex(/^\d{0,15}$/, { error: 'must be digits' }), z.int().positive()])
   .nullish()
   .transform((value) => (value ? Number(value) : null))
-  .meta({ description: 'Id of the installation of a GitHub App, as text or as a number.' })
-const parameter = (description: string) => z.string().max(4096).nullish().meta({ description })
+  .describe('Id of the installation of a GitHub App, as text or as a number.')
+const parameter = (description: string) => z.string().max(4096).nullish().describe(description)
 
 export const CompleteGit = z
   .strictObject({
@@ -144,33 +143,33 @@ export type CompleteGit = z.output<typeof CompleteGit>
 
 export const GitRedirect = z
   .object({
-    status: z.enum(['redirect', 'connected']).meta({
-      description: '`redirect`: the browser continues at `url`. `connected`: nothing is left to do.',
-    }),
-    method: z.enum(['get', 'post']).nullable().meta({
-      description: '`get`: open the URL. `post`: submit a form to it. Null when connected.',
-    }),
-    url: text.meta({ description: 'Where the browser continues; null when connected.' }),
-    fields: z.record(z.string(), z.string()).meta({ description: 'The fields of the form.' }),
-    connection: GitConnection.meta({ description: 'The connection, pending or connected.' }),
+    status: z
+      .enum(['redirect', 'connected'])
+      .describe('`redirect`: the browser continues at `url`. `connected`: nothing is left to do.'),
+    method: z
+      .enum(['get', 'post'])
+      .nullable()
+      .describe('`get`: open the URL. `post`: submit a form to it. Null when connected.'),
+    url: text.describe('Where the browser continues; null when connected.'),
+    fields: z.record(z.string(), z.string()).describe('The fields of the form.'),
+    connection: GitConnection.describe('The connection, pending or connected.'),
   })
   .meta({ id: 'GitRedirect', description: 'The next step of an authorization.' })
 export type GitRedirect = z.output<typeof GitRedirect>
 
 export const ConnectGit = z
   .strictObject({
-    provider: provider.meta({ description: 'The provider; `gitea` for Forgejo too.' }),
+    provider: provider.describe('The provider; `gitea` for Forgejo too.'),
     token: z
       .string()
       .trim()
       .min(1)
       .max(1024)
       .regex(/^[\x21-\x7e]+$/, { error: 'must be printable characters without blanks' })
-      .meta({
-        description:
-          'A personal access token. GitHub: the scope `repo`, or read access to Contents and Metadata. ' +
+      .describe(
+        'A personal access token. GitHub: the scope `repo`, or read access to Contents and Metadata. ' +
           'GitLab: `read_api` and `read_repository`. Gitea: read access to repositories and the user.',
-      }),
+      ),
     base_url: baseUrl,
   })
   .meta({ id: 'ConnectGit', description: 'A personal access token of an account.' })
@@ -178,39 +177,39 @@ export type ConnectGit = z.output<typeof ConnectGit>
 
 export const GitRepository = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    full_name: z.string().meta({ description: 'With the owner.' }),
-    owner: z.string().meta({ description: 'The account, organization or group.' }),
-    description: text.meta({ description: 'The description; null without one.' }),
-    private: z.boolean().meta({ description: 'True for everything that is not public.' }),
-    archived: z.boolean().meta({ description: 'Whether it is read-only.' }),
-    default_branch: text.meta({ description: 'The default branch; null without commits.' }),
-    clone_url: z.string().meta({ description: 'The `repo_url` for a service.' }),
-    web_url: z.string().meta({ description: 'Its page.' }),
-    updated_at: timestamp.nullable().meta({ description: 'The last push or activity; null if unknown.' }),
+    id,
+    name,
+    full_name: z.string().describe('With the owner.'),
+    owner: z.string().describe('The account, organization or group.'),
+    description: text.describe('The description; null without one.'),
+    private: z.boolean().describe('True for everything that is not public.'),
+    archived: z.boolean().describe('Whether it is read-only.'),
+    default_branch: text.describe('The default branch; null without commits.'),
+    clone_url: z.string().describe('The `repo_url` for a service.'),
+    web_url: z.string().describe('Its page.'),
+    updated_at: time.describe('The last push or activity; null if unknown.'),
   })
   .meta({ id: 'GitRepository', description: 'A repository that a connection may read.' })
 export type GitRepository = z.output<typeof GitRepository>
 
 export const GitRepositories = z
   .object({
-    repositories: z.array(GitRepository).meta({ description: 'At most 1000.' }),
-    truncated: z.boolean().meta({ description: 'Whether there are more.' }),
+    repositories: z.array(GitRepository).describe('At most 1000.'),
+    truncated: z.boolean().describe('Whether there are more.'),
   })
   .meta({ id: 'GitRepositories', description: 'The repositories of a connection, last updated first.' })
 export type GitRepositories = z.output<typeof GitRepositories>
 
 export const GitBranchesQuery = z.strictObject({
-  repo_url: z.string().min(1).max(2048).meta({ description: 'The repository, as in a service.' }),
+  repo_url: z.string().min(1).max(2048).describe('The repository, as in a service.'),
 })
 export type GitBranchesQuery = z.output<typeof GitBranchesQuery>
 
 export const GitBranches = z
   .object({
-    branches: z.array(z.string()).meta({ description: 'The default branch first, the others by name.' }),
-    connection_id: text.meta({ description: 'The connection whose token was used; null if none was.' }),
-    default_branch: text.meta({ description: 'The default branch; null for an empty repository.' }),
+    branches: z.array(z.string()).describe('The default branch first, the others by name.'),
+    connection_id: text.describe('The connection whose token was used; null if none was.'),
+    default_branch: text.describe('The default branch; null for an empty repository.'),
   })
   .meta({ id: 'GitBranches', description: 'The branches of a repository.' })
 export type GitBranches = z.output<typeof GitBranches>

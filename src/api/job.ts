@@ -2,10 +2,21 @@
 // machines/job-run/job-run-record.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'
+import {
+  createdAt,
+  finishedAt,
+  flag,
+  id,
+  identifier,
+  optional,
+  pageFields,
+  serviceId,
+  startedAt,
+  text,
+  time,
+  whole,
+} from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
-
-const text = z.string().nullable()
 
 /** Longer work should be a service. */
 export const longestRunSeconds = 7 * 24 * 60 * 60
@@ -17,26 +28,35 @@ const timeoutSeconds = z.int().min(1).max(longestRunSeconds)
 
 export const JobRun = z
   .object({
-    id: z.string(),
-    service_id: z.string(),
-    deploy_id: text.meta({
-      description: 'The deploy whose image and env the run uses; null until it starts.',
-    }),
-    command: text.meta({ description: "Command for sh -c; null for the image's own command." }),
-    image: z.string(),
-    status: z.enum(jobStatuses),
-    trigger: z.enum(jobTriggers),
-    scheduled_for: timestamp.nullable().meta({ description: 'The scheduled time of the run.' }),
-    overlap: z.enum(['skip', 'queue', 'replace']).nullable(),
-    timeout_seconds: z.int(),
-    exit_code: z.int().nullable(),
+    id,
+    service_id: serviceId,
+    deploy_id: text.describe('The deploy whose image and env the run uses; null until it starts.'),
+    command: text.describe("Command for sh -c; null for the image's own command."),
+    image: z.string().describe('The image of the container.'),
+    status: z
+      .enum(jobStatuses)
+      .describe(
+        '`pending`: waiting for its turn. `running`: its container runs. `succeeded`: exit code 0. ' +
+          '`failed`: another exit code, a timeout, or a failed start. `canceled`: on request.',
+      ),
+    trigger: z.enum(jobTriggers).describe('`manual`: a request. `schedule`: the schedule of a cron job.'),
+    scheduled_for: time.describe('The scheduled time of the run.'),
+    overlap: z
+      .enum(['skip', 'queue', 'replace'])
+      .nullable()
+      .describe(
+        'What happens when a run is due during another run: `skip` skips it, `queue` queues it, ' +
+          "`replace` cancels the active run. null for a command other than the cron job's own.",
+      ),
+    timeout_seconds: z.int().describe('Seconds after which the run is stopped and fails.'),
+    exit_code: whole.describe('The exit code of the command; null while it runs, and if it never started.'),
     ...failure,
-    created_at: timestamp,
-    started_at: timestamp.nullable(),
-    finished_at: timestamp.nullable(),
+    created_at: createdAt,
+    started_at: startedAt,
+    finished_at: finishedAt,
     ...recorded,
   })
-  .meta({ id: 'JobRun' })
+  .meta({ id: 'JobRun', description: 'One run of a command in its own container.' })
 export type JobRun = z.output<typeof JobRun>
 
 export const CreateJob = z
@@ -46,18 +66,16 @@ export const CreateJob = z
         .string()
         .max(4096)
         .regex(/^[^\0]*$/, { error: 'must not contain a NUL' }),
-    ).meta({
-      description: 'Command for sh -c in a new container. By default a cron job runs its own command.',
-    }),
-    timeout_seconds: optional(timeoutSeconds).meta({
-      description: 'Seconds after which the run is stopped and fails. By default the limit of the service.',
-    }),
+    ).describe('Command for sh -c in a new container. By default a cron job runs its own command.'),
+    timeout_seconds: optional(timeoutSeconds).describe(
+      'Seconds after which the run is stopped and fails. By default the limit of the service.',
+    ),
   })
-  .meta({ id: 'CreateJob' })
+  .meta({ id: 'CreateJob', description: 'A new run.' })
 export type CreateJob = z.output<typeof CreateJob>
 
 export const JobParams = z
-  .object({ job_id: identifier.meta({ description: 'Id of the job run.' }) })
+  .object({ job_id: identifier.describe('Id of the job run.') })
   .transform(({ job_id }) => ({ id: job_id }))
 export type JobParams = z.output<typeof JobParams>
 
@@ -66,9 +84,9 @@ export type JobListQuery = z.output<typeof JobListQuery>
 
 export const JobsQuery = z.strictObject({
   ...pageFields('job'),
-  service: identifier.optional().meta({ description: 'Only runs of this service: its id or name.' }),
-  status: z.enum(jobStatuses).optional().meta({ description: 'Only runs with this status.' }),
-  trigger: z.enum(jobTriggers).optional().meta({ description: 'Only runs with this trigger.' }),
+  service: identifier.optional().describe('Only runs of this service: its id or name.'),
+  status: z.enum(jobStatuses).optional().describe('Only runs with this status.'),
+  trigger: z.enum(jobTriggers).optional().describe('Only runs with this trigger.'),
 })
 export type JobsQuery = z.output<typeof JobsQuery>
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseSchedule } from '../domain/schedule.ts'
 import { isTimeZone } from '../domain/time-zone.ts'
 import { JobRun } from './job.ts'
-import { clearable, timestamp } from './parts/fields.ts'
+import { clearable, text, timestamp } from './parts/fields.ts'
 
 /** The normal form; undefined if omitted, null if cleared. */
 export const scheduleText = clearable(z.string().max(100))
@@ -18,19 +18,28 @@ export const timeZone = clearable(z.string().max(64)).refine((name) => !name || 
 
 export const Schedule = z
   .object({
-    schedule: z.string(),
-    timezone: z.string(),
-    overlap: z.enum(['skip', 'queue', 'replace']),
-    status: z.enum(['not_deployed', 'waiting', 'suspended', 'deleting', 'failed']).meta({
-      description: 'Runs start only in the state `waiting`; in every other state there is no next time.',
-    }),
-    error: z.string().nullable().meta({ description: 'Why the schedule failed.' }),
-    next: z.array(timestamp).meta({ description: 'The next five times, in the state `waiting`.' }),
-    last_run: JobRun.nullable().meta({ description: 'The latest run that the schedule started.' }),
+    schedule: z.string().describe('Five cron fields.'),
+    timezone: z.string().describe('The time zone of the schedule.'),
+    overlap: z
+      .enum(['skip', 'queue', 'replace'])
+      .describe(
+        'What happens when a run is due during another run: `skip` skips it, `queue` queues it, ' +
+          '`replace` cancels the active run.',
+      ),
+    status: z
+      .enum(['not_deployed', 'waiting', 'suspended', 'deleting', 'failed'])
+      .describe('Runs start only in the state `waiting`; in every other state there is no next time.'),
+    error: text.describe('Why the schedule failed.'),
+    next: z.array(timestamp).describe('The next five times, in the state `waiting`.'),
+    last_run: JobRun.nullable().describe('The latest run that the schedule started.'),
     last_skip: z
-      .object({ scheduled_for: timestamp, at: timestamp, reason: z.string() })
+      .object({
+        scheduled_for: timestamp.describe('The scheduled time that was skipped.'),
+        at: timestamp.describe('When it was skipped.'),
+        reason: z.string().describe('Why.'),
+      })
       .nullable()
-      .meta({ description: 'The latest scheduled time without a run, and the reason.' }),
+      .describe('The latest scheduled time without a run, and the reason.'),
   })
-  .meta({ id: 'Schedule' })
+  .meta({ id: 'Schedule', description: 'When a cron job runs.' })
 export type Schedule = z.output<typeof Schedule>

@@ -3,8 +3,6 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { reservedBuildArgs } from '../domain/reserved-build-args.ts'
-import type { SettingName } from '../domain/service-setting.ts'
-import { serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars, isWithinTotal } from './env.ts'
 import { longestRunSeconds } from './job.ts'
@@ -12,7 +10,7 @@ import { clearable, clearableByZero, optional, unchangeable, withDefault } from 
 import { cpuLimit, memoryLimit } from './parts/limits.ts'
 import { Name } from './parts/name.ts'
 import { scheduleText, timeZone } from './schedule.ts'
-import { serviceTypes } from './service.ts'
+import { explained, serviceTypes } from './service.ts'
 
 const type = z.enum(serviceTypes)
 
@@ -92,14 +90,6 @@ const customDomains = z.array(Domain).max(50)
 
 const instances = z.int().min(1).max(50)
 
-/** Adds the description of each setting for the OpenAPI document. */
-function explained<Fields extends Record<SettingName, z.ZodType>>(fields: Fields): Fields {
-  const entries = settingNames.map((name) => {
-    return [name, fields[name].meta({ description: serviceSettings[name].meaning })]
-  })
-  return Object.fromEntries(entries)
-}
-
 const settings = explained({
   repo_url: clearable(z.string().max(2048)),
   image: clearable(z.string().max(512)),
@@ -137,22 +127,31 @@ const settings = explained({
 
 export const CreateService = z
   .strictObject({
-    name: Name,
-    type: withDefault(type, 'web_service').meta({ description: 'web_service by default.' }),
+    name: Name.describe('Unique among services and datastores; part of its hosts.'),
+    type: withDefault(type, 'web_service').describe('web_service by default.'),
     ...settings,
-    env: optional(EnvVars),
-    deploy: withDefault(z.boolean(), true).meta({ description: 'Queues a first deploy. Default true.' }),
+    env: optional(EnvVars).describe('Its env variables.'),
+    deploy: withDefault(z.boolean(), true).describe('Queues a first deploy. Default true.'),
   })
-  .meta({ id: 'CreateService' })
+  .meta({ id: 'CreateService', description: 'A new service.' })
 
 export const UpdateService = z
-  .strictObject({ name: unchangeable, type: unchangeable, ...settings, suspended: optional(z.boolean()) })
+  .strictObject({
+    name: unchangeable,
+    type: unchangeable,
+    ...settings,
+    suspended: optional(z.boolean()).describe(
+      'true stops all instances, false starts them again. Takes effect immediately.',
+    ),
+  })
   .meta({
     id: 'UpdateService',
     description: 'Null counts as omitted; an empty text, or 0, clears the setting.',
   })
 
-export const ScaleService = z.strictObject({ instances }).meta({ id: 'ScaleService' })
+export const ScaleService = z
+  .strictObject({ instances: instances.describe('The number of instances; 1 for a service with a disk.') })
+  .meta({ id: 'ScaleService', description: 'The number of instances of a service.' })
 
 export type CreateService = z.output<typeof CreateService>
 export type UpdateService = z.output<typeof UpdateService>

@@ -1,91 +1,98 @@
 // The running instances of a service, as Docker reports them.
 import { z } from 'zod'
-import { bounded, flag, timestamp } from './parts/fields.ts'
+import { bounded, flag, serviceId, text, time, whole } from './parts/fields.ts'
 import { serviceStates } from './service.ts'
 
 const instanceRoles = ['starting', 'live', 'draining', 'removing'] as const
 
 export type InstanceRole = (typeof instanceRoles)[number]
 
-const bytes = z.int().nullable()
-
 const milliseconds = z.number().nullable()
 
 const Traffic = z
   .object({
-    window_seconds: z.int(),
-    requests: z.int(),
-    errors: z.int().meta({ description: 'Responses with a status of 500 or more.' }),
-    p50_ms: milliseconds,
-    p95_ms: milliseconds,
-    p99_ms: milliseconds,
+    window_seconds: z.int().describe('The period, in seconds.'),
+    requests: z.int().describe('The number of requests.'),
+    errors: z.int().describe('Responses with a status of 500 or more.'),
+    p50_ms: milliseconds.describe('Median response time.'),
+    p95_ms: milliseconds.describe('95th percentile of the response time.'),
+    p99_ms: milliseconds.describe('99th percentile of the response time.'),
   })
-  .meta({ id: 'Traffic' })
+  .meta({ id: 'Traffic', description: 'The requests of the last minutes.' })
 export type Traffic = z.output<typeof Traffic>
 
 export const AccessRecord = z
   .object({
-    request_id: z.string().meta({ description: 'The `X-Request-Id` that the application received.' }),
-    client: z.string().meta({ description: 'Address of the client.' }),
-    method: z.string(),
-    host: z.string(),
-    path: z.string().meta({ description: 'Path without the query.' }),
-    protocol: z.string().meta({ description: 'Such as `HTTP/1.1`.' }),
-    tls: z.boolean(),
-    status: z.int().meta({ description: '0 if the client disconnected before the response.' }),
+    request_id: z.string().describe('The `X-Request-Id` that the application received.'),
+    client: z.string().describe('Address of the client.'),
+    method: z.string().describe('Method of the request.'),
+    host: z.string().describe('The host.'),
+    path: z.string().describe('Path without the query.'),
+    protocol: z.string().describe('Such as `HTTP/1.1`.'),
+    tls: z.boolean().describe('Whether the request came over https.'),
+    status: z.int().describe('0 if the client disconnected before the response.'),
     failure: z
       .enum(['no_connection', 'no_response', 'invalid_response', 'response_timeout'])
       .nullable()
-      .meta({ description: 'Why the edge responded with 502, 503 or 504 in place of the application.' }),
-    bytes_in: z.int(),
-    bytes_out: z.int(),
-    duration_ms: z.number(),
-    user_agent: z.string().nullable(),
-    deploy_id: z.string().nullable().meta({ description: 'The deploy that responded; null if none did.' }),
-    instance: z.int().nullable().meta({ description: 'Index of the instance that responded, from 0.' }),
+      .describe('Why the edge responded with 502, 503 or 504 in place of the application.'),
+    bytes_in: z.int().describe('Bytes received from the client.'),
+    bytes_out: z.int().describe('Bytes sent to the client.'),
+    duration_ms: z.number().describe('From the first byte of the request to the last byte of the response.'),
+    user_agent: text.describe('Null if the client sent none.'),
+    deploy_id: text.describe('The deploy that responded; null if none did.'),
+    instance: whole.describe('Index of the instance that responded, from 0.'),
   })
   .meta({ id: 'AccessRecord', description: 'One request.' })
 export type AccessRecord = z.output<typeof AccessRecord>
 
 export const ServiceStatus = z
   .object({
-    service_id: z.string(),
-    state: z.enum(serviceStates),
-    desired_instances: z.int(),
-    reason: z.string().nullable().meta({ description: 'Why the service is degraded, as far as known.' }),
-    traffic: Traffic.nullable().meta({
-      description: 'For the last minutes; null for services that are not public, and without an edge.',
-    }),
-    instances: z.array(
-      z.object({
-        container_id: z.string(),
-        name: z.string(),
-        deploy_id: z.string(),
-        role: z
-          .enum(instanceRoles)
-          .nullable()
-          .meta({
-            description:
-              'starting: of a deploy that is not live yet; draining: of a previous deploy; removing: of a ' +
-              'deploy that failed or was canceled; null: unknown.',
-          }),
-        state: z.string(),
-        address: z.string().nullable().meta({ description: '`ip:port` on the private network.' }),
-        started_at: timestamp.nullable(),
-        restart_count: z.int(),
-        cpu_percent: z.number().nullable(),
-        memory_bytes: bytes,
-        memory_limit_bytes: bytes,
-        cpu_limit: z.number().nullable(),
-        oom_killed: z.boolean(),
-        health: z.enum(['starting', 'healthy', 'unhealthy']).nullable().meta({
-          description: 'Result of the HEALTHCHECK of its image, as reported by Docker; null without one.',
-        }),
-        exit_code: z.int().nullable(),
-      }),
+    service_id: serviceId,
+    state: z
+      .enum(serviceStates)
+      .describe(
+        '`not_deployed`: never deployed. `deploying`: the first deploy is in progress. `live`: a ' +
+          'version serves. `degraded`: it serves, but instances are missing or keep crashing. `failed`: ' +
+          'nothing serves and the last deploy failed. `suspended`: stopped on request. `deleting`: it is ' +
+          'being deleted.',
+      ),
+    desired_instances: z.int().describe('The desired number of instances.'),
+    reason: text.describe('Why the service is degraded, as far as known.'),
+    traffic: Traffic.nullable().describe(
+      'For the last minutes; null for services that are not public, and without an edge.',
     ),
+    instances: z
+      .array(
+        z.object({
+          container_id: z.string().describe('The id of the container.'),
+          name: z.string().describe('The name of the container.'),
+          deploy_id: z.string().describe('The deploy of the instance.'),
+          role: z
+            .enum(instanceRoles)
+            .nullable()
+            .describe(
+              'starting: of a deploy that is not live yet; draining: of a previous deploy; removing: of a ' +
+                'deploy that failed or was canceled; null: unknown.',
+            ),
+          state: z.string().describe("Docker's word: running, exited, restarting, …"),
+          address: text.describe('`ip:port` on the private network.'),
+          started_at: time.describe('When its process started; null if it never did.'),
+          restart_count: z.int().describe('The number of restarts after its process ended.'),
+          cpu_percent: z.number().nullable().describe('Current usage of one CPU; null if unknown.'),
+          memory_bytes: whole.describe('Current memory usage; null if unknown.'),
+          memory_limit_bytes: whole.describe('The memory limit; null without a limit.'),
+          cpu_limit: z.number().nullable().describe('The CPU limit; null without a limit.'),
+          oom_killed: z.boolean().describe('Whether it last ended because of its memory limit.'),
+          health: z
+            .enum(['starting', 'healthy', 'unhealthy'])
+            .nullable()
+            .describe('Result of the HEALTHCHECK of its image, as reported by Docker; null without one.'),
+          exit_code: whole.describe('The exit code of its last process; null while it runs.'),
+        }),
+      )
+      .describe('The containers of the service, including those that start, drain or are being removed.'),
   })
-  .meta({ id: 'ServiceStatus' })
+  .meta({ id: 'ServiceStatus', description: 'The current instances of a service, as Docker reports them.' })
 export type ServiceStatus = z.output<typeof ServiceStatus>
 
 export const ServiceLogQuery = z.strictObject({

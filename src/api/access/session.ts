@@ -1,18 +1,18 @@
 // Sessions of the dashboard.
 import { z } from 'zod'
-import { identifier, timestamp } from '../parts/fields.ts'
+import { id, identifier, text, timestamp } from '../parts/fields.ts'
 
-export const SessionParams = z.object({ id: identifier.meta({ description: 'Id of the session.' }) })
+export const SessionParams = z.object({ id: identifier.describe('Id of the session.') })
 export type SessionParams = z.output<typeof SessionParams>
 
 export const Session = z
   .object({
-    id: z.string(),
-    created_at: timestamp,
-    expires_at: timestamp.meta({ description: '30 days after its last use.' }),
-    last_used_at: timestamp.meta({ description: 'Accurate to the minute.' }),
-    user_agent: z.string().nullable(),
-    current: z.boolean().meta({ description: 'Whether this request uses the session.' }),
+    id,
+    created_at: timestamp.describe('When the browser signed in.'),
+    expires_at: timestamp.describe('30 days after its last use.'),
+    last_used_at: timestamp.describe('Accurate to the minute.'),
+    user_agent: text.describe('The User-Agent of the browser.'),
+    current: z.boolean().describe('Whether this request uses the session.'),
   })
-  .meta({ id: 'Session' })
+  .meta({ id: 'Session', description: 'A signed-in browser.' })
 export type Session = z.output<typeof Session>

@@ -1,55 +1,51 @@
 // Why a record failed: the text for people, the code and the details for programs, and what to do about it.
 import { z } from 'zod'
 import { errorCodes } from '../../../machines/error-codes.ts'
-
-const text = z.string().nullable()
+import { id, name, text } from './fields.ts'
 
 const code = z
   .enum(errorCodes)
   .nullish()
-  .meta({ description: 'Why it failed, for programs. Missing in records of older servers.' })
+  .describe('Why it failed, for programs. Missing in records of older servers.')
 
 const details = z
   .record(z.string(), z.union([z.string(), z.number()]))
   .nullish()
-  .meta({
-    description:
-      'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, `variable`, ' +
+  .describe(
+    'Details of the code: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, `variable`, ' +
       '`path`, `disk`, `owner`, `user`.',
-  })
+  )
 
 /** The fields of a record that can fail. */
 export const failure = {
-  error: text.meta({ description: 'Why it failed or was canceled.' }),
+  error: text.describe('Why it failed or was canceled.'),
   error_code: code,
   error_details: details,
-  hint: text.optional().meta({ description: 'What to do about it; null or missing if nothing failed.' }),
+  hint: text.optional().describe('What to do about it; null or missing if nothing failed.'),
 }
 
 const Phase = z
   .object({
-    name: z.string(),
-    duration_ms: z.int().meta({ description: 'Until now, for the current phase.' }),
-    failed: z.boolean().meta({ description: 'Whether this phase ended in failure.' }),
+    name,
+    duration_ms: z.int().describe('Until now, for the current phase.'),
+    failed: z.boolean().describe('Whether this phase ended in failure.'),
   })
   .meta({ id: 'PhaseTime', description: 'How long a phase took.' })
 
 export const Why = z
   .object({
-    id: z.string(),
-    status: z.string().meta({ description: 'As in the record.' }),
-    phase: text.meta({ description: 'The current phase, or the phase that failed.' }),
-    reason: text.meta({ description: 'Why it failed; null if nothing failed.' }),
+    id,
+    status: z.string().describe('As in the record.'),
+    phase: text.describe('The current phase, or the phase that failed.'),
+    reason: text.describe('Why it failed; null if nothing failed.'),
     code,
     details,
-    failed_step: text.meta({ description: 'The build step that failed, such as `RUN npm run build`.' }),
-    error_line: text.meta({
-      description: 'A line before `lines` that shows the error; null without one.',
-    }),
-    lines: z.array(z.string()).meta({ description: 'The last lines of the failed step, or of the log.' }),
-    hint: text.meta({ description: 'What to do about it.' }),
-    commands: z.array(z.string()).meta({ description: 'Commands from the hint.' }),
-    phases: z.array(Phase).meta({ description: 'Phases in order, until the outcome.' }),
+    failed_step: text.describe('The build step that failed, such as `RUN npm run build`.'),
+    error_line: text.describe('A line before `lines` that shows the error; null without one.'),
+    lines: z.array(z.string()).describe('The last lines of the failed step, or of the log.'),
+    hint: text.describe('What to do about it.'),
+    commands: z.array(z.string()).describe('Commands from the hint.'),
+    phases: z.array(Phase).describe('Phases in order, until the outcome.'),
   })
   .meta({
     id: 'Why',

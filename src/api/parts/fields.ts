@@ -9,7 +9,7 @@ export const unchangeable = z
   .null({ error: fixed })
   .optional()
   .transform(() => undefined)
-  .meta({ description: 'Cannot be changed.' })
+  .describe('Cannot be changed.')
 
 /** Undefined if omitted or null. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
@@ -33,6 +33,21 @@ export function clearableByZero(schema: z.ZodNumber) {
 
 /** UTC, milliseconds, Z. */
 export const timestamp = z.iso.datetime({ precision: 3 })
+
+// Values of a record that can be null.
+export const text = z.string().nullable()
+export const whole = z.int().nullable()
+export const time = timestamp.nullable()
+
+// Fields of records.
+export const id = z.string().describe('The id. Ids sort by creation time.')
+export const name = z.string().describe('The name.')
+export const serviceId = z.string().describe('The id of its service.')
+export const createdAt = timestamp.describe('When it was created.')
+export const updatedAt = timestamp.describe('When a setting was last changed.')
+export const startedAt = time.describe('When it started; null until then.')
+export const finishedAt = time.describe('When it ended, successfully or not; null until then.')
+export const nextAttemptAt = time.describe('When the next attempt is due; null if none is.')
 
 /** An id that Berth generated. `{id}` of a service also accepts its name. */
 export const identifier = z.string().min(1).max(128)
@@ -77,7 +92,7 @@ export function cursor(prefix: string) {
     .string()
     .regex(new RegExp(`^${prefix}-[0-9a-z]{26}$`), { error: `must be an id such as ${prefix}-…` })
     .optional()
-    .meta({ description: 'Only entries that are older than this id. The `Link` header has the next page.' })
+    .describe('Only entries that are older than this id. The `Link` header has the next page.')
 }
 
 /** The page of a list. */

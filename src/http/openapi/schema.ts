@@ -1,7 +1,6 @@
 // JSON Schemas for the document, from the validation schemas of the server. Patterns that `type` and `format`
 // already imply are left out.
 import { z } from 'zod'
-import { meaningOf } from './meanings/meanings.ts'
 
 export type Json = Record<string, unknown>
 
@@ -17,9 +16,6 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }:
   const wrapped = toJson(z.object({ it: schema }), io)
   const moved = JSON.parse(JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/'))
   for (const [id, { id: _, ...definition }] of Object.entries<Json>(moved.$defs ?? {})) {
-    const meaning = definition.description ?? meaningOf(id)
-    if (meaning !== undefined) definition.description = meaning
-    addDescriptions(definition, id)
     schemas[id] = definition
   }
   return moved.properties.it
@@ -46,16 +42,4 @@ function dropRedundantBounds(schema: Json): void {
   if (schema.format === 'date-time' || /\\p\{/i.test(String(schema.pattern))) delete schema.pattern
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-}
-
-/** Adds missing descriptions of fields, at every depth. */
-function addDescriptions(schema: Json, place: string): void {
-  for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
-    const here = `${place}.${name}`
-    const meaning = property.description ?? meaningOf(here)
-    if (meaning !== undefined) property.description = meaning
-    addDescriptions(property, here)
-  }
-  if (schema.items) addDescriptions(schema.items as Json, place)
-  for (const branch of [schema.anyOf, schema.oneOf].flat()) if (branch) addDescriptions(branch as Json, place)
 }
