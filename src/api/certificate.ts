@@ -57,7 +57,7 @@ export const CertificateAuthority = z
     directory_url: text.describe('Null if certificates are not ordered.'),
     wildcard: text.describe('Host of the wildcard certificate; null without one.'),
     wildcard_by: z
-      .enum(['hook', 'rfc2136', 'cloudflare'])
+      .enum(['hook', 'cloudflare'])
       .nullable()
       .describe('How DNS records for the wildcard are published; null without --acme-dns.'),
   })

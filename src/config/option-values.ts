@@ -86,10 +86,7 @@ export const portRange = (value: string) => {
 }
 
 /** The parsed value of `--acme-dns`. */
-type DnsSettings =
-  | { kind: 'hook'; path: string }
-  | { kind: 'rfc2136'; host: string; port: number }
-  | { kind: 'cloudflare' }
+type DnsSettings = { kind: 'hook'; path: string } | { kind: 'cloudflare' }
 
 /** Accepts an empty text for no value. */
 export const dnsSettings = (value: string): DnsSettings | '' => {
@@ -97,11 +94,7 @@ export const dnsSettings = (value: string): DnsSettings | '' => {
   if (value === 'cloudflare') return { kind: 'cloudflare' }
   const [, path] = /^hook:(\/.+)$/.exec(value) ?? []
   if (path) return { kind: 'hook', path }
-  const [, host, port = '53'] = /^rfc2136:(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+)(?::(\d{1,5}))?$/.exec(value) ?? []
-  if (host && Number(port) >= 1 && Number(port) <= 65_535) {
-    return { kind: 'rfc2136', host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
-  }
-  throw new Error('is not hook:/PATH, rfc2136:HOST[:PORT] or cloudflare')
+  throw new Error('is not hook:/PATH or cloudflare')
 }
 
 /** A host name or an address, as in a URL but without brackets. */

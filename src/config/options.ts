@@ -84,12 +84,12 @@ export const options = {
     text(/^https?:\/\/\S+$/, 'a URL'),
   ),
   'acme-dns': option(
-    'DNS challenge for a wildcard certificate: hook:/PROGRAM, rfc2136:SERVER or cloudflare',
+    'DNS challenge for a wildcard certificate: hook:/PROGRAM or cloudflare',
     '',
     dnsSettings,
   ),
   'acme-dns-secret-file': option(
-    'file with the TSIG key for rfc2136, or the API token for cloudflare',
+    'file with the API token for --acme-dns cloudflare',
     '',
     text(/^(\/|$)/, 'an absolute path'),
   ),

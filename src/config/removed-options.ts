@@ -15,6 +15,11 @@ export const removedOptions: RemovedOption[] = [
     instead: 'start with a copy of the data directory (docs/moving.md), or choose another --prefix',
   },
   { name: 'acme-weekly-limit', instead: 'an order waits as long as the certificate authority asks' },
+  {
+    name: 'acme-dns',
+    value: /^rfc2136:/,
+    instead: 'use --acme-dns hook:/PROGRAM with nsupdate, as docs/certificates.md shows',
+  },
 ]
 
 export function isRemoved(name: string, value: string): boolean {

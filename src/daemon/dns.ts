@@ -2,10 +2,8 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { createCloudflare } from '../dns/cloudflare.ts'
-import { createDynamicUpdate } from '../dns/dynamic-update.ts'
 import { createHook } from '../dns/hook.ts'
 import type { DnsProvider } from '../dns/provider.ts'
-import { parseTsigKey } from '../dns/tsig.ts'
 import { Failure, messageOf } from '../errors.ts'
 
 type DnsConfig = Pick<Config, 'acme-dns' | 'acme-dns-secret-file'>
@@ -15,14 +13,9 @@ export function createDnsProvider(config: DnsConfig): DnsProvider | null {
   const { 'acme-dns': settings, 'acme-dns-secret-file': file } = config
   if (settings === '') return null
   if (settings.kind === 'hook') return createHook(settings.path)
-  if (settings.kind === 'cloudflare') {
-    const readToken = () => requireToken(readSecret(file))
-    readToken()
-    return createCloudflare(readToken)
-  }
-  const readKey = () => parseTsigKey(readSecret(file))
-  readKey()
-  return createDynamicUpdate(settings, readKey)
+  const readToken = () => requireToken(readSecret(file))
+  readToken()
+  return createCloudflare(readToken)
 }
 
 /** The content of the file appears in no message. */

@@ -21,8 +21,8 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'edge-requests-per-address': ['0', 0],
   'acme-email': ['ada@example.com', 'ada@example.com'],
   'acme-directory': ['https://ca.example.com/directory', 'https://ca.example.com/directory'],
-  'acme-dns': ['rfc2136:[2001:db8::1]:5353', { kind: 'rfc2136', host: '2001:db8::1', port: 5353 }],
-  'acme-dns-secret-file': ['/etc/berth/tsig.key', '/etc/berth/tsig.key'],
+  'acme-dns': ['hook:/usr/local/bin/zone', { kind: 'hook', path: '/usr/local/bin/zone' }],
+  'acme-dns-secret-file': ['/etc/berth/zone.token', '/etc/berth/zone.token'],
   'dashboard-host': ['berth.example.com', 'berth.example.com'],
   'trusted-proxy': ['10.0.0.5, fd00::/8', ['10.0.0.5', 'fd00::/8']],
   'local-repositories': ['/srv/git, /home/ada/git', ['/srv/git', '/home/ada/git']],
@@ -229,6 +229,7 @@ test('a removed option or value is ignored with a warning that names its replace
   const cases: [name: string, text: string, warning: RegExp][] = [
     ['take-over-prefix', '0123456789abcdef', /^ no longer exists: start with a copy of the data directory/],
     ['acme-weekly-limit', '300', /^ no longer exists: an order waits as long as/],
+    ['acme-dns', 'rfc2136:ns1.example.com', /^=rfc2136:\S+ no longer exists: use --acme-dns hook:/],
   ]
   for (const [name, text, warning] of cases) {
     const given: [from: string, args: string[], env: NodeJS.ProcessEnv][] = [
@@ -260,12 +261,11 @@ test('the help lists every option with its default', () => {
   }
 })
 
-test('--acme-dns accepts a program, a name server or Cloudflare, and nothing else', () => {
+test('--acme-dns accepts a program or Cloudflare, and nothing else', () => {
   const read = (value: string) => readConfig([`--acme-dns=${value}`], {})['acme-dns']
   assert.deepEqual(read('hook:/usr/local/bin/zone'), { kind: 'hook', path: '/usr/local/bin/zone' })
-  assert.deepEqual(read('rfc2136:ns1.example.com'), { kind: 'rfc2136', host: 'ns1.example.com', port: 53 })
   assert.deepEqual(read('cloudflare'), { kind: 'cloudflare' })
-  for (const bad of ['hook:zone', 'rfc2136:', 'rfc2136:ns1:0', 'rfc2136:ns1:99999', 'route53']) {
+  for (const bad of ['hook:zone', 'route53']) {
     assert.throws(() => read(bad), { code: 'invalid_option', message: /^--acme-dns: / }, bad)
   }
 })

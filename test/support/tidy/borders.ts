@@ -79,7 +79,7 @@ export const borders: Border[] = [
   { of: 'src/firewall/', packages: [], node: true, values: ['src/firewall/', 'src/errors.ts'], types: [] },
   {
     of: 'src/dns/',
-    packages: ['dns-packet'],
+    packages: [],
     node: true,
     values: ['src/dns/', 'src/async/', 'src/errors.ts', 'src/quantities.ts'],
     types: [],
