@@ -4,16 +4,14 @@ import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
 import { Driver } from '../edge/driver.ts'
-import { hasIpv6, loadOrCreateSecret, openEdgeFiles } from '../edge/files.ts'
+import { hasIpv6, loadOrCreateSecret, openEdgeFiles, ownHostOf } from '../edge/files.ts'
 import type { BaseFrame } from '../edge/frame.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
-import { proofOf } from '../edge/port-check.ts'
 import { type Edge, HaproxyEdge } from '../effects/edge/haproxy-edge.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
 import { noEdge } from '../effects/edge/no-edge.ts'
 import type { EdgePorts } from '../effects/edge/ports.ts'
-import { openPublicPorts } from '../effects/edge/public-ports.ts'
 import type { EdgeParts } from '../effects/edge/reconciler.ts'
 import type { AccessLog } from '../effects/logs/access-log.ts'
 
@@ -63,7 +61,7 @@ export function openEdge(
       connectionsPerAddress: config['edge-connections-per-address'],
       requestsPerAddress: config['edge-requests-per-address'],
     }),
-    proof: proofOf(secret),
+    ownHost: ownHostOf(secret),
     pools: minPools,
   }
   let open: (apiPort: number) => void = () => undefined
@@ -77,17 +75,16 @@ export function openEdge(
   const routeSources = { dashboardHost }
   const unavailableReason = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not respond')
   const driver = new Driver(files, frame)
-  const publicPorts = openPublicPorts(frame)
   const edge = new HaproxyEdge({
     ...ports,
     files,
     driver,
-    publicPorts,
+    publicPorts: frame,
     routeSources,
     unavailableReason,
     ...options,
   })
   const { docker, edge: mode, 'edge-image': image } = config
-  const parts = { files, rounds: edge, publicPorts, mode, image, docker, opened }
+  const parts = { files, rounds: edge, mode, image, docker, opened }
   return { edge, parts, open, secret }
 }

@@ -6,9 +6,16 @@ import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { addressTable, rateRouting } from './limits.ts'
 import { type ErrorPageName, pagesText } from './pages.ts'
-import { proofRouting } from './port-check.ts'
 import { minSlots, type Pool, serverName, slotName, type Upstream } from './routes.ts'
-import { errorBackends, errorResponses, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
+import {
+  errorBackends,
+  errorResponses,
+  frontendRules,
+  hstsRules,
+  httpRouting,
+  ownRouting,
+  routing,
+} from './rules.ts'
 
 const defaultTimeoutMs = 75_000
 /** Path, agent and host are truncated; escaped, they may be six times as long. Longer lines are truncated. */
@@ -48,7 +55,7 @@ ${httpRouting(files, frame)}`,
 ${binds(frame, httpsPort, ` ssl crt-list ${files.certificateList} alpn h2,http/1.1`)}
 ${frontendRules(files, frame, 'https')}
 ${hstsRules(files)}
-${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(files)].join('\n')}`,
+${[ownRouting(frame), ...rateRouting(frame.limits), routing(files)].join('\n')}`,
     `frontend verify
  bind "unix@\${BERTH_VERIFY_SOCKET}" mode 600${ownerText(frame)}
  no log

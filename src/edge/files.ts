@@ -115,6 +115,11 @@ export function loadOrCreateSecret({ directory }: EdgeFiles): string {
   return secret
 }
 
+/** A host name that only the edge with this secret answers, and that no client can know. */
+export function ownHostOf(secret: string): string {
+  return `${createHash('sha256').update(`port check host ${secret}`).digest('hex').slice(0, 32)}.invalid`
+}
+
 /** Without a listed address, a bind to it would fail. */
 export function hasIpv6(): boolean {
   try {

@@ -1,6 +1,5 @@
 // The part of the configuration that all services share: HAProxy is reloaded only when it changes.
 import type { Limits } from './limits.ts'
-import type { Proof } from './port-check.ts'
 
 export interface Frame {
   httpPort: number
@@ -16,8 +15,8 @@ export interface Frame {
   /** The address and host name of the API, and the secret that proves requests of the edge. */
   dashboard: { address: string; host: string; secret: string } | null
   limits: Limits
-  /** The proof by which the daemon recognizes this edge on its public ports. */
-  proof: Proof
+  /** A host that only this edge answers: the daemon asks for it to know whether it has its ports. */
+  ownHost: string
   /** The number of pools. */
   pools: number
   /** The number of slots of pools that have more than the minimum, by pool number. */

@@ -5,7 +5,6 @@ import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { limitRules, rateRouting } from './limits.ts'
 import { type ErrorPageName, htmlOf, jsonOf } from './pages.ts'
-import { proofBackend, proofRouting } from './port-check.ts'
 
 /** Together with its head, the body fits into a buffer of HAProxy. */
 const smallBodyBytes = 16 * 1024
@@ -13,15 +12,20 @@ const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
 
 /** The routing of http requests: HAProxy answers ACME challenges itself, and redirects to https. */
-export function httpRouting(files: EdgeFiles, { limits, proof }: Pick<Frame, 'limits' | 'proof'>): string {
+export function httpRouting(files: EdgeFiles, frame: Pick<Frame, 'limits' | 'ownHost'>): string {
   const hasCertificate = `{ var(txn.host),map_str(${files.map('https')}) -m found }`
   return [
-    proofRouting(proof),
-    ...rateRouting(limits),
+    ownRouting(frame),
+    ...rateRouting(frame.limits),
     ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(files)} -m found }`,
     ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
     routing(files),
   ].join('\n')
+}
+
+/** Before all limits: the daemon recognizes its edge by this answer. */
+export function ownRouting({ ownHost }: Pick<Frame, 'ownHost'>): string {
+  return ` use_backend own if { var(txn.host) -m str ${ownHost} }`
 }
 
 export function routing(files: EdgeFiles): string {
@@ -31,10 +35,11 @@ export function routing(files: EdgeFiles): string {
   ].join('\n')
 }
 
-type AnsweringParts = Pick<Frame, 'httpPort' | 'httpsPort' | 'proof'>
-
 /** The edge's own responses, as backends: a rule that is not evaluated costs nothing. */
-export function errorBackends(files: EdgeFiles, { httpPort, httpsPort, proof }: AnsweringParts): string {
+export function errorBackends(
+  files: EdgeFiles,
+  { httpPort, httpsPort }: Pick<Frame, 'httpPort' | 'httpsPort'>,
+): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
   const plainPort = httpPort === 80 ? '' : `:${httpPort}`
@@ -64,7 +69,8 @@ ${errorResponses('hasty', 429)}
 backend suspended
 ${errorResponses('suspended', 503)}
 
-${proofBackend(proof)}`
+backend own
+ http-request return status 204`
 }
 
 const challengePath = '/.well-known/acme-challenge/'

@@ -8,7 +8,7 @@ import { poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { AccessLog } from '../logs/access-log.ts'
 import { toAccessLine } from './access-line.ts'
-import type { PortProblem, PublicPorts } from './public-ports.ts'
+import { findPortProblem, type PortProblem, type PublicPorts } from './public-ports.ts'
 import { type RouteParts, type RouteSources, ServiceRoutes, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
@@ -48,7 +48,7 @@ export interface RoundOutcome {
 }
 
 /** The interface of the edge for its own actor. */
-export interface EdgeRounds {
+export interface EdgeRounds extends Pick<Edge, 'findPortProblem'> {
   /** Writes all files that HAProxy reads at its start. */
   render(): Promise<void>
   /** Applies later rounds to `current`, and as far as possible to the retired ones. */
@@ -141,7 +141,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   }
 
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null> {
-    return this.#parts.publicPorts.check(signal)
+    return findPortProblem(this.#parts.publicPorts, signal)
   }
 
   async putChallenge(token: string, response: string, signal: AbortSignal): Promise<void> {

@@ -16,7 +16,7 @@ import {
 import type { EdgeRounds } from './haproxy-edge.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
 import type { EdgePorts } from './ports.ts'
-import { type PublicPorts, watchPorts } from './public-ports.ts'
+import { watchPorts } from './public-ports.ts'
 import {
   findConfigured,
   isReplacement,
@@ -29,7 +29,6 @@ import {
 export interface EdgeParts {
   files: EdgeFiles
   rounds: EdgeRounds
-  publicPorts: PublicPorts
   mode: 'container' | 'host'
   /** --edge-image; empty for the default. */
   image: string
@@ -45,16 +44,14 @@ const compareIntervalMs = 24 * 60 * 60 * 1000
 export class EdgeReconciler {
   readonly #ports: EdgePorts
   readonly #rounds: EdgeRounds
-  readonly #publicPorts: PublicPorts
   readonly #software: SoftwareParts
   readonly #generations: GenerationParts
   /** Only the first difference in a run of the daemon causes an upgrade; later ones are reported. */
   #mayUpgrade = true
 
-  constructor(ports: EdgePorts, { files, rounds, publicPorts, mode, image, docker }: EdgeParts) {
+  constructor(ports: EdgePorts, { files, rounds, mode, image, docker }: EdgeParts) {
     this.#ports = ports
     this.#rounds = rounds
-    this.#publicPorts = publicPorts
     this.#software = { ports, mode, image }
     const ownImage = (signal: AbortSignal) => wantedImage(this.#software, signal)
     const launcher = mode === 'host' ? hostLauncher : containerLauncher({ ports, docker, image: ownImage })
@@ -83,11 +80,7 @@ export class EdgeReconciler {
         const { routes, refusals, process, files, retired } = await this.#rounds.round()
         reader.follow(process, files, retired)
         // The ports are checked from here on, when HAProxy has the configuration of this daemon.
-        watching ??= watchPorts(
-          this.#ports,
-          { id, ports: this.#publicPorts },
-          AbortSignal.any([signal, ending.signal]),
-        )
+        watching ??= watchPorts(this.#ports, id, this.#rounds, AbortSignal.any([signal, ending.signal]))
         if (refusals.join() !== reported.refusals) {
           reported.refusals = refusals.join()
           if (refusals.length > 0) logger.error({ refusals }, 'certificates cannot be served')

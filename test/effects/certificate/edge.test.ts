@@ -6,7 +6,6 @@ import { hasCommand } from '../../../src/base-images/command.ts'
 import { Driver } from '../../../src/edge/driver.ts'
 import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
-import { proofOf } from '../../../src/edge/port-check.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { until as untilTrue } from '../../support/daemon/service.ts'
@@ -29,9 +28,8 @@ const ask = requestAt(80)
 async function startEdge(storage: Storage) {
   const files = openEdgeFiles(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
-  const proof = proofOf('a secret for tests')
   const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
-  const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
+  const frame = { ...common, trustedProxies: [], dashboard: null, limits, ownHost: 'own.invalid', pools: 4 }
   const driver = new Driver(files, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' }
   const edge = new HaproxyEdge({
@@ -39,7 +37,7 @@ async function startEdge(storage: Storage) {
     routeSources: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
-    publicPorts: { check: async () => null },
+    publicPorts: { httpPort: 80, httpsPort: 443, ...frame },
     unavailableReason: () => 'it is unavailable',
   })
   const haproxy = openHostProcess(files)

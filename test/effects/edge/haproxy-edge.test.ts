@@ -24,7 +24,7 @@ async function openEdge(t: TestContext) {
     settings: { baseDomain: 'localhost' },
     files: { generation: 1 } as EdgeFiles,
     driver: driver as unknown as Driver,
-    publicPorts: { check: async () => null },
+    publicPorts: { httpPort: 80, httpsPort: 443, ownHost: 'own.invalid' },
     routeSources: { dashboardHost: null },
     certificates: () => new Map(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },

@@ -7,7 +7,6 @@ import { Driver } from '../../../src/edge/driver.ts'
 import { type EdgeFiles, openEdgeFiles } from '../../../src/edge/files.ts'
 import type { BaseFrame, Frame } from '../../../src/edge/frame.ts'
 import { type EdgeProcess, openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
-import { proofOf } from '../../../src/edge/port-check.ts'
 import { noMaps, type Routes } from '../../../src/edge/routes.ts'
 import { openRuntime, type Runtime } from '../../../src/edge/runtime.ts'
 import { temporaryDirectory } from '../system/directory.ts'
@@ -54,7 +53,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
     trustedProxies: [],
     dashboard: null,
     limits: { connections: 20_000, connectionsPerAddress: 10_000, requestsPerAddress: 100_000 },
-    proof: proofOf('a secret for tests'),
+    ownHost: 'own.invalid',
     pools: 4,
     ...changed,
   }
