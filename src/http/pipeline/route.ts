@@ -233,6 +233,25 @@ export function route<
   return { credential: 'any', role: 'admin', status, tag: '', ...definition }
 }
 
+function withMethod(method: Method) {
+  return <
+    Params extends z.ZodType,
+    Query extends z.ZodType,
+    Body extends z.ZodType,
+    ResponseBody extends z.ZodType,
+  >(
+    path: string,
+    definition: Omit<Definition<Params, Query, Body, ResponseBody>, 'method' | 'path'>,
+  ): Route => route({ ...definition, method, path: `${v1}${path}` })
+}
+
+// Routes of the API, below its prefix: `get('/services/{id}', { … })`.
+export const get = withMethod('GET')
+export const post = withMethod('POST')
+export const put = withMethod('PUT')
+export const patch = withMethod('PATCH')
+export const del = withMethod('DELETE')
+
 /** Sets the OpenAPI tag of routes. */
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
   return routes.map((route) => ({ ...route, tag }))

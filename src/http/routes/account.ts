@@ -7,21 +7,17 @@ import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/
 import * as account from '../handlers/access/account.ts'
 import * as sessions from '../handlers/access/sessions.ts'
 import * as tokens from '../handlers/access/tokens.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const accountRoutes = tagged('Account', [
-  route({
-    method: 'GET',
-    path: `${v1}/auth/status`,
+  get('/auth/status', {
     credential: 'public',
     summary: 'Shows how this request is authenticated, and whether the server has its account',
     response: AuthStatus,
     handler: account.authStatus,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/setup`,
+  post('/auth/setup', {
     credential: 'public',
     checksOrigin: true,
     acceptsIdempotencyKey: false,
@@ -34,9 +30,7 @@ export const accountRoutes = tagged('Account', [
     setsCookie: true,
     handler: account.setUp,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/login`,
+  post('/auth/login', {
     credential: 'public',
     checksOrigin: true,
     acceptsIdempotencyKey: false,
@@ -48,9 +42,7 @@ export const accountRoutes = tagged('Account', [
     setsCookie: true,
     handler: account.login,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/logout`,
+  post('/auth/logout', {
     bodyLimitBytes: accountBodyLimitBytes,
     credential: 'public',
     checksOrigin: true,
@@ -59,9 +51,7 @@ export const accountRoutes = tagged('Account', [
     setsCookie: true,
     handler: account.logout,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/password`,
+  post('/auth/password', {
     credential: 'session',
     acceptsIdempotencyKey: false,
     summary: 'Changes the password, ends all other sessions, and on request revokes all tokens',
@@ -71,41 +61,31 @@ export const accountRoutes = tagged('Account', [
     setsCookie: true,
     handler: account.changePassword,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/auth/sessions`,
+  get('/auth/sessions', {
     credential: 'session',
     summary: 'Lists the sessions, last used first',
     response: z.array(Session),
     handler: sessions.listSessions,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/auth/sessions`,
+  del('/auth/sessions', {
     credential: 'session',
     summary: 'Ends all sessions except the one of this request',
     handler: sessions.deleteOtherSessions,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/auth/sessions/{id}`,
+  del('/auth/sessions/{id}', {
     credential: 'session',
     summary: 'Ends a session, including the one of this request',
     params: SessionParams,
     setsCookie: true,
     handler: sessions.deleteSession,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/auth/tokens`,
+  get('/auth/tokens', {
     credential: 'session',
     summary: 'Lists the API tokens, newest first, without the server token',
     response: z.array(Token),
     handler: tokens.listTokens,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/tokens`,
+  post('/auth/tokens', {
     credential: 'session',
     acceptsIdempotencyKey: false,
     summary: 'Creates an API token; the token itself is returned only here',
@@ -115,9 +95,7 @@ export const accountRoutes = tagged('Account', [
     status: 201,
     handler: tokens.createToken,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/auth/tokens/{id}`,
+  del('/auth/tokens/{id}', {
     credential: 'session',
     summary: 'Revokes an API token, effective immediately',
     params: TokenParams,

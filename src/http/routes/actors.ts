@@ -2,21 +2,17 @@
 import { z } from 'zod'
 import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import * as actors from '../handlers/actors.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 
 export const actorRoutes = tagged('Actors', [
-  route({
-    method: 'GET',
-    path: `${v1}/actors`,
+  get('/actors', {
     role: 'read',
     summary: 'Lists active actors, and actors that are parked after an error in the server',
     query: ActorsQuery,
     response: z.array(Actor),
     handler: actors.listActors,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/actors/{id}/retry`,
+  post('/actors/{id}/retry', {
     summary: 'Resumes a parked actor',
     params: ActorParams,
     status: 202,
@@ -25,9 +21,7 @@ export const actorRoutes = tagged('Actors', [
     problems: ['not_parked', 'not_recoverable', 'conflict'],
     handler: actors.retryActor,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/actors/{id}/discard`,
+  post('/actors/{id}/discard', {
     summary: 'Ends a parked actor and lists the objects that it leaves; none of them is removed',
     params: ActorParams,
     response: DiscardedActor,

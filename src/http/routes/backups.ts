@@ -15,56 +15,44 @@ import { Why } from '../../api/parts/failure.ts'
 import * as backups from '../handlers/data/backups.ts'
 import * as restores from '../handlers/data/restores.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 
 export const backupRoutes = tagged('Backups', [
-  route({
-    method: 'GET',
-    path: `${v1}/backups`,
+  get('/backups', {
     role: 'read',
     summary: 'Lists all backups, including those of deleted datastores, newest first',
     query: BackupsQuery,
     response: z.array(Backup),
     handler: backups.listBackups,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/backups/{id}`,
+  get('/backups/{id}', {
     role: 'read',
     summary: 'Returns a backup',
     params: BackupParams,
     response: Backup,
     handler: backups.getBackup,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/backups/{id}`,
+  del('/backups/{id}', {
     summary: 'Deletes a backup and its file',
     params: BackupParams,
     problems: ['in_use'],
     handler: backups.deleteBackup,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/backups/{id}/content`,
+  get('/backups/{id}/content', {
     summary: 'Downloads the file of a verified backup: for pg_restore, or an RDB file',
     params: BackupParams,
     response: 'bytes',
     problems: ['conflict'],
     handler: backups.downloadBackup,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/backups/{id}/history`,
+  get('/backups/{id}/history', {
     role: 'read',
     summary: 'Lists the transitions of a backup',
     params: BackupParams,
     response: z.array(HistoryEntry),
     handler: backups.backupHistory,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/backups`,
+  post('/datastores/{id}/backups', {
     summary: 'Starts a backup, which is kept until it is deleted',
     params: DatastoreParams,
     response: Backup,
@@ -73,9 +61,7 @@ export const backupRoutes = tagged('Backups', [
     replay: backups.replayBackup,
     handler: backups.createBackup,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}/restores`,
+  get('/datastores/{id}/restores', {
     role: 'read',
     summary: 'Lists the restores of a datastore, newest first',
     params: DatastoreParams,
@@ -83,9 +69,7 @@ export const backupRoutes = tagged('Backups', [
     response: z.array(Restore),
     handler: restores.listRestores,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/restores`,
+  post('/datastores/{id}/restores', {
     summary: 'Replaces all data of a datastore with the contents of a backup',
     params: DatastoreParams,
     body: CreateRestore,
@@ -95,9 +79,7 @@ export const backupRoutes = tagged('Backups', [
     replay: restores.replayRestore,
     handler: restores.createRestore,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/restores/upload`,
+  post('/datastores/{id}/restores/upload', {
     summary: 'Replaces all data of a datastore with the contents of an uploaded file',
     params: DatastoreParams,
     upload: restores.restoreUpload,
@@ -107,18 +89,14 @@ export const backupRoutes = tagged('Backups', [
     replay: restores.replayRestore,
     handler: restores.uploadRestore,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/restores/{id}`,
+  get('/restores/{id}', {
     role: 'read',
     summary: 'Returns a restore',
     params: RestoreParams,
     response: Restore,
     handler: restores.getRestore,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/restores/{id}/cancel`,
+  post('/restores/{id}/cancel', {
     summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
     description:
       'Cancels a restore that has not started to switch. The datastore keeps its data. Returns 202, ' +
@@ -130,27 +108,21 @@ export const backupRoutes = tagged('Backups', [
     acceptsIdempotencyKey: false,
     handler: restores.cancelRestore,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/restores/{id}/history`,
+  get('/restores/{id}/history', {
     role: 'read',
     summary: 'Lists the transitions of a restore',
     params: RestoreParams,
     response: z.array(HistoryEntry),
     handler: restores.restoreHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/backups/{id}/why`,
+  get('/backups/{id}/why', {
     role: 'read',
     summary: 'Explains why a backup failed, and what to do about it',
     params: BackupParams,
     response: Why,
     handler: why.whyBackup,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/restores/{id}/why`,
+  get('/restores/{id}/why', {
     role: 'read',
     summary: 'Explains why a restore failed, and what to do about it',
     params: RestoreParams,

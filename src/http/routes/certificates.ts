@@ -5,29 +5,23 @@ import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
 import * as certificates from '../handlers/certificates.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 
 export const certificateRoutes = tagged('Certificates', [
-  route({
-    method: 'GET',
-    path: `${v1}/certificates`,
+  get('/certificates', {
     role: 'read',
     scope: 'filtered',
     summary: 'Lists the certificates of all hosts, with their state and the reason of a failure',
     response: z.array(Certificate),
     handler: certificates.listCertificates,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/certificate-authority`,
+  get('/certificate-authority', {
     role: 'read',
     summary: 'Shows the certificate authority and the wildcard certificate',
     response: CertificateAuthority,
     handler: certificates.showAuthority,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/certificates/{id}/history`,
+  get('/certificates/{id}/history', {
     role: 'read',
     scope: 'record',
     summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
@@ -35,9 +29,7 @@ export const certificateRoutes = tagged('Certificates', [
     response: z.array(HistoryEntry),
     handler: certificates.certificateHistory,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/certificates/{id}/retry`,
+  post('/certificates/{id}/retry', {
     summary: 'Starts the next attempt immediately, unless the CA requires a pause',
     params: CertificateParams,
     response: Certificate,
@@ -45,9 +37,7 @@ export const certificateRoutes = tagged('Certificates', [
     problems: ['conflict', 'slow_down'],
     handler: certificates.retryCertificate,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/certificates/{id}/why`,
+  get('/certificates/{id}/why', {
     role: 'read',
     scope: 'record',
     summary: 'Explains why there is no new certificate, and what to do about it',

@@ -2,12 +2,10 @@
 
 import { DatastoreParams } from '../../api/datastore.ts'
 import { openDatastoreClient } from '../handlers/data/datastore-shell.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, tagged } from '../pipeline/route.ts'
 
 export const datastoreClientRoutes = tagged('Datastores', [
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}/client`,
+  get('/datastores/{id}/client', {
     summary:
       'Opens a WebSocket to psql or redis-cli, signed in. Text is JSON: first ' +
       '`{"type":"start","words":[…],"terminal":{"name","cols","rows"}}` (terminal null for pipes), then ' +

@@ -13,20 +13,16 @@ import { Why } from '../../api/parts/failure.ts'
 import * as datastores from '../handlers/data/datastores.ts'
 import * as upgrades from '../handlers/data/upgrades.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, patch, post, tagged } from '../pipeline/route.ts'
 
 export const datastoreRoutes = tagged('Datastores', [
-  route({
-    method: 'GET',
-    path: `${v1}/datastores`,
+  get('/datastores', {
     role: 'read',
     summary: 'Lists all datastores, by name',
     response: z.array(Datastore),
     handler: datastores.listDatastores,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores`,
+  post('/datastores', {
     summary:
       'Creates a datastore and waits up to a minute for it; a failed one is also returned, with the reason',
     body: CreateDatastore,
@@ -37,18 +33,14 @@ export const datastoreRoutes = tagged('Datastores', [
     replay: datastores.replayDatastore,
     handler: datastores.createDatastore,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}`,
+  get('/datastores/{id}', {
     role: 'read',
     summary: 'Returns a datastore',
     params: DatastoreParams,
     response: Datastore,
     handler: datastores.getDatastore,
   }),
-  route({
-    method: 'PATCH',
-    path: `${v1}/datastores/{id}`,
+  patch('/datastores/{id}', {
     summary: 'Changes the limits of a datastore, without a restart',
     params: DatastoreParams,
     body: UpdateDatastore,
@@ -56,18 +48,14 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['conflict', 'docker_error', 'docker_unavailable'],
     handler: datastores.updateDatastore,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/datastores/{id}`,
+  del('/datastores/{id}', {
     summary: 'Deletes a datastore; its data and a final backup stay in the trash for a while',
     params: DatastoreParams,
     query: DeleteDatastoreQuery,
     problems: ['in_use', 'conflict'],
     handler: datastores.deleteDatastore,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/restart`,
+  post('/datastores/{id}/restart', {
     summary: 'Restarts a datastore; a failed one is retried immediately',
     params: DatastoreParams,
     response: Datastore,
@@ -76,9 +64,7 @@ export const datastoreRoutes = tagged('Datastores', [
     replay: datastores.replayDatastore,
     handler: datastores.restartDatastore,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}/upgrade`,
+  get('/datastores/{id}/upgrade', {
     role: 'read',
     summary: 'Estimates how long an upgrade of a Postgres keeps clients out',
     params: DatastoreParams,
@@ -87,9 +73,7 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['conflict', 'docker_unavailable', 'docker_error'],
     handler: upgrades.estimateUpgrade,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/upgrade`,
+  post('/datastores/{id}/upgrade', {
     summary: 'Moves a Postgres to a newer major version, or back to the version before that',
     description:
       'Moves a Postgres to a newer major version. Its data is copied while no client can connect; name, ' +
@@ -103,9 +87,7 @@ export const datastoreRoutes = tagged('Datastores', [
     replay: datastores.replayDatastore,
     handler: upgrades.upgradeDatastore,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/datastores/{id}/upgrade/cancel`,
+  post('/datastores/{id}/upgrade/cancel', {
     summary: 'Stops the upgrade of a Postgres before the switch, and reopens the version that it had',
     params: DatastoreParams,
     response: Datastore,
@@ -113,18 +95,14 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['not_cancelable'],
     handler: upgrades.cancelUpgrade,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}/history`,
+  get('/datastores/{id}/history', {
     role: 'read',
     summary: 'Lists the transitions of a datastore: the first 10 and the last 500',
     params: DatastoreParams,
     response: z.array(HistoryEntry),
     handler: datastores.datastoreHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/datastores/{id}/why`,
+  get('/datastores/{id}/why', {
     role: 'read',
     summary: 'Explains why a datastore is not available, and what to do about it',
     params: DatastoreParams,

@@ -16,12 +16,10 @@ import { ServiceParams } from '../../api/service.ts'
 import * as deploys from '../handlers/deploys.ts'
 import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 
 export const deployRoutes = tagged('Deploys', [
-  route({
-    method: 'GET',
-    path: `${v1}/deploys`,
+  get('/deploys', {
     role: 'read',
     scope: 'filtered',
     summary: 'Lists the deploys of all services, newest first',
@@ -33,9 +31,7 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['not_found'],
     handler: deploys.listAllDeploys,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/deploys`,
+  get('/services/{id}/deploys', {
     role: 'read',
     scope: 'service',
     summary: 'Lists the deploys of a service, newest first',
@@ -44,9 +40,7 @@ export const deployRoutes = tagged('Deploys', [
     response: z.array(Deploy),
     handler: deploys.listDeploys,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/deploys`,
+  post('/services/{id}/deploys', {
     role: 'deploy',
     scope: 'service',
     summary: 'Queues a deploy of the configured source',
@@ -57,9 +51,7 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['conflict'],
     handler: deploys.createDeploy,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/deploys/upload`,
+  post('/services/{id}/deploys/upload', {
     role: 'deploy',
     scope: 'service',
     summary: 'Queues a deploy of the uploaded source, which is kept for later deploys until the next upload',
@@ -71,9 +63,7 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['conflict'],
     handler: uploadDeploy,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/deploys/{deploy_id}`,
+  get('/deploys/{deploy_id}', {
     role: 'read',
     scope: 'record',
     summary: 'Returns a deploy',
@@ -81,9 +71,7 @@ export const deployRoutes = tagged('Deploys', [
     response: Deploy,
     handler: deploys.getDeploy,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/deploys/{deploy_id}/cancel`,
+  post('/deploys/{deploy_id}/cancel', {
     role: 'deploy',
     scope: 'record',
     summary: 'Cancels a queued or running deploy; the live one keeps serving',
@@ -92,9 +80,7 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['not_cancelable'],
     handler: deploys.cancelDeploy,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/deploys/{deploy_id}/logs`,
+  get('/deploys/{deploy_id}/logs', {
     role: 'read',
     scope: 'record',
     summary: 'Streams the log of a deploy: `log` for each line, `end` when the deploy has finished',
@@ -104,9 +90,7 @@ export const deployRoutes = tagged('Deploys', [
     events: LogEvents,
     handler: deploys.deployLogs,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/deploys/{deploy_id}/history`,
+  get('/deploys/{deploy_id}/history', {
     role: 'read',
     scope: 'record',
     summary: 'Lists the transitions of a deploy: the first 10 and the last 500',
@@ -114,9 +98,7 @@ export const deployRoutes = tagged('Deploys', [
     response: z.array(HistoryEntry),
     handler: deploys.deployHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/deploys/{deploy_id}/why`,
+  get('/deploys/{deploy_id}/why', {
     role: 'read',
     scope: 'record',
     summary: 'Explains why a deploy failed, what to do about it, and how long each phase took',

@@ -4,30 +4,24 @@ import { HistoryEntry } from '../../api/deploy.ts'
 import { ChownDisk, DeleteDiskQuery, Disk, DiskChown, DiskParams } from '../../api/disk.ts'
 import * as chowns from '../handlers/data/disk-chowns.ts'
 import * as disks from '../handlers/data/disks.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 
 export const diskRoutes = tagged('Disks', [
-  route({
-    method: 'GET',
-    path: `${v1}/disks`,
+  get('/disks', {
     role: 'read',
     summary: 'Lists the disks of services, including those of deleted services',
     response: z.array(Disk),
     problems: ['docker_unavailable', 'docker_error'],
     handler: disks.listDisks,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/disks/{name}`,
+  del('/disks/{name}', {
     summary: 'Moves the disk of a deleted service to the trash',
     params: DiskParams,
     query: DeleteDiskQuery,
     problems: ['conflict', 'in_use', 'docker_unavailable', 'docker_error'],
     handler: disks.deleteDisk,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/disks/{name}/chown`,
+  post('/disks/{name}/chown', {
     summary: 'Gives all files of a disk to another user',
     description:
       'Gives all files of a disk to another user, also while instances run. Links are changed themselves, ' +
@@ -40,18 +34,14 @@ export const diskRoutes = tagged('Disks', [
     problems: ['conflict', 'docker_unavailable', 'docker_error'],
     handler: chowns.chownDisk,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/disks/{name}/chown`,
+  get('/disks/{name}/chown', {
     role: 'read',
     summary: 'Returns the newest change of the owner of a disk; it is kept for 30 days',
     params: DiskParams,
     response: DiskChown,
     handler: chowns.getChown,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/disks/{name}/chown/history`,
+  get('/disks/{name}/chown/history', {
     role: 'read',
     summary: 'Lists the transitions of the newest change of the owner of a disk',
     params: DiskParams,

@@ -3,12 +3,10 @@ import { z } from 'zod'
 import { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as domains from '../handlers/domains.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 
 export const domainRoutes = tagged('Domains', [
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/domains`,
+  get('/services/{id}/domains', {
     role: 'read',
     scope: 'service',
     summary: 'Lists the hosts of a service: the default one, then its domains',
@@ -16,9 +14,7 @@ export const domainRoutes = tagged('Domains', [
     response: z.array(ServiceDomain),
     handler: domains.listDomains,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/domains`,
+  post('/services/{id}/domains', {
     summary: 'Adds a domain, effective immediately; adding it again changes only its redirect',
     description:
       'Adds a domain, effective immediately. Adding a domain that the service already has returns the same ' +
@@ -30,9 +26,7 @@ export const domainRoutes = tagged('Domains', [
     problems: ['conflict'],
     handler: domains.addDomain,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/services/{id}/domains/{domain}`,
+  del('/services/{id}/domains/{domain}', {
     summary: 'Removes a domain, effective immediately',
     params: DomainParams,
     problems: ['conflict'],

@@ -3,29 +3,23 @@ import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import * as edge from '../handlers/edge.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 
 export const edgeRoutes = tagged('Edge', [
-  route({
-    method: 'GET',
-    path: `${v1}/edge`,
+  get('/edge', {
     role: 'read',
     summary: 'Returns the state of the edge, its traffic, and its HAProxy version',
     response: Edge,
     handler: edge.getEdge,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/edge/upgrade`,
+  post('/edge/upgrade', {
     summary: 'Replaces the edge with the newest HAProxy without a failed request',
     body: EdgeUpgrade,
     status: 202,
     response: Edge,
     handler: edge.upgradeEdge,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/edge/retry`,
+  post('/edge/retry', {
     summary: 'Retries a parked edge, or creates a discarded one again',
     status: 202,
     response: Edge,
@@ -33,9 +27,7 @@ export const edgeRoutes = tagged('Edge', [
     problems: ['not_found', 'not_parked', 'not_recoverable', 'conflict'],
     handler: edge.retryEdge,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/edge/history`,
+  get('/edge/history', {
     role: 'read',
     summary: 'Lists the transitions of the edge: the first 10 and the last 500',
     response: z.array(HistoryEntry),

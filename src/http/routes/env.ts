@@ -3,13 +3,11 @@ import { z } from 'zod'
 import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as env from '../handlers/env.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, patch, put, tagged } from '../pipeline/route.ts'
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const envRoutes = tagged('Env', [
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/env`,
+  get('/services/{id}/env', {
     role: 'read',
     scope: 'service',
     summary: 'Lists the env variables, by key',
@@ -17,9 +15,7 @@ export const envRoutes = tagged('Env', [
     response: z.array(ShownEnvVar),
     handler: env.getEnv,
   }),
-  route({
-    method: 'PUT',
-    path: `${v1}/services/{id}/env`,
+  put('/services/{id}/env', {
     summary: 'Replaces all env variables',
     params: ServiceParams,
     query: EnvQuery,
@@ -29,9 +25,7 @@ export const envRoutes = tagged('Env', [
     problems: ['conflict'],
     handler: env.replaceEnv,
   }),
-  route({
-    method: 'PATCH',
-    path: `${v1}/services/{id}/env`,
+  patch('/services/{id}/env', {
     summary: 'Sets and removes env variables by key',
     params: ServiceParams,
     query: EnvQuery,

@@ -14,15 +14,12 @@ import {
   GitRepositories,
 } from '../../api/git-connection.ts'
 import * as git from '../handlers/git-connections.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 
-const connections = `${v1}/git/connections`
 const providerProblems = ['git_authorization_rejected', 'git_provider_unavailable']
 
 export const gitConnectionRoutes = tagged('Git', [
-  route({
-    method: 'POST',
-    path: `${v1}/git/authorize`,
+  post('/git/authorize', {
     summary: 'Starts or resumes the authorization of an account in the browser',
     description:
       'GitHub: the browser posts a manifest, from which GitHub registers a private app for this server; ' +
@@ -34,9 +31,7 @@ export const gitConnectionRoutes = tagged('Git', [
     response: GitRedirect,
     handler: git.authorizeGit,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/git/callback`,
+  post('/git/callback', {
     summary: 'Continues an authorization with what the provider sent the browser back with',
     description:
       'A `state` works once, for an hour. With `installation_id` and no `state`, the connection of that ' +
@@ -47,17 +42,13 @@ export const gitConnectionRoutes = tagged('Git', [
     response: GitRedirect,
     handler: git.completeGit,
   }),
-  route({
-    method: 'GET',
-    path: connections,
+  get('/git/connections', {
     role: 'read',
     summary: 'Lists the git connections, newest first',
     response: z.array(GitConnection),
     handler: git.listGitConnections,
   }),
-  route({
-    method: 'POST',
-    path: connections,
+  post('/git/connections', {
     summary: 'Connects an account with a personal access token, or replaces the token of a connected account',
     body: ConnectGit,
     problems: ['not_found', ...providerProblems],
@@ -67,45 +58,35 @@ export const gitConnectionRoutes = tagged('Git', [
     response: GitConnection,
     handler: git.connectGit,
   }),
-  route({
-    method: 'GET',
-    path: `${connections}/{id}`,
+  get('/git/connections/{id}', {
     role: 'read',
     summary: 'Returns a git connection',
     params: GitConnectionParams,
     response: GitConnection,
     handler: git.getGitConnection,
   }),
-  route({
-    method: 'DELETE',
-    path: `${connections}/{id}`,
+  del('/git/connections/{id}', {
     summary: 'Deletes a git connection and its secrets; what the account authorized stays at the provider',
     params: GitConnectionParams,
     query: DeleteGitConnectionQuery,
     problems: ['in_use'],
     handler: git.deleteGitConnection,
   }),
-  route({
-    method: 'GET',
-    path: `${connections}/{id}/history`,
+  get('/git/connections/{id}/history', {
     role: 'read',
     summary: 'Lists the transitions of a git connection: the first 10 and the last 500',
     params: GitConnectionParams,
     response: z.array(HistoryEntry),
     handler: git.gitConnectionHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${connections}/{id}/repositories`,
+  get('/git/connections/{id}/repositories', {
     summary: 'Lists the repositories that a git connection may read, last updated first',
     params: GitConnectionParams,
     problems: providerProblems,
     response: GitRepositories,
     handler: git.listGitRepositories,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/git/branches`,
+  get('/git/branches', {
     summary: 'Lists the branches of a repository, read as a deploy would clone it',
     query: GitBranchesQuery,
     problems: ['git_remote_unreachable'],

@@ -9,12 +9,10 @@ import { ServiceParams } from '../../api/service.ts'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 
 export const jobRoutes = tagged('Jobs', [
-  route({
-    method: 'GET',
-    path: `${v1}/jobs`,
+  get('/jobs', {
     role: 'read',
     scope: 'filtered',
     summary: 'Lists the job runs of all services, newest first',
@@ -26,9 +24,7 @@ export const jobRoutes = tagged('Jobs', [
     problems: ['not_found'],
     handler: jobs.listAllJobs,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/jobs`,
+  get('/services/{id}/jobs', {
     role: 'read',
     scope: 'service',
     summary: 'Lists the job runs of a service, newest first; the newest 1000 are kept',
@@ -37,9 +33,7 @@ export const jobRoutes = tagged('Jobs', [
     response: z.array(JobRun),
     handler: jobs.listJobs,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/jobs`,
+  post('/services/{id}/jobs', {
     role: 'deploy',
     scope: 'service',
     summary: 'Runs a command, or the command of a cron job, in a new container of the live version',
@@ -50,9 +44,7 @@ export const jobRoutes = tagged('Jobs', [
     problems: ['conflict'],
     handler: jobs.createJob,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/schedule`,
+  get('/services/{id}/schedule', {
     role: 'read',
     scope: 'service',
     summary: 'Returns the schedule of a cron job: its next runs, its last run, and why one was skipped',
@@ -60,9 +52,7 @@ export const jobRoutes = tagged('Jobs', [
     response: Schedule,
     handler: schedules.getSchedule,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/schedule/history`,
+  get('/services/{id}/schedule/history', {
     role: 'read',
     scope: 'service',
     summary: 'Lists the transitions of a schedule: the first 10 and the last 500',
@@ -70,9 +60,7 @@ export const jobRoutes = tagged('Jobs', [
     response: z.array(HistoryEntry),
     handler: schedules.scheduleHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/jobs/{job_id}`,
+  get('/jobs/{job_id}', {
     role: 'read',
     scope: 'record',
     summary: 'Returns a job run',
@@ -80,9 +68,7 @@ export const jobRoutes = tagged('Jobs', [
     response: JobRun,
     handler: jobs.getJob,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/jobs/{job_id}/cancel`,
+  post('/jobs/{job_id}/cancel', {
     role: 'deploy',
     scope: 'record',
     summary: 'Cancels a pending or running job run: SIGTERM, ten seconds, SIGKILL',
@@ -91,9 +77,7 @@ export const jobRoutes = tagged('Jobs', [
     problems: ['not_cancelable'],
     handler: jobs.cancelJob,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/jobs/{job_id}/logs`,
+  get('/jobs/{job_id}/logs', {
     role: 'read',
     scope: 'record',
     summary: 'Streams the log of a job run: `log` for each line, `end` when the run has finished',
@@ -103,9 +87,7 @@ export const jobRoutes = tagged('Jobs', [
     events: LogEvents,
     handler: jobs.jobLogs,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/jobs/{job_id}/history`,
+  get('/jobs/{job_id}/history', {
     role: 'read',
     scope: 'record',
     summary: 'Lists the transitions of a job run: the first 10 and the last 500',
@@ -113,9 +95,7 @@ export const jobRoutes = tagged('Jobs', [
     response: z.array(HistoryEntry),
     handler: jobs.jobHistory,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/jobs/{job_id}/why`,
+  get('/jobs/{job_id}/why', {
     role: 'read',
     scope: 'record',
     summary: 'Explains why a job run failed, and what to do about it',

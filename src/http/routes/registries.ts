@@ -2,29 +2,23 @@
 import { z } from 'zod'
 import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import * as registries from '../handlers/registries.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, put, tagged } from '../pipeline/route.ts'
 
 export const registryRoutes = tagged('Registries', [
-  route({
-    method: 'GET',
-    path: `${v1}/registries`,
+  get('/registries', {
     role: 'read',
     summary: 'Lists the registries with stored credentials, by host',
     response: z.array(Registry),
     handler: registries.listRegistries,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/registries/{host}`,
+  get('/registries/{host}', {
     role: 'read',
     summary: 'Returns a registry',
     params: RegistryParams,
     response: Registry,
     handler: registries.getRegistry,
   }),
-  route({
-    method: 'PUT',
-    path: `${v1}/registries/{host}`,
+  put('/registries/{host}', {
     summary: 'Stores the credentials for pulling images of a registry',
     params: RegistryParams,
     body: PutRegistry,
@@ -32,9 +26,7 @@ export const registryRoutes = tagged('Registries', [
     response: Registry,
     handler: registries.putRegistry,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/registries/{host}`,
+  del('/registries/{host}', {
     summary: 'Deletes the credentials of a registry',
     params: RegistryParams,
     handler: registries.deleteRegistry,

@@ -4,7 +4,7 @@ import { FeedEvents } from '../../api/feed.ts'
 import { Document, HealthQuery, Info } from '../../api/info.ts'
 import * as events from '../handlers/events.ts'
 import * as server from '../handlers/server.ts'
-import { type Route, route, tagged, v1 } from '../pipeline/route.ts'
+import { get, type Route, route, tagged } from '../pipeline/route.ts'
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
   tagged('Server', [
@@ -26,26 +26,20 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       response: 'text',
       handler: server.metrics,
     }),
-    route({
-      method: 'GET',
-      path: `${v1}/openapi.json`,
+    get('/openapi.json', {
       credential: 'public',
       summary: 'Returns this document',
       response: Document,
       handler: server.createOpenApi(routes),
     }),
-    route({
-      method: 'GET',
-      path: `${v1}/info`,
+    get('/info', {
       role: 'read',
       scope: 'server',
       summary: 'Returns the version, the defaults and facts about the host',
       response: Info,
       handler: server.info,
     }),
-    route({
-      method: 'GET',
-      path: `${v1}/events`,
+    get('/events', {
       role: 'read',
       scope: 'filtered',
       summary:

@@ -7,22 +7,18 @@ import { CreateService, ScaleService, UpdateService } from '../../api/service-se
 import { ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import * as deploys from '../handlers/deploys.ts'
 import * as services from '../handlers/services.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, patch, post, tagged } from '../pipeline/route.ts'
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const serviceRoutes = tagged('Services', [
-  route({
-    method: 'GET',
-    path: `${v1}/services`,
+  get('/services', {
     role: 'read',
     scope: 'filtered',
     summary: 'Lists all services, by name',
     response: z.array(Service),
     handler: services.listServices,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services`,
+  post('/services', {
     summary: 'Creates a service and, with a repository or an image, queues its first deploy',
     body: CreateService,
     bodyLimitBytes: envBodyLimitBytes,
@@ -31,9 +27,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['name_taken', 'conflict'],
     handler: services.createService,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}`,
+  get('/services/{id}', {
     role: 'read',
     scope: 'service',
     summary: 'Returns a service',
@@ -41,9 +35,7 @@ export const serviceRoutes = tagged('Services', [
     response: Service,
     handler: services.getService,
   }),
-  route({
-    method: 'PATCH',
-    path: `${v1}/services/{id}`,
+  patch('/services/{id}', {
     summary:
       'Changes settings. Instances, suspended, domains and edge settings take effect ' +
       'immediately, the rest with ' +
@@ -54,18 +46,14 @@ export const serviceRoutes = tagged('Services', [
     problems: ['conflict'],
     handler: services.updateService,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/services/{id}`,
+  del('/services/{id}', {
     summary: 'Deletes a service; its disk is kept unless the query says otherwise',
     params: ServiceParams,
     query: DeleteQuery,
     problems: ['conflict', 'in_use'],
     handler: services.deleteService,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/status`,
+  get('/services/{id}/status', {
     role: 'read',
     scope: 'service',
     summary: 'Returns the current instances of a service',
@@ -74,9 +62,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['docker_error', 'docker_unavailable'],
     handler: services.serviceStatus,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/services/{id}/logs`,
+  get('/services/{id}/logs', {
     role: 'read',
     scope: 'service',
     summary:
@@ -88,9 +74,7 @@ export const serviceRoutes = tagged('Services', [
     events: ServiceLogEvents,
     handler: services.serviceLogs,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/restart`,
+  post('/services/{id}/restart', {
     role: 'deploy',
     scope: 'service',
     summary: 'Restarts the live image with the current settings and env',
@@ -100,9 +84,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['conflict'],
     handler: services.restartService,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/rollback`,
+  post('/services/{id}/rollback', {
     role: 'deploy',
     scope: 'service',
     summary: 'Rolls back to the image, settings and env of an earlier deploy',
@@ -113,9 +95,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['conflict'],
     handler: deploys.rollbackService,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/suspend`,
+  post('/services/{id}/suspend', {
     role: 'deploy',
     scope: 'service',
     summary: 'Stops all instances until the service is resumed',
@@ -124,9 +104,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['conflict'],
     handler: services.suspendService,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/resume`,
+  post('/services/{id}/resume', {
     role: 'deploy',
     scope: 'service',
     summary: 'Starts the instances of a suspended service',
@@ -135,9 +113,7 @@ export const serviceRoutes = tagged('Services', [
     problems: ['conflict'],
     handler: services.resumeService,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/services/{id}/scale`,
+  post('/services/{id}/scale', {
     role: 'deploy',
     scope: 'service',
     summary: 'Sets the number of instances, effective immediately',

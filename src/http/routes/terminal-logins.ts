@@ -10,13 +10,11 @@ import {
   TerminalLoginParams,
 } from '../../api/access/terminal-login.ts'
 import * as logins from '../handlers/access/terminal-logins.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { get, post, tagged } from '../pipeline/route.ts'
 import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const terminalLoginRoutes = tagged('Terminal login', [
-  route({
-    method: 'POST',
-    path: `${v1}/auth/cli`,
+  post('/auth/cli', {
     credential: 'public',
     // A terminal sends no Origin; another site's page must not use up its turns.
     checksOrigin: true,
@@ -29,18 +27,14 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     problems: ['conflict', 'invalid_start_code', 'too_many_attempts'],
     handler: logins.startTerminalLogin,
   }),
-  route({
-    method: 'GET',
-    path: `${v1}/auth/cli/{id}`,
+  get('/auth/cli/{id}', {
     credential: 'session',
     summary: 'Returns a terminal login, with the code that the terminal shows',
     params: TerminalLoginParams,
     response: TerminalLogin,
     handler: logins.getTerminalLogin,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/cli/{id}/approve`,
+  post('/auth/cli/{id}/approve', {
     credential: 'session',
     acceptsIdempotencyKey: false,
     summary: 'Approves a terminal login, if the code is the one that the terminal shows',
@@ -51,9 +45,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     problems: ['invalid_credentials', 'password_required', 'too_many_attempts'],
     handler: logins.approveTerminalLogin,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/cli/{id}/deny`,
+  post('/auth/cli/{id}/deny', {
     bodyLimitBytes: accountBodyLimitBytes,
     credential: 'session',
     acceptsIdempotencyKey: false,
@@ -62,9 +54,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     response: TerminalLogin,
     handler: logins.denyTerminalLogin,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/auth/cli/{id}/token`,
+  post('/auth/cli/{id}/token', {
     credential: 'public',
     acceptsIdempotencyKey: false,
     summary: 'Returns the outcome; the token comes once, with `approved`, and ends the request',

@@ -2,20 +2,16 @@
 import { z } from 'zod'
 import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import * as trash from '../handlers/data/trash.ts'
-import { route, tagged, v1 } from '../pipeline/route.ts'
+import { del, get, post, tagged } from '../pipeline/route.ts'
 
 export const trashRoutes = tagged('Trash', [
-  route({
-    method: 'GET',
-    path: `${v1}/trash`,
+  get('/trash', {
     role: 'read',
     summary: 'Lists deleted datastores and disks that can be restored, newest first',
     response: z.array(TrashEntry),
     handler: trash.listTrash,
   }),
-  route({
-    method: 'POST',
-    path: `${v1}/trash/{id}/restore`,
+  post('/trash/{id}/restore', {
     summary: 'Restores a datastore with its id, settings, password and data, or a disk without a service',
     params: TrashParams,
     body: RestoreTrash,
@@ -24,9 +20,7 @@ export const trashRoutes = tagged('Trash', [
     replay: trash.replayRestoreTrash,
     handler: trash.restoreTrash,
   }),
-  route({
-    method: 'DELETE',
-    path: `${v1}/trash/{id}`,
+  del('/trash/{id}', {
     summary: 'Removes an entry immediately, with its data and its final backup',
     params: TrashParams,
     problems: ['conflict'],
