@@ -20,7 +20,6 @@ export const actorKinds = [
 ] as const
 
 export const ActorParams = z.object({ id: identifier.describe('Id of the actor.') })
-export type ActorParams = z.output<typeof ActorParams>
 
 export const ActorsQuery = z.strictObject({
   parked: flag('Only parked actors.'),

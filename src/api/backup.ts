@@ -18,12 +18,10 @@ import { recorded } from './parts/recorded.ts'
 export const BackupParams = z.object({
   id: z.string().min(1).max(64).describe('Id of the backup.'),
 })
-export type BackupParams = z.output<typeof BackupParams>
 
 export const RestoreParams = z.object({
   id: z.string().min(1).max(64).describe('Id of the restore.'),
 })
-export type RestoreParams = z.output<typeof RestoreParams>
 
 export const BackupsQuery = z.strictObject({
   datastore: identifier

@@ -65,4 +65,3 @@ export const CertificateAuthority = z
 export type CertificateAuthority = z.output<typeof CertificateAuthority>
 
 export const CertificateParams = z.object({ id: identifier.describe('Id of the certificate.') })
-export type CertificateParams = z.output<typeof CertificateParams>

@@ -35,7 +35,6 @@ export const datastoreStatuses = [
 export const DatastoreParams = z.object({
   id: identifier.describe('Id or name of the datastore.'),
 })
-export type DatastoreParams = z.output<typeof DatastoreParams>
 
 export const DeleteDatastoreQuery = z.strictObject({
   force: flag('Deletes the datastore even if services refer to it. Their next deploy or restart then fails.'),

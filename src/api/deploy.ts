@@ -148,7 +148,6 @@ export type HistoryEntry = z.output<typeof HistoryEntry>
 export const DeployParams = z
   .object({ deploy_id: identifier.describe('Id of the deploy.') })
   .transform(({ deploy_id }) => ({ id: deploy_id }))
-export type DeployParams = z.output<typeof DeployParams>
 
 export const DeployListQuery = z.strictObject(pageFields('dep'))
 export type DeployListQuery = z.output<typeof DeployListQuery>

@@ -34,7 +34,6 @@ function isPlainWebAddress(text: string): boolean {
 export const GitConnectionParams = z.object({
   id: identifier.describe('Id of the git connection.'),
 })
-export type GitConnectionParams = z.output<typeof GitConnectionParams>
 
 export const DeleteGitConnectionQuery = z.strictObject({
   force: flag(
@@ -190,7 +189,6 @@ export const GitRepository = z
     updated_at: time.describe('The last push or activity; null if unknown.'),
   })
   .meta({ id: 'GitRepository', description: 'A repository that a connection may read.' })
-export type GitRepository = z.output<typeof GitRepository>
 
 export const GitRepositories = z
   .object({

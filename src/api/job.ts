@@ -77,7 +77,6 @@ export type CreateJob = z.output<typeof CreateJob>
 export const JobParams = z
   .object({ job_id: identifier.describe('Id of the job run.') })
   .transform(({ job_id }) => ({ id: job_id }))
-export type JobParams = z.output<typeof JobParams>
 
 export const JobListQuery = z.strictObject(pageFields('job'))
 export type JobListQuery = z.output<typeof JobListQuery>

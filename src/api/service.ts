@@ -14,7 +14,6 @@ export const serviceTypes = [
 ] as const
 
 export const ServiceParams = z.object({ id: identifier.describe('Id or name of the service.') })
-export type ServiceParams = z.output<typeof ServiceParams>
 
 export const DeleteQuery = z.strictObject({
   force: flag('Deletes the service even if other services refer to it.'),

@@ -7,7 +7,6 @@ import { Name } from './parts/name.ts'
 export const TrashParams = z.object({
   id: identifier.describe('Id of the trash entry.'),
 })
-export type TrashParams = z.output<typeof TrashParams>
 
 const kinds = ['datastore', 'disk'] as const
 

@@ -18,7 +18,7 @@ export interface SupervisorOptions {
 
 /** `eventId` identifies the request: a repetition of it changes nothing. */
 export interface EventOptions {
-  eventId?: string
+  eventId?: string | undefined
 }
 
 export interface SpawnOptions extends EventOptions {

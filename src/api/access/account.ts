@@ -55,7 +55,6 @@ export type ChangePassword = z.output<typeof ChangePassword>
 export const User = z
   .object({ id, email: z.string().describe('The e-mail address, in lower case.'), created_at: createdAt })
   .meta({ id: 'User', description: 'The administrator.' })
-export type User = z.output<typeof User>
 
 export const AuthStatus = z
   .object({

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { id, identifier, text, timestamp } from '../parts/fields.ts'
 
 export const SessionParams = z.object({ id: identifier.describe('Id of the session.') })
-export type SessionParams = z.output<typeof SessionParams>
 
 export const Session = z
   .object({

@@ -7,7 +7,6 @@ import { grantFields, tokenName } from './token.ts'
 export const TerminalLoginParams = z.object({
   id: identifier.describe('Id of the terminal login.'),
 })
-export type TerminalLoginParams = z.output<typeof TerminalLoginParams>
 
 export const StartTerminalLogin = z
   .strictObject({

@@ -12,7 +12,6 @@ export const tokenName = z
   .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
 
 export const TokenParams = z.object({ id: identifier.describe('Id of the API token.') })
-export type TokenParams = z.output<typeof TokenParams>
 
 /** The rights that the administrator chooses for a token, when creating it or when approving a terminal. */
 export const grantFields = {

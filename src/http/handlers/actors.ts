@@ -1,11 +1,11 @@
 // Lists unfinished actors, and retries or discards parked ones.
 import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
-import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
+import type { Actor, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
+import type { Call, CallById } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
 import { resumeEdge } from './edge.ts'
 
@@ -25,16 +25,16 @@ export function listActors({ context: { storage }, query }: Call<unknown, Actors
 }
 
 /** Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
-export async function retryActor({ context, params, eventId }: Call<ActorParams>): Promise<Actor> {
+export async function retryActor({ context, params, eventId }: CallById): Promise<Actor> {
   const { id } = params
-  const options = eventId === undefined ? {} : { eventId }
+  const options = { eventId }
   if (id === edgeId) await resumeEdge(context, options)
   else await context.actors.retry(id, options)
-  return replayRetry(context, { id })
+  return replayRetry(context, id)
 }
 
 /** The response to a repeated request: the actor as it is now. */
-export function replayRetry(context: HttpContext, { id }: { id: string }): Actor {
+export function replayRetry(context: HttpContext, id: string): Actor {
   const { actors } = context.storage
   const record = actors.record(id)
   // The actor may have finished.
@@ -47,7 +47,7 @@ export function replayRetry(context: HttpContext, { id }: { id: string }): Actor
 }
 
 /** Lists the actor's Docker objects first, so it fails while the engine does not respond. */
-export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
+export async function discardActor({ context, params, eventId }: CallById): Promise<DiscardedActor> {
   const { storage, actors, observe } = context
   const actor = findParked(storage, params.id)
   const { id, kind, service_id } = actor

@@ -1,11 +1,12 @@
 // Certificates. They are ordered automatically for every public host; the API lists and retries them.
-import type { HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
-import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
+import type { Certificate, CertificateAuthority } from '../../api/certificate.ts'
 import { Failure, RetryLater } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import type { Call, CallById } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
+import { finder } from '../records/stored-record.ts'
 
 /** The maximum number of certificates per service that are read, including released ones. */
 const maxCertificates = 500
@@ -24,15 +25,11 @@ export function showAuthority({ context }: Call): CertificateAuthority {
   return context.certificateAuthority()
 }
 
-export function certificateHistory({ context, params }: Call<CertificateParams>): HistoryEntry[] {
-  return context.storage.actors.history(findCertificate(context, params.id).id)
-}
-
 /** A certificate with an attempt in progress is returned unchanged. */
-export async function retryCertificate(call: Call<CertificateParams>): Promise<Certificate> {
+export async function retryCertificate(call: CallById): Promise<Certificate> {
   const { context, params, eventId } = call
-  const { id, status } = findCertificate(context, params.id)
-  const options = eventId === undefined ? {} : { eventId }
+  const { id, status } = findCertificate(context.storage, params.id)
+  const options = { eventId }
   if (status === 'failed') await context.actors.spawn('certificate', id, {}, options)
   const event = command(call, 'retry')
   const { applied, record } = await context.actors.send<'certificate'>(id, event, options)
@@ -65,11 +62,10 @@ function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
   return current.filter(({ host }, index) => current.findIndex((one) => one.host === host) === index)
 }
 
-/** Throws `not_found`, for actors of other kinds too. */
-export function findCertificate({ storage }: HttpContext, id: string): Certificate {
-  const record = id.startsWith('crt-') ? storage.actors.record<'certificate'>(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such certificate')
-  return toCertificate(record)
+const findRecord = finder<'certificate'>('crt', 'certificate')
+
+export function findCertificate(storage: HttpStorage, id: string): Certificate {
+  return toCertificate(findRecord(storage, id))
 }
 
 /** The API does not show `finished_at`, which parking adds. */

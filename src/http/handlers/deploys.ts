@@ -1,19 +1,16 @@
 // Requests deploys, which actors run. 202 means committed: the deploy continues if the client disconnects.
-import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type {
   CreateDeploy,
   Deploy,
   DeployListQuery,
   DeployLogQuery,
-  DeployParams,
   DeploysQuery,
   Rollback,
 } from '../../api/deploy.ts'
-import type { ServiceParams } from '../../api/service.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { Call, Events, WithHeaders } from '../pipeline/route.ts'
+import type { Call, CallById, Events, WithHeaders } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
 import { findDeploy, toDeploy } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
@@ -28,7 +25,7 @@ import {
   sourceDeployRequest,
 } from '../rules/deploy-request.ts'
 
-export function listDeploys(call: Call<ServiceParams, DeployListQuery>): WithHeaders<Deploy[]> {
+export function listDeploys(call: CallById<DeployListQuery>): WithHeaders<Deploy[]> {
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
   const { records, next } = storage.actors.page('deploy', [id], call.query)
@@ -44,7 +41,7 @@ export function listAllDeploys(call: Call<unknown, DeploysQuery>): WithHeaders<D
   return pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record))
 }
 
-export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): Promise<Deploy> {
+export function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
   assertNotDeleting(row)
@@ -64,11 +61,11 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   if (commit !== undefined && deployRequest.source.kind !== 'git') {
     throw invalidField('commit', `${row.name} is not built from a repository`)
   }
-  return queueDeploy(context, deployRequest, eventId ? { eventId } : {})
+  return queueDeploy(context, deployRequest, { eventId })
 }
 
 /** Throws `invalid_request` if the deploy cannot run again. */
-export async function rollbackService(call: Call<ServiceParams, unknown, Rollback>): Promise<Deploy> {
+export async function rollbackService(call: CallById<unknown, Rollback>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
   assertNotDeleting(row)
@@ -76,11 +73,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   const target = findDeploy(context.storage, body.deploy_id)
   const obstacle = await findObstacle(context, row, target)
   if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
-  return queueDeploy(
-    context,
-    rollbackDeployRequest(context, row, target, requesterOf(call)),
-    eventId ? { eventId } : {},
-  )
+  return queueDeploy(context, rollbackDeployRequest(context, row, target, requesterOf(call)), { eventId })
 }
 
 interface Obstacle {
@@ -106,25 +99,17 @@ function invalidField(path: string, message: string, hint?: string): Failure {
   return new Failure('invalid_request', `${path}: ${message}`, hint, [{ path, code: 'invalid', message }])
 }
 
-export function getDeploy({ context, params }: Call<DeployParams>): Deploy {
-  return toDeploy(context.storage, findDeploy(context.storage, params.id))
-}
-
-export async function cancelDeploy(call: Call<DeployParams>): Promise<Deploy> {
+export async function cancelDeploy(call: CallById): Promise<Deploy> {
   const { context, params, eventId } = call
   const { id } = findDeploy(context.storage, params.id)
   const event = command(call, 'cancel')
-  const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
+  const { applied, record } = await context.actors.send(id, event, { eventId })
   if (!applied)
     throw new Failure('not_cancelable', `this deploy is ${record.status}: it can no longer be canceled`)
   return toDeploy(context.storage, record)
 }
 
-export function deployHistory({ context, params }: Call<DeployParams>): HistoryEntry[] {
-  return context.storage.actors.history(findDeploy(context.storage, params.id).id)
-}
-
-export function deployLogs(call: Call<DeployParams, DeployLogQuery>): Events {
+export function deployLogs(call: CallById<DeployLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id } = findDeploy(context.storage, params.id)
   return logEvents(context.storage.logs, id, {

@@ -2,7 +2,6 @@
 // that no other service has the host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
-import type { ServiceParams } from '../../api/service.ts'
 import {
   defaultHost,
   hostsOf,
@@ -14,7 +13,7 @@ import {
 } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
+import type { Call, CallById } from '../pipeline/route.ts'
 import { findService, publicationOf } from '../records/service-record.ts'
 import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
@@ -22,12 +21,12 @@ import { checkRow } from '../rules/service-rules.ts'
 /** The maximum number of certificates per service that are searched, including released ones. */
 const maxCertificates = 200
 
-export function listDomains({ context, params }: Call<ServiceParams>): ServiceDomain[] {
+export function listDomains({ context, params }: CallById): ServiceDomain[] {
   const row = findService(context.storage, params.id)
   return hostsOf(row, context.config.baseDomain).map((host) => toDomain(context, row, host))
 }
 
-export async function addDomain(call: Call<ServiceParams, unknown, AddDomain>): Promise<ServiceDomain> {
+export async function addDomain(call: CallById<unknown, AddDomain>): Promise<ServiceDomain> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
   const domain = normalizeDomain(body.domain)

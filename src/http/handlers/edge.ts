@@ -1,6 +1,5 @@
 // The state of the edge, and upgrades of its HAProxy. Its settings are options of berthd.
 
-import type { HistoryEntry } from '../../api/deploy.ts'
 import type { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
@@ -8,7 +7,7 @@ import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
 
-export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
+export function readEdge({ storage, config }: HttpContext): Edge {
   const { mode, httpPort, httpsPort } = config.edge
   const software = { version: null, image: null, available: null, upgrade_error: null, upgraded_at: null }
   const times = { serving_since: null, next_attempt_at: null, created_at: null, revision: 0, by: null }
@@ -24,7 +23,7 @@ export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>)
 /** Resumes a parked edge, or creates a discarded one again. Throws `not_parked`, `conflict`. */
 export async function resumeEdge(
   { actors, config, storage }: HttpContext,
-  options: { eventId?: string },
+  options: { eventId?: string | undefined },
 ): Promise<void> {
   const [active] = storage.actors.active('edge')
   if (active) throw new Failure('not_parked', 'the edge is not parked')
@@ -35,31 +34,21 @@ export async function resumeEdge(
   } else await actors.retry(edgeId, options)
 }
 
-export async function retryEdge(call: Call): Promise<Edge> {
-  const { context, eventId } = call
-  await resumeEdge(context, eventId === undefined ? {} : { eventId })
-  return getEdge(call)
-}
-
-/** The response to a repeated retry: the edge as it is now. */
-export function replayRetryEdge(context: HttpContext): Edge {
-  return getEdge({ context })
+export async function retryEdge({ context, eventId }: Call): Promise<Edge> {
+  await resumeEdge(context, { eventId })
+  return readEdge(context)
 }
 
 /** Starts an upgrade unless one is in progress. The record shows the outcome. */
 export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
   const { context, body, eventId } = call
-  const edge = getEdge(call)
+  const edge = readEdge(context)
   if (edge.status === 'upgrading') return edge
   const refusal = `the edge is ${edge.status}: only a running edge can be upgraded`
   if (edge.created_at === null) throw new Failure('conflict', refusal)
-  const options = eventId === undefined ? {} : { eventId }
+  const options = { eventId }
   const event = command(call, 'upgrade', { force: body.force })
   const { applied, record } = await context.actors.send<'edge'>(edgeId, event, options)
   if (!applied) throw new Failure('conflict', refusal)
   return record
-}
-
-export function edgeHistory({ context: { storage } }: Call): HistoryEntry[] {
-  return storage.actors.history(edgeId)
 }

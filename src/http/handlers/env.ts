@@ -3,23 +3,22 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
-import type { ServiceParams } from '../../api/service.ts'
 import { urlOf } from '../../domain/domains.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
+import type { Call, CallById } from '../pipeline/route.ts'
 import { assertNotDeleting, decisiveDeploy, findService, publicationOf } from '../records/service-record.ts'
 import { queueRestart } from '../rules/deploy-request.ts'
 import { assertEnvSize, compareVars, mergeVars } from '../rules/env-changes.ts'
 import type { HasProperty } from '../rules/references.ts'
 
 /** Omits values for a caller that may not read secrets. */
-export function getEnv({ context: { storage }, params, caller }: Call<ServiceParams>): ShownEnvVar[] {
+export function getEnv({ context: { storage }, params, caller }: CallById): ShownEnvVar[] {
   const vars = storage.env.get(findService(storage, params.id).id)
   return readsSecrets(caller) ? vars : vars.map(({ key }) => ({ key, value: null }))
 }
 
-export function replaceEnv(call: Call<ServiceParams, EnvQuery, ReplaceEnv>): Promise<EnvVar[] | EnvChanges> {
+export function replaceEnv(call: CallById<EnvQuery, ReplaceEnv>): Promise<EnvVar[] | EnvChanges> {
   const { storage } = call.context
   return changeEnv(
     call,
@@ -28,7 +27,7 @@ export function replaceEnv(call: Call<ServiceParams, EnvQuery, ReplaceEnv>): Pro
   )
 }
 
-export function updateEnv(call: Call<ServiceParams, EnvQuery, ChangeEnv>): Promise<EnvVar[] | EnvChanges> {
+export function updateEnv(call: CallById<EnvQuery, ChangeEnv>): Promise<EnvVar[] | EnvChanges> {
   return changeEnv(call, (vars) => mergeVars(vars, call.body))
 }
 
@@ -44,7 +43,7 @@ function hasDatastoreProperty({ storage }: HttpContext, name: string, property: 
 }
 
 async function changeEnv(
-  call: Call<ServiceParams, EnvQuery>,
+  call: CallById<EnvQuery>,
   change: (vars: EnvVar[]) => EnvVar[],
   save: Save = call.context.storage.env.change,
 ): Promise<EnvVar[] | EnvChanges> {

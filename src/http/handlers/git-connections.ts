@@ -1,6 +1,5 @@
 // Git connections: started in a browser or with a token, listed, deleted, and read through.
 import type { By } from '../../../storage/actors/actors.ts'
-import type { HistoryEntry } from '../../api/deploy.ts'
 import type {
   AuthorizeGit,
   CompleteGit,
@@ -9,17 +8,17 @@ import type {
   GitBranches,
   GitBranchesQuery,
   GitConnection,
-  GitConnectionParams,
   GitRedirect,
   GitRepositories,
 } from '../../api/git-connection.ts'
 import type { AuthorizationStep } from '../../effects/git-connection/authorization.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type Call, WithHeaders } from '../pipeline/route.ts'
+import { type Call, type CallById, WithHeaders } from '../pipeline/route.ts'
 import {
   findGitConnection,
   listGitConnectionRecords,
+  readGitConnection,
   servicesOf,
   toGitConnection,
 } from '../records/git-connection-record.ts'
@@ -27,14 +26,6 @@ import { command, requesterOf } from '../records/requester.ts'
 
 export function listGitConnections({ context }: Call): GitConnection[] {
   return listGitConnectionRecords(context.storage).map((record) => toGitConnection(context, record))
-}
-
-export function getGitConnection({ context, params }: Call<GitConnectionParams>): GitConnection {
-  return toGitConnection(context, findGitConnection(context.storage, params.id))
-}
-
-export function gitConnectionHistory({ context, params }: Call<GitConnectionParams>): HistoryEntry[] {
-  return context.storage.actors.history(findGitConnection(context.storage, params.id).id)
 }
 
 export async function authorizeGit(call: Call<unknown, unknown, AuthorizeGit>): Promise<GitRedirect> {
@@ -68,7 +59,7 @@ export async function completeGit({
 }
 
 function toRedirect(context: HttpContext, { connectionId, redirect }: AuthorizationStep): GitRedirect {
-  const connection = toGitConnection(context, findGitConnection(context.storage, connectionId))
+  const connection = readGitConnection(context, connectionId)
   if (redirect === null) return { status: 'connected', method: null, url: null, fields: {}, connection }
   const { method, url } = redirect
   return {
@@ -86,18 +77,11 @@ export async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
   const { provider, token, base_url: baseUrl = null } = body
   const by: By = requesterOf(call)
   const { id, isNew } = await context.git.connectToken({ provider, token, baseUrl, by, eventId })
-  const connection = toGitConnection(context, findGitConnection(context.storage, id))
+  const connection = readGitConnection(context, id)
   return isNew ? connection : new WithHeaders(connection, [], 200)
 }
 
-/** The response to a repeated request: the connection as it is now. */
-export function replayGitConnection(context: HttpContext, { id }: { id: string }): GitConnection {
-  return toGitConnection(context, findGitConnection(context.storage, id))
-}
-
-export async function deleteGitConnection(
-  call: Call<GitConnectionParams, DeleteGitConnectionQuery>,
-): Promise<undefined> {
+export async function deleteGitConnection(call: CallById<DeleteGitConnectionQuery>): Promise<undefined> {
   const { context, params, query } = call
   const connection = findGitConnection(context.storage, params.id)
   const services = query.force ? [] : servicesOf(context, connection.id)
@@ -118,10 +102,7 @@ function inUse(id: string, services: string[]): Failure {
   return new Failure('in_use', text, hint, details)
 }
 
-export async function listGitRepositories({
-  context,
-  params,
-}: Call<GitConnectionParams>): Promise<GitRepositories> {
+export async function listGitRepositories({ context, params }: CallById): Promise<GitRepositories> {
   const { id } = findGitConnection(context.storage, params.id)
   const { repositories, isTruncated } = await context.git.repositories(id)
   return {

@@ -1,14 +1,12 @@
 // Requests job runs, which actors execute. 202 means committed: the run continues if the client disconnects.
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
-import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
-import type { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
-import type { ServiceParams } from '../../api/service.ts'
+import type { CreateJob, JobListQuery, JobLogQuery, JobRun, JobsQuery } from '../../api/job.ts'
 import { timeoutOf } from '../../domain/job-defaults.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { Call, Events, WithHeaders } from '../pipeline/route.ts'
+import type { Call, CallById, Events, WithHeaders } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
 import { findJob, toJobRun } from '../records/deploy-record.ts'
 import { showActorLine } from '../records/log-lines.ts'
@@ -17,7 +15,7 @@ import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
 
-export function listJobs(call: Call<ServiceParams, JobListQuery>): WithHeaders<JobRun[]> {
+export function listJobs(call: CallById<JobListQuery>): WithHeaders<JobRun[]> {
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
   const { records, next } = storage.actors.page('job-run', [id], call.query)
@@ -33,7 +31,7 @@ export function listAllJobs(call: Call<unknown, JobsQuery>): WithHeaders<JobRun[
   return pageOverServices(call, 'job-run', (record) => toJobRun(call.context.storage, record))
 }
 
-export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): Promise<JobRun> {
+export async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)
   assertNotDeleting(row)
@@ -52,7 +50,7 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
     at: new Date().toISOString(),
   }
   const { record } = await context.actors.spawn('job-run', id, input, {
-    ...(eventId ? { eventId } : {}),
+    eventId,
     by: requesterOf(call),
   })
   return toJobRun(context.storage, record)
@@ -84,24 +82,16 @@ function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRo
   )
 }
 
-export function getJob({ context, params }: Call<JobParams>): JobRun {
-  return toJobRun(context.storage, findJob(context.storage, params.id))
-}
-
-export async function cancelJob(call: Call<JobParams>): Promise<JobRun> {
+export async function cancelJob(call: CallById): Promise<JobRun> {
   const { context, params, eventId } = call
   const { id } = findJob(context.storage, params.id)
   const event = command(call, 'cancel')
-  const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
+  const { applied, record } = await context.actors.send(id, event, { eventId })
   if (applied) return toJobRun(context.storage, record)
   throw new Failure('not_cancelable', `this run is ${record.status}: it can no longer be canceled`)
 }
 
-export function jobHistory({ context, params }: Call<JobParams>): HistoryEntry[] {
-  return context.storage.actors.history(findJob(context.storage, params.id).id)
-}
-
-export function jobLogs(call: Call<JobParams, JobLogQuery>): Events {
+export function jobLogs(call: CallById<JobLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id } = findJob(context.storage, params.id)
   return logEvents(context.storage.logs, id, {

@@ -2,20 +2,19 @@
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Schedule } from '../../api/schedule.ts'
-import type { ServiceParams } from '../../api/service.ts'
 import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
-import type { Call } from '../pipeline/route.ts'
+import type { CallById } from '../pipeline/route.ts'
 import { toSchedule } from '../records/schedule-record.ts'
 import { findService } from '../records/service-record.ts'
 
-export function getSchedule({ context: { storage }, params }: Call<ServiceParams>): Schedule {
+export function getSchedule({ context: { storage }, params }: CallById): Schedule {
   return toSchedule(storage, findScheduled(storage, params.id))
 }
 
 /** The transitions of the schedule: started and skipped runs. */
-export function scheduleHistory({ context: { storage }, params }: Call<ServiceParams>): HistoryEntry[] {
+export function scheduleHistory({ context: { storage }, params }: CallById): HistoryEntry[] {
   return storage.actors.history(scheduleIdOf(findScheduled(storage, params.id).id))
 }
 

@@ -3,13 +3,13 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Deploy } from '../../api/deploy.ts'
-import type { DeleteQuery, Service, ServiceParams } from '../../api/service.ts'
+import type { DeleteQuery, Service } from '../../api/service.ts'
 import type { CreateService, ScaleService, UpdateService } from '../../api/service-settings.ts'
 import type { InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import { wantedInstances } from '../../domain/service-types.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
-import type { Call, Events } from '../pipeline/route.ts'
+import type { Call, CallById, Events } from '../pipeline/route.ts'
 import { hintEvents, logEvents } from '../pipeline/sse.ts'
 import { parkedReason } from '../records/actor-record.ts'
 import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
@@ -29,7 +29,7 @@ export function listServices({ context, caller }: Call): Service[] {
   return rows.map((row) => toService(context, row))
 }
 
-export function getService({ context, params }: Call<ServiceParams>): Service {
+export function getService({ context, params }: CallById): Service {
   return toService(context, findService(context.storage, params.id))
 }
 
@@ -58,7 +58,7 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   return answer
 }
 
-export async function updateService(call: Call<ServiceParams, unknown, UpdateService>): Promise<Service> {
+export async function updateService(call: CallById<unknown, UpdateService>): Promise<Service> {
   const { context, params, body } = call
   const { id } = findService(context.storage, params.id)
   const { credentials, ...source } = parseSource(context, body)
@@ -97,7 +97,7 @@ function parseSource(
   }
 }
 
-async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>): Promise<Service> {
+async function setFields(call: CallById, fields: Partial<ServiceRow>): Promise<Service> {
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
   const row = await changeService(call, id, (row) => {
@@ -109,20 +109,20 @@ async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>)
   return toService(call.context, row)
 }
 
-export const suspendService = (call: Call<ServiceParams>) => setFields(call, { suspended: true })
-export const resumeService = (call: Call<ServiceParams>) => setFields(call, { suspended: false })
+export const suspendService = (call: CallById) => setFields(call, { suspended: true })
+export const resumeService = (call: CallById) => setFields(call, { suspended: false })
 
-export function scaleService(call: Call<ServiceParams, unknown, ScaleService>): Promise<Service> {
+export function scaleService(call: CallById<unknown, ScaleService>): Promise<Service> {
   return setFields(call, { instances: call.body.instances })
 }
 
-export function restartService(call: Call<ServiceParams>): Promise<Deploy> {
+export function restartService(call: CallById): Promise<Deploy> {
   const row = findService(call.context.storage, call.params.id)
   assertNotDeleting(row)
   return queueRestart(call, row)
 }
 
-export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
+export async function deleteService(call: CallById<DeleteQuery>): Promise<undefined> {
   const { context, params, query } = call
   const row = findService(context.storage, params.id)
   if (!query.force && !row.deleting) {
@@ -142,7 +142,7 @@ export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Pro
   }
 }
 
-export async function serviceStatus({ context, params }: Call<ServiceParams>): Promise<ServiceStatus> {
+export async function serviceStatus({ context, params }: CallById): Promise<ServiceStatus> {
   const { id } = findService(context.storage, params.id)
   const running = await context.observe.instances(id)
   const row = findService(context.storage, id)
@@ -184,7 +184,7 @@ function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): Ins
 }
 
 /** Reads stored logs, because the containers may be gone and the engine unavailable. */
-export function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Events {
+export function serviceLogs(call: CallById<ServiceLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id, name, type } = findService(context.storage, params.id)
   if (type === 'cron_job') {

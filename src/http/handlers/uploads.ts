@@ -3,10 +3,9 @@
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy, UploadQuery } from '../../api/deploy.ts'
-import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { Call, Upload } from '../pipeline/route.ts'
+import type { CallById, Upload } from '../pipeline/route.ts'
 import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended, queueDeploy, uploadDeployRequest } from '../rules/deploy-request.ts'
@@ -24,7 +23,7 @@ export const archiveUpload = {
     'root_dir, dockerfile_path or publish_dir begins with it.',
 }
 
-export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload>): Promise<Deploy> {
+export async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy> {
   const { context, params, body } = call
   const row = findService(context.storage, params.id)
   assertAcceptsUpload(row)
@@ -81,7 +80,7 @@ function noArchive(problem: string): Failure {
 
 /** The archive is on the disk before the deploy is committed, and gone again when that fails. */
 async function deployDraft(
-  call: Call<ServiceParams, UploadQuery, Upload>,
+  call: CallById<UploadQuery, Upload>,
   { id: serviceId }: ServiceRow,
   draft: ArchiveDraft,
 ): Promise<Deploy> {
@@ -93,7 +92,7 @@ async function deployDraft(
     const row = findService(storage, serviceId)
     const upload = { id, clearCache: query.clear_cache, by: requesterOf(call) }
     return await queueDeploy(context, uploadDeployRequest(context, row, upload), {
-      ...(eventId ? { eventId } : {}),
+      eventId,
       also(commit) {
         assertAcceptsUpload(findService(storage, serviceId))
         storage.services.setArchive(commit, serviceId, id)

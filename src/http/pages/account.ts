@@ -55,7 +55,7 @@ async function signOut(call: FormCall): Promise<Page> {
 
 async function endSession(call: FormCall): Promise<Page> {
   const { id } = call.body
-  const params = validate(SessionParams, { id }) as SessionParams
+  const params = validate(SessionParams, { id })
   const { headers } = await sessions.deleteSession({ ...call, params })
   return redirect(accountPath, headers)
 }
@@ -70,13 +70,13 @@ async function createToken(call: FormCall): Promise<Page> {
   const names = services?.split(/[\s,]+/).filter((one) => one !== '') ?? []
   const limits = { services: names.length > 0 ? names : null, expires_in_days: days ? Number(days) : null }
   const grant = { name, role, ...limits }
-  const body = validate(CreateToken, grant) as CreateToken
+  const body = validate(CreateToken, grant)
   return pageFor(call, { created: await tokens.createToken({ ...call, body }) })
 }
 
 async function revokeToken(call: FormCall): Promise<Page> {
   const { id } = call.body
-  const params = validate(TokenParams, { id }) as TokenParams
+  const params = validate(TokenParams, { id })
   await tokens.deleteToken({ ...call, params })
   return redirect(accountPath)
 }
@@ -85,7 +85,7 @@ async function changePassword(call: FormCall): Promise<Page> {
   const { current_password, new_password } = call.body
   const revoke_tokens = call.body.revoke_tokens === 'true'
   const change = { current_password, new_password, revoke_tokens }
-  const body = validate(ChangePassword, change) as ChangePassword
+  const body = validate(ChangePassword, change)
   const { headers } = await account.changePassword({ ...call, body })
   const revoked = revoke_tokens ? ' All API tokens are revoked.' : ''
   const done = `The password is changed, and every other session has ended.${revoked}`

@@ -25,7 +25,7 @@ export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Pa
   try {
     const filled = Object.entries(typed).filter(([name, value]) => name in AuthorizeGit.shape && value !== '')
     const request = { ...Object.fromEntries(filled), redirect_uri: redirectUriOf(call) }
-    return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) as AuthorizeGit }))
+    return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) }))
   } catch (error) {
     return gitStartPage(call, typed, withInstructions(toFormError(error, call)))
   }
@@ -81,7 +81,7 @@ function nothingPage(): Page {
 
 export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise<Page> {
   try {
-    const request = validate(CompleteGit, call.body) as CompleteGit
+    const request = validate(CompleteGit, call.body)
     return nextPage(await completeGit({ ...call, body: request }))
   } catch (error) {
     const formError = toFormError(error, call)

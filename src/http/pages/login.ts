@@ -25,7 +25,7 @@ export async function submitLogin(call: Call<unknown, LoginQuery, Form>): Promis
   const { context, query, body } = call
   const { email, password } = body
   try {
-    const login = validate(Login, { email, password }) as Login
+    const login = validate(Login, { email, password })
     return redirect(ownPath(query.next), cookiesFor(call, await signIn(call, login)))
   } catch (error) {
     const formError = toFormError(error, call)

@@ -28,7 +28,7 @@ export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promis
   const { query, body } = call
   const { code, email, password } = body
   try {
-    const signedUp = await signUp(call, validate(Setup, { code, email, password }) as Setup)
+    const signedUp = await signUp(call, validate(Setup, { code, email, password }))
     return redirect(ownPath(query.next), cookiesFor(call, signedUp))
   } catch (error) {
     const formError = toFormError(error, call)

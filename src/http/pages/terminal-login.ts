@@ -53,12 +53,12 @@ async function settle(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Ter
   if (call.body.answer !== 'approve') return getTerminalLogin(params)
   const { role, expires_in_days: days, password } = call.body
   const approval = { role, expires_in_days: days ? Number(days) : null, password: password || null }
-  const body = validate(ApproveTerminalLogin, approval) as ApproveTerminalLogin
+  const body = validate(ApproveTerminalLogin, approval)
   return approveTerminalLogin({ ...params, caller: call.caller, body })
 }
 
 function withParams({ context, query: { id = '' } }: TerminalLoginCall) {
-  return { context, params: validate(TerminalLoginParams, { id }) as TerminalLoginParams }
+  return { context, params: validate(TerminalLoginParams, { id }) }
 }
 
 function pageFor(call: TerminalLoginCall, login: TerminalLogin): Page {

@@ -139,7 +139,7 @@ export interface ActorPort {
     kind: Kind,
     id: string,
     input: object,
-    options?: { eventId?: string; also?: (commit: Commit) => void; by?: By },
+    options?: { eventId?: string | undefined; also?: (commit: Commit) => void; by?: By },
   ): Promise<{ record: RecordOf<Kind>; duplicate: boolean }>
   /** The record that `spawn` would commit. It commits nothing. */
   preview<Kind extends KindName>(kind: Kind, id: string, input: object, options: { by: By }): RecordOf<Kind>
@@ -147,10 +147,10 @@ export interface ActorPort {
   send<Kind extends string = string>(
     id: string,
     event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
-    options?: { eventId?: string },
+    options?: { eventId?: string | undefined },
   ): Promise<{ applied: boolean; record: RecordOf<Kind> }>
   /** Resumes a parked actor. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
-  retry(id: string, options?: { eventId?: string }): Promise<ActorRecord>
+  retry(id: string, options?: { eventId?: string | undefined }): Promise<ActorRecord>
   /** Ends a parked actor and keeps its objects. Throws `not_found`, `not_parked`. */
   discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
 }

@@ -141,7 +141,8 @@ function runHandler(
   const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
-    const show = route.replay && ((stored: unknown) => route.replay!(call.context, stored as { id: string }))
+    const { replay } = route
+    const show = replay && ((stored: unknown) => replay(call.context, (stored as { id: string }).id))
     return parts.idempotency.runOnce(toKeyedRequest(keyScope, request.query, sent), act, show)
   }
   if (route.upload) {

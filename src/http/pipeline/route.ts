@@ -44,6 +44,9 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   requestId: string
 }
 
+/** A call of a route whose only parameter is the id of a record, or the name of a service or a datastore. */
+export type CallById<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>
+
 /** The `body` of a call to an upload route. It is read only by `receive`. */
 export interface Upload {
   /** The Content-Length; null for a chunked body. */
@@ -90,8 +93,8 @@ interface Definition<
   isPage?: true
   /** True by default: a POST that repeats its `Idempotency-Key` gets the first response. */
   acceptsIdempotencyKey?: false
-  /** Builds the response to a repeated request from the stored record; the default is that record. */
-  replay?: (context: HttpContext, stored: { id: string }) => unknown
+  /** Reads the response to a repeated request by the id of the stored record; the default is that record. */
+  replay?: (context: HttpContext, id: string) => unknown
   /** One line; details go into `description`. */
   summary: string
   description?: string

@@ -14,7 +14,7 @@ export const envBodyLimitBytes = 4 * 1024 * 1024
 const maxDetails = 100
 
 /** Throws `invalid_request` with one entry of `errors` for each violation. */
-export function validate(schema: z.ZodType, value: unknown): unknown {
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(withOneUnknownKey(schema, value), { error: messageFor })
   if (result.success) return result.data
   const details = result.error.issues.slice(0, maxDetails).map(toDetail)

@@ -5,24 +5,13 @@ import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
 import { backupPath } from '../../domain/backup-names.ts'
-import { Failure } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { failureOf } from '../why/advice.ts'
 import { adviseOnBackup, adviseOnRestore } from '../why/record-advice.ts'
+import { finder } from './stored-record.ts'
 
-/** Throws `not_found`. */
-export function findBackup(storage: HttpStorage, id: string): BackupRecord & CommonRecordFields {
-  const record = id.startsWith('bak-') ? storage.actors.record<'backup'>(id) : null
-  if (!record || record.status === 'deleted') throw new Failure('not_found', 'there is no such backup')
-  return record
-}
-
-/** Throws `not_found`. */
-export function findRestore(storage: HttpStorage, id: string): RestoreRecord & CommonRecordFields {
-  const record = id.startsWith('rst-') ? storage.actors.record<'restore'>(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such restore')
-  return record
-}
+export const findBackup = finder<'backup'>('bak', 'backup')
+export const findRestore = finder<'restore'>('rst', 'restore')
 
 type BackupContext = Pick<HttpContext, 'config' | 'observe'>
 
@@ -51,6 +40,14 @@ export function toRestore({ observe }: BackupContext, record: RestoreRecord & Co
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
   }
+}
+
+export function readBackup(context: HttpContext, id: string): Backup {
+  return toBackup(context, findBackup(context.storage, id))
+}
+
+export function readRestore(context: HttpContext, id: string): Restore {
+  return toRestore(context, findRestore(context.storage, id))
 }
 
 export function fileOf(directory: string, { id, datastore, kind, created_at: at }: BackupRecord): string {

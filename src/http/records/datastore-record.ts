@@ -77,6 +77,10 @@ export function toDatastore(
   }
 }
 
+export function readDatastore(context: HttpContext, idOrName: string): Datastore {
+  return toDatastore(context, findDatastore(context.storage, idOrName))
+}
+
 /** The version before the newest upgrade; null once its volume is no longer kept. */
 export function keptVersion({ actors }: HttpStorage, { former }: DatastoreRecord): FormerVersion | null {
   if (!former) return null

@@ -3,11 +3,11 @@ import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
-import { Failure } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Advice } from '../why/advice.ts'
 import { adviseOnDeploy } from '../why/deploy-advice.ts'
 import { adviseOnRun } from '../why/record-advice.ts'
+import { finder } from './stored-record.ts'
 
 type Storage = Pick<HttpStorage, 'actors' | 'services'>
 
@@ -45,16 +45,21 @@ function withHint<Record>(record: Record, advice: Advice | null): Record {
   return advice ? { ...record, hint: advice.hint } : record
 }
 
-/** Finds a deploy by id. Throws `not_found`, also for actors of other kinds. */
-export function findDeploy({ actors }: Storage, id: string): Deploy {
-  const record = id.startsWith('dep-') ? actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such deploy', 'berth deploys NAME lists them')
-  return record as Deploy
+const findDeployRecord = finder<'deploy'>('dep', 'deploy', 'berth deploys NAME lists them')
+const findJobRecord = finder<'job-run'>('job', 'job run', 'berth jobs NAME lists them')
+
+export function findDeploy(storage: Storage, id: string): Deploy {
+  return findDeployRecord(storage, id) as Deploy
 }
 
-/** Finds a job run by id. Throws `not_found`, also for actors of other kinds. */
-export function findJob({ actors }: Storage, id: string): JobRun {
-  const record = id.startsWith('job-') ? actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such job run', 'berth jobs NAME lists them')
-  return record as JobRun
+export function findJob(storage: Storage, id: string): JobRun {
+  return findJobRecord(storage, id) as JobRun
+}
+
+export function readDeploy({ storage }: HttpContext, id: string): Deploy {
+  return toDeploy(storage, findDeploy(storage, id))
+}
+
+export function readJob({ storage }: HttpContext, id: string): JobRun {
+  return toJobRun(storage, findJob(storage, id))
 }

@@ -1,8 +1,8 @@
 // Git connections in responses. Fields are listed one by one, so that nothing is exposed by accident.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { GitConnection } from '../../api/git-connection.ts'
-import { Failure } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { finder } from './stored-record.ts'
 
 type Stored = RecordOf<'git-connection'>
 
@@ -15,11 +15,10 @@ export function listGitConnectionRecords({ actors }: HttpStorage): Stored[] {
   return records.filter(({ status }) => status !== 'deleted')
 }
 
-/** Throws `not_found`. */
-export function findGitConnection({ actors }: HttpStorage, id: string): Stored {
-  const record = id.startsWith('git-') ? actors.record<'git-connection'>(id) : null
-  if (record && record.status !== 'deleted') return record
-  throw new Failure('not_found', 'there is no such git connection', 'berth git ls lists them')
+export const findGitConnection = finder<'git-connection'>('git', 'git connection', 'berth git ls lists them')
+
+export function readGitConnection(context: HttpContext, id: string): GitConnection {
+  return toGitConnection(context, findGitConnection(context.storage, id))
 }
 
 export function toGitConnection(context: HttpContext, record: Stored): GitConnection {

@@ -10,12 +10,12 @@ import {
   RestoresQuery,
 } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import { HistoryEntry } from '../../api/deploy.ts'
-import { Why } from '../../api/parts/failure.ts'
 import * as backups from '../handlers/data/backups.ts'
 import * as restores from '../handlers/data/restores.ts'
-import * as why from '../handlers/why.ts'
 import { del, get, post, tagged } from '../pipeline/route.ts'
+import { findBackup, findRestore, readBackup, readRestore } from '../records/backup-record.ts'
+import { adviseOnBackup, adviseOnRestore } from '../why/record-advice.ts'
+import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const backupRoutes = tagged('Backups', [
   get('/backups', {
@@ -30,7 +30,7 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Returns a backup',
     params: BackupParams,
     response: Backup,
-    handler: backups.getBackup,
+    handler: show(readBackup),
   }),
   del('/backups/{id}', {
     summary: 'Deletes a backup and its file',
@@ -45,12 +45,10 @@ export const backupRoutes = tagged('Backups', [
     problems: ['conflict'],
     handler: backups.downloadBackup,
   }),
-  get('/backups/{id}/history', {
-    role: 'read',
-    summary: 'Lists the transitions of a backup',
+  historyRoute('/backups/{id}', {
     params: BackupParams,
-    response: z.array(HistoryEntry),
-    handler: backups.backupHistory,
+    summary: 'Lists the transitions of a backup',
+    find: findBackup,
   }),
   post('/datastores/{id}/backups', {
     summary: 'Starts a backup, which is kept until it is deleted',
@@ -58,7 +56,7 @@ export const backupRoutes = tagged('Backups', [
     response: Backup,
     status: 202,
     problems: ['conflict'],
-    replay: backups.replayBackup,
+    replay: readBackup,
     handler: backups.createBackup,
   }),
   get('/datastores/{id}/restores', {
@@ -76,7 +74,7 @@ export const backupRoutes = tagged('Backups', [
     response: Restore,
     status: 202,
     problems: ['conflict'],
-    replay: restores.replayRestore,
+    replay: readRestore,
     handler: restores.createRestore,
   }),
   post('/datastores/{id}/restores/upload', {
@@ -86,7 +84,7 @@ export const backupRoutes = tagged('Backups', [
     response: Restore,
     status: 202,
     problems: ['conflict', 'insufficient_storage'],
-    replay: restores.replayRestore,
+    replay: readRestore,
     handler: restores.uploadRestore,
   }),
   get('/restores/{id}', {
@@ -94,7 +92,7 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Returns a restore',
     params: RestoreParams,
     response: Restore,
-    handler: restores.getRestore,
+    handler: show(readRestore),
   }),
   post('/restores/{id}/cancel', {
     summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
@@ -108,25 +106,21 @@ export const backupRoutes = tagged('Backups', [
     acceptsIdempotencyKey: false,
     handler: restores.cancelRestore,
   }),
-  get('/restores/{id}/history', {
-    role: 'read',
+  historyRoute('/restores/{id}', {
+    params: RestoreParams,
     summary: 'Lists the transitions of a restore',
-    params: RestoreParams,
-    response: z.array(HistoryEntry),
-    handler: restores.restoreHistory,
+    find: findRestore,
   }),
-  get('/backups/{id}/why', {
-    role: 'read',
-    summary: 'Explains why a backup failed, and what to do about it',
+  whyRoute('/backups/{id}', {
     params: BackupParams,
-    response: Why,
-    handler: why.whyBackup,
+    summary: 'Explains why a backup failed, and what to do about it',
+    find: findBackup,
+    advise: (backup) => adviseOnBackup(backup),
   }),
-  get('/restores/{id}/why', {
-    role: 'read',
-    summary: 'Explains why a restore failed, and what to do about it',
+  whyRoute('/restores/{id}', {
     params: RestoreParams,
-    response: Why,
-    handler: why.whyRestore,
+    summary: 'Explains why a restore failed, and what to do about it',
+    find: findRestore,
+    advise: (restore) => adviseOnRestore(restore),
   }),
 ])

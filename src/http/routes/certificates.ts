@@ -1,11 +1,9 @@
 // Certificates of public hosts.
 import { z } from 'zod'
 import { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
-import { HistoryEntry } from '../../api/deploy.ts'
-import { Why } from '../../api/parts/failure.ts'
 import * as certificates from '../handlers/certificates.ts'
-import * as why from '../handlers/why.ts'
 import { get, post, tagged } from '../pipeline/route.ts'
+import { historyRoute, whyRoute } from './record-routes.ts'
 
 export const certificateRoutes = tagged('Certificates', [
   get('/certificates', {
@@ -21,13 +19,11 @@ export const certificateRoutes = tagged('Certificates', [
     response: CertificateAuthority,
     handler: certificates.showAuthority,
   }),
-  get('/certificates/{id}/history', {
-    role: 'read',
+  historyRoute('/certificates/{id}', {
     scope: 'record',
-    summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
     params: CertificateParams,
-    response: z.array(HistoryEntry),
-    handler: certificates.certificateHistory,
+    summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
+    find: certificates.findCertificate,
   }),
   post('/certificates/{id}/retry', {
     summary: 'Starts the next attempt immediately, unless the CA requires a pause',
@@ -37,12 +33,11 @@ export const certificateRoutes = tagged('Certificates', [
     problems: ['conflict', 'slow_down'],
     handler: certificates.retryCertificate,
   }),
-  get('/certificates/{id}/why', {
-    role: 'read',
+  whyRoute('/certificates/{id}', {
     scope: 'record',
-    summary: 'Explains why there is no new certificate, and what to do about it',
     params: CertificateParams,
-    response: Why,
-    handler: why.whyCertificate,
+    summary: 'Explains why there is no new certificate, and what to do about it',
+    find: certificates.findCertificate,
+    advise: ({ hint }) => (hint === null ? null : { hint, commands: [] }),
   }),
 ])

@@ -8,12 +8,12 @@ import {
   UpdateDatastore,
 } from '../../api/datastore.ts'
 import { UpgradeDatastore, UpgradeEstimate, UpgradeEstimateQuery } from '../../api/datastore-upgrade.ts'
-import { HistoryEntry } from '../../api/deploy.ts'
-import { Why } from '../../api/parts/failure.ts'
 import * as datastores from '../handlers/data/datastores.ts'
 import * as upgrades from '../handlers/data/upgrades.ts'
-import * as why from '../handlers/why.ts'
 import { del, get, patch, post, tagged } from '../pipeline/route.ts'
+import { findDatastore, readDatastore, redactedFor } from '../records/datastore-record.ts'
+import { adviseOnDatastore } from '../why/record-advice.ts'
+import { historyRoute, whyRoute } from './record-routes.ts'
 
 export const datastoreRoutes = tagged('Datastores', [
   get('/datastores', {
@@ -30,7 +30,7 @@ export const datastoreRoutes = tagged('Datastores', [
     status: 201,
     // A repetition under its key may come after its deletion.
     problems: ['name_taken', 'conflict', 'not_found'],
-    replay: datastores.replayDatastore,
+    replay: readDatastore,
     handler: datastores.createDatastore,
   }),
   get('/datastores/{id}', {
@@ -38,7 +38,7 @@ export const datastoreRoutes = tagged('Datastores', [
     summary: 'Returns a datastore',
     params: DatastoreParams,
     response: Datastore,
-    handler: datastores.getDatastore,
+    handler: ({ context, params, caller }) => redactedFor(caller, readDatastore(context, params.id)),
   }),
   patch('/datastores/{id}', {
     summary: 'Changes the limits of a datastore, without a restart',
@@ -61,7 +61,7 @@ export const datastoreRoutes = tagged('Datastores', [
     response: Datastore,
     status: 202,
     problems: ['conflict'],
-    replay: datastores.replayDatastore,
+    replay: readDatastore,
     handler: datastores.restartDatastore,
   }),
   get('/datastores/{id}/upgrade', {
@@ -84,7 +84,7 @@ export const datastoreRoutes = tagged('Datastores', [
     response: Datastore,
     status: 202,
     problems: ['conflict'],
-    replay: datastores.replayDatastore,
+    replay: readDatastore,
     handler: upgrades.upgradeDatastore,
   }),
   post('/datastores/{id}/upgrade/cancel', {
@@ -95,18 +95,15 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['not_cancelable'],
     handler: upgrades.cancelUpgrade,
   }),
-  get('/datastores/{id}/history', {
-    role: 'read',
+  historyRoute('/datastores/{id}', {
+    params: DatastoreParams,
     summary: 'Lists the transitions of a datastore: the first 10 and the last 500',
-    params: DatastoreParams,
-    response: z.array(HistoryEntry),
-    handler: datastores.datastoreHistory,
+    find: findDatastore,
   }),
-  get('/datastores/{id}/why', {
-    role: 'read',
-    summary: 'Explains why a datastore is not available, and what to do about it',
+  whyRoute('/datastores/{id}', {
     params: DatastoreParams,
-    response: Why,
-    handler: why.whyDatastore,
+    summary: 'Explains why a datastore is not available, and what to do about it',
+    find: findDatastore,
+    advise: (datastore) => adviseOnDatastore(datastore, datastore.name),
   }),
 ])

@@ -7,16 +7,15 @@ import {
   DeployLogQuery,
   DeployParams,
   DeploysQuery,
-  HistoryEntry,
   UploadQuery,
 } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
-import { Why } from '../../api/parts/failure.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as deploys from '../handlers/deploys.ts'
 import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
-import * as why from '../handlers/why.ts'
 import { get, post, tagged } from '../pipeline/route.ts'
+import { deployAdvice, findDeploy, readDeploy } from '../records/deploy-record.ts'
+import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const deployRoutes = tagged('Deploys', [
   get('/deploys', {
@@ -69,7 +68,7 @@ export const deployRoutes = tagged('Deploys', [
     summary: 'Returns a deploy',
     params: DeployParams,
     response: Deploy,
-    handler: deploys.getDeploy,
+    handler: show(readDeploy),
   }),
   post('/deploys/{deploy_id}/cancel', {
     role: 'deploy',
@@ -90,20 +89,18 @@ export const deployRoutes = tagged('Deploys', [
     events: LogEvents,
     handler: deploys.deployLogs,
   }),
-  get('/deploys/{deploy_id}/history', {
-    role: 'read',
+  historyRoute('/deploys/{deploy_id}', {
     scope: 'record',
+    params: DeployParams,
     summary: 'Lists the transitions of a deploy: the first 10 and the last 500',
-    params: DeployParams,
-    response: z.array(HistoryEntry),
-    handler: deploys.deployHistory,
+    find: findDeploy,
   }),
-  get('/deploys/{deploy_id}/why', {
-    role: 'read',
+  whyRoute('/deploys/{deploy_id}', {
     scope: 'record',
-    summary: 'Explains why a deploy failed, what to do about it, and how long each phase took',
     params: DeployParams,
-    response: Why,
-    handler: why.whyDeploy,
+    summary: 'Explains why a deploy failed, what to do about it, and how long each phase took',
+    find: findDeploy,
+    advise: (deploy, storage) => deployAdvice(storage, deploy),
+    hasLog: true,
   }),
 ])

@@ -30,7 +30,7 @@ export const diskRoutes = tagged('Disks', [
     body: ChownDisk,
     response: DiskChown,
     status: 202,
-    replay: chowns.replayChown,
+    replay: chowns.readChown,
     problems: ['conflict', 'docker_unavailable', 'docker_error'],
     handler: chowns.chownDisk,
   }),
@@ -39,13 +39,14 @@ export const diskRoutes = tagged('Disks', [
     summary: 'Returns the newest change of the owner of a disk; it is kept for 30 days',
     params: DiskParams,
     response: DiskChown,
-    handler: chowns.getChown,
+    handler: ({ context, params }) => chowns.findChown(context, params.name),
   }),
   get('/disks/{name}/chown/history', {
     role: 'read',
     summary: 'Lists the transitions of the newest change of the owner of a disk',
     params: DiskParams,
     response: z.array(HistoryEntry),
-    handler: chowns.chownHistory,
+    handler: ({ context, params }) =>
+      context.storage.actors.history(chowns.findChown(context, params.name).id),
   }),
 ])

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
+import { edgeId } from '../../domain/domains.ts'
 import * as edge from '../handlers/edge.ts'
 import { get, post, tagged } from '../pipeline/route.ts'
 
@@ -10,7 +11,7 @@ export const edgeRoutes = tagged('Edge', [
     role: 'read',
     summary: 'Returns the state of the edge, its traffic, and its HAProxy version',
     response: Edge,
-    handler: edge.getEdge,
+    handler: ({ context }) => edge.readEdge(context),
   }),
   post('/edge/upgrade', {
     summary: 'Replaces the edge with the newest HAProxy without a failed request',
@@ -23,7 +24,7 @@ export const edgeRoutes = tagged('Edge', [
     summary: 'Retries a parked edge, or creates a discarded one again',
     status: 202,
     response: Edge,
-    replay: edge.replayRetryEdge,
+    replay: edge.readEdge,
     problems: ['not_found', 'not_parked', 'not_recoverable', 'conflict'],
     handler: edge.retryEdge,
   }),
@@ -31,6 +32,6 @@ export const edgeRoutes = tagged('Edge', [
     role: 'read',
     summary: 'Lists the transitions of the edge: the first 10 and the last 500',
     response: z.array(HistoryEntry),
-    handler: edge.edgeHistory,
+    handler: ({ context }) => context.storage.actors.history(edgeId),
   }),
 ])

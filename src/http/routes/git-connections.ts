@@ -1,6 +1,5 @@
 // Accounts at git providers.
 import { z } from 'zod'
-import { HistoryEntry } from '../../api/deploy.ts'
 import {
   AuthorizeGit,
   CompleteGit,
@@ -15,6 +14,8 @@ import {
 } from '../../api/git-connection.ts'
 import * as git from '../handlers/git-connections.ts'
 import { del, get, post, tagged } from '../pipeline/route.ts'
+import { findGitConnection, readGitConnection } from '../records/git-connection-record.ts'
+import { historyRoute, show } from './record-routes.ts'
 
 const providerProblems = ['git_authorization_rejected', 'git_provider_unavailable']
 
@@ -52,7 +53,7 @@ export const gitConnectionRoutes = tagged('Git', [
     summary: 'Connects an account with a personal access token, or replaces the token of a connected account',
     body: ConnectGit,
     problems: ['not_found', ...providerProblems],
-    replay: git.replayGitConnection,
+    replay: readGitConnection,
     status: 201,
     otherStatuses: { 200: 'The account was connected already; its authorization was replaced.' },
     response: GitConnection,
@@ -63,7 +64,7 @@ export const gitConnectionRoutes = tagged('Git', [
     summary: 'Returns a git connection',
     params: GitConnectionParams,
     response: GitConnection,
-    handler: git.getGitConnection,
+    handler: show(readGitConnection),
   }),
   del('/git/connections/{id}', {
     summary: 'Deletes a git connection and its secrets; what the account authorized stays at the provider',
@@ -72,12 +73,10 @@ export const gitConnectionRoutes = tagged('Git', [
     problems: ['in_use'],
     handler: git.deleteGitConnection,
   }),
-  get('/git/connections/{id}/history', {
-    role: 'read',
-    summary: 'Lists the transitions of a git connection: the first 10 and the last 500',
+  historyRoute('/git/connections/{id}', {
     params: GitConnectionParams,
-    response: z.array(HistoryEntry),
-    handler: git.gitConnectionHistory,
+    summary: 'Lists the transitions of a git connection: the first 10 and the last 500',
+    find: findGitConnection,
   }),
   get('/git/connections/{id}/repositories', {
     summary: 'Lists the repositories that a git connection may read, last updated first',

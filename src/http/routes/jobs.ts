@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
-import { Why } from '../../api/parts/failure.ts'
 import { Schedule } from '../../api/schedule.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
-import * as why from '../handlers/why.ts'
 import { get, post, tagged } from '../pipeline/route.ts'
+import { findJob, readJob, runAdvice } from '../records/deploy-record.ts'
+import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const jobRoutes = tagged('Jobs', [
   get('/jobs', {
@@ -66,7 +66,7 @@ export const jobRoutes = tagged('Jobs', [
     summary: 'Returns a job run',
     params: JobParams,
     response: JobRun,
-    handler: jobs.getJob,
+    handler: show(readJob),
   }),
   post('/jobs/{job_id}/cancel', {
     role: 'deploy',
@@ -87,20 +87,18 @@ export const jobRoutes = tagged('Jobs', [
     events: LogEvents,
     handler: jobs.jobLogs,
   }),
-  get('/jobs/{job_id}/history', {
-    role: 'read',
+  historyRoute('/jobs/{job_id}', {
     scope: 'record',
+    params: JobParams,
     summary: 'Lists the transitions of a job run: the first 10 and the last 500',
-    params: JobParams,
-    response: z.array(HistoryEntry),
-    handler: jobs.jobHistory,
+    find: findJob,
   }),
-  get('/jobs/{job_id}/why', {
-    role: 'read',
+  whyRoute('/jobs/{job_id}', {
     scope: 'record',
-    summary: 'Explains why a job run failed, and what to do about it',
     params: JobParams,
-    response: Why,
-    handler: why.whyJob,
+    summary: 'Explains why a job run failed, and what to do about it',
+    find: findJob,
+    advise: (run, storage) => runAdvice(storage, run),
+    hasLog: true,
   }),
 ])

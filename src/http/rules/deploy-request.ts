@@ -119,11 +119,9 @@ export async function queueRestart(
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
     return waiting
   }
-  return queueDeploy(
-    context,
-    restartDeployRequest(context, row, requesterOf({ context, caller })),
-    eventId ? { eventId } : {},
-  )
+  return queueDeploy(context, restartDeployRequest(context, row, requesterOf({ context, caller })), {
+    eventId,
+  })
 }
 
 /** The newest deploy, if it is queued and will still read the current settings. */

@@ -2,7 +2,7 @@
 // response is sent.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
-import { awaitRecord } from '../records/awaited-record.ts'
+import { awaitRecord } from '../records/stored-record.ts'
 
 const waitMs = 5000
 

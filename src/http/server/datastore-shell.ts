@@ -138,7 +138,7 @@ class ShellSession {
 
 /** Throws `invalid_request`. */
 function parseMessage(text: string): ClientMessage {
-  return validate(ClientMessage, parseJson(text)) as ClientMessage
+  return validate(ClientMessage, parseJson(text))
 }
 
 function parseJson(text: string): unknown {

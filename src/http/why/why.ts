@@ -5,7 +5,7 @@ import type { HttpStorage } from '../pipeline/context.ts'
 import type { Advice, FailedRecord } from './advice.ts'
 import { excerptOf, noExcerpt, phasesOf } from './diagnosis.ts'
 
-interface ExplainedRecord extends FailedRecord {
+export interface ExplainedRecord extends FailedRecord {
   id: string
   status: string
   error: string | null

@@ -32,7 +32,7 @@ export async function signUp(
   { code, ...given }: Setup,
 ): Promise<SignedIn> {
   context.administrator.assertSetupCode(code)
-  const account = validate(NewAccount, given) as NewAccount
+  const account = validate(NewAccount, given)
   return context.administrator.setUp(account, request.headers.get('user-agent'))
 }
 

@@ -1,11 +1,11 @@
 // Sessions: the browsers that are signed in.
 import type { SessionRow } from '../../../../storage/access/sessions.ts'
 import { sessionEndMs } from '../../../account/callers.ts'
-import type { Session, SessionParams } from '../../../api/access/session.ts'
+import type { Session } from '../../../api/access/session.ts'
 import { Failure } from '../../../errors.ts'
 import { clearedCookie } from '../../pipeline/cookies.ts'
 import { originOf } from '../../pipeline/origin.ts'
-import { type Call, WithHeaders } from '../../pipeline/route.ts'
+import { type Call, type CallById, WithHeaders } from '../../pipeline/route.ts'
 
 /** Valid sessions, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {
@@ -20,7 +20,7 @@ export function listSessions({ context: { storage }, caller }: Pick<Call, 'calle
 
 /** Deleting the session of this request signs the browser out. */
 export async function deleteSession(
-  call: Pick<Call<SessionParams>, 'caller' | 'context' | 'params' | 'request' | 'streams'>,
+  call: Pick<CallById, 'caller' | 'context' | 'params' | 'request' | 'streams'>,
 ): Promise<WithHeaders<undefined>> {
   const { caller, context, params, request, streams } = call
   if (!(await context.storage.sessions.remove(params.id))) {

@@ -11,13 +11,12 @@ import type {
   StartedTerminalLogin,
   StartTerminalLogin,
   TerminalLogin,
-  TerminalLoginParams,
 } from '../../../api/access/terminal-login.ts'
 import { Failure } from '../../../errors.ts'
 import { assertStillValid } from '../../pipeline/auth.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
 import { clientAddressOf } from '../../pipeline/origin.ts'
-import type { Call } from '../../pipeline/route.ts'
+import type { Call, CallById } from '../../pipeline/route.ts'
 import { command } from '../../records/requester.ts'
 import { takeTerminalLogin } from '../../rules/terminal-login-limit.ts'
 import { toGrant } from '../../rules/token-grant.ts'
@@ -51,17 +50,11 @@ export async function startTerminalLogin(
   return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
 }
 
-export function getTerminalLogin({
-  context,
-  params,
-}: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): TerminalLogin {
+export function getTerminalLogin({ context, params }: Pick<CallById, 'context' | 'params'>): TerminalLogin {
   return toTerminalLogin(find(context, params.id))
 }
 
-type Approval = Pick<
-  Call<TerminalLoginParams, unknown, ApproveTerminalLogin>,
-  'body' | 'caller' | 'context' | 'params'
->
+type Approval = Pick<CallById<unknown, ApproveTerminalLogin>, 'body' | 'caller' | 'context' | 'params'>
 
 /** Throws `password_required` for an older session, whose browser may be unattended. */
 export async function approveTerminalLogin(call: Approval): Promise<TerminalLogin> {
@@ -84,7 +77,7 @@ export function needsPassword({ storage }: HttpContext, { id }: Pick<Caller, 'id
 }
 
 export async function denyTerminalLogin(
-  call: Pick<Call<TerminalLoginParams>, 'caller' | 'context' | 'params'>,
+  call: Pick<CallById, 'caller' | 'context' | 'params'>,
 ): Promise<TerminalLogin> {
   const { context, params } = call
   find(context, params.id)
@@ -93,7 +86,7 @@ export async function denyTerminalLogin(
 
 /** A token or a denial is returned only once. */
 export async function pollTerminalLogin(
-  call: Pick<Call<TerminalLoginParams, unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
+  call: Pick<CallById<unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
 ): Promise<PolledTerminalLogin> {
   const { context, params, body } = call
   const record = find(context, params.id)

@@ -1,10 +1,10 @@
 // API tokens. Responses are built field by field. The token itself is returned once and never stored.
 import type { TokenRow } from '../../../../storage/access/tokens.ts'
 import { createToken as makeToken } from '../../../account/api-tokens.ts'
-import type { CreatedToken, CreateToken, Token, TokenParams } from '../../../api/access/token.ts'
+import type { CreatedToken, CreateToken, Token } from '../../../api/access/token.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpStorage } from '../../pipeline/context.ts'
-import type { Call } from '../../pipeline/route.ts'
+import type { Call, CallById } from '../../pipeline/route.ts'
 import { toGrant } from '../../rules/token-grant.ts'
 
 /** The newest first, without the server's own token. */
@@ -22,7 +22,7 @@ export async function createToken(call: Call<unknown, unknown, CreateToken>): Pr
 }
 
 export async function deleteToken(
-  call: Pick<Call<TokenParams>, 'context' | 'params' | 'streams'>,
+  call: Pick<CallById, 'context' | 'params' | 'streams'>,
 ): Promise<undefined> {
   const { context, params, streams } = call
   if (!(await context.storage.tokens.remove(params.id))) {

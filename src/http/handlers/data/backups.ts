@@ -3,12 +3,9 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../../machines/backup.ts'
 import type { CommonRecordFields } from '../../../../storage/actors/actors.ts'
-import type { Backup, BackupParams, BackupsQuery } from '../../../api/backup.ts'
-import type { DatastoreParams } from '../../../api/datastore.ts'
-import type { HistoryEntry } from '../../../api/deploy.ts'
+import type { Backup, BackupsQuery } from '../../../api/backup.ts'
 import { Failure } from '../../../errors.ts'
-import type { HttpContext } from '../../pipeline/context.ts'
-import { type Call, Download, type WithHeaders } from '../../pipeline/route.ts'
+import { type Call, type CallById, Download, type WithHeaders } from '../../pipeline/route.ts'
 import { fileOf, findBackup, toBackup } from '../../records/backup-record.ts'
 import { assertAvailable, findDatastore } from '../../records/datastore-record.ts'
 import { paged } from '../../records/paging.ts'
@@ -37,15 +34,7 @@ function isOf({ datastore, datastore_id }: BackupRecord, wanted: string | undefi
   return wanted === undefined || wanted === datastore || wanted === datastore_id
 }
 
-export function getBackup({ context, params }: Call<BackupParams>): Backup {
-  return toBackup(context, findBackup(context.storage, params.id))
-}
-
-export function backupHistory({ context, params }: Call<BackupParams>): HistoryEntry[] {
-  return context.storage.actors.history(findBackup(context.storage, params.id).id)
-}
-
-export async function createBackup(call: Call<DatastoreParams>): Promise<Backup> {
+export async function createBackup(call: CallById): Promise<Backup> {
   const { context, params, eventId } = call
   const datastore = findDatastore(context.storage, params.id)
   assertAvailable(datastore)
@@ -54,18 +43,13 @@ export async function createBackup(call: Call<DatastoreParams>): Promise<Backup>
   const at = new Date().toISOString()
   const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
   const { record } = await context.actors.spawn('backup', id, input, {
-    ...(eventId ? { eventId } : {}),
+    eventId,
     by: requesterOf(call),
   })
   return toBackup(context, record)
 }
 
-/** The response to a repeated request: the backup as it is now. */
-export function replayBackup(context: HttpContext, { id }: { id: string }): Backup {
-  return toBackup(context, findBackup(context.storage, id))
-}
-
-export async function downloadBackup({ context, params }: Call<BackupParams>): Promise<Download> {
+export async function downloadBackup({ context, params }: CallById): Promise<Download> {
   const record = findBackup(context.storage, params.id)
   if (record.status !== 'good') throw new Failure('conflict', `the backup is ${record.status}, not good`)
   const path = fileOf(context.config.backupDir, record)
@@ -74,7 +58,7 @@ export async function downloadBackup({ context, params }: Call<BackupParams>): P
   throw new Failure('conflict', `${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
 }
 
-export async function deleteBackup(call: Call<BackupParams>): Promise<undefined> {
+export async function deleteBackup(call: CallById): Promise<undefined> {
   const { context, params } = call
   const { actors } = context.storage
   const { id } = findBackup(context.storage, params.id)

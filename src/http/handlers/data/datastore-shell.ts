@@ -1,15 +1,14 @@
 // Opens shells of datastores. All checks precede the upgrade, because the CLI can read a problem response
 // only before it.
 
-import type { DatastoreParams } from '../../../api/datastore.ts'
-import { type Call, WebSocketUpgrade } from '../../pipeline/route.ts'
+import { type CallById, WebSocketUpgrade } from '../../pipeline/route.ts'
 import { assertAvailable, findDatastore } from '../../records/datastore-record.ts'
 import { openDatastoreShell } from '../../server/datastore-shell.ts'
 
 /**
  * Throws `not_found`, `conflict` if the datastore is not available, and `unavailable` at the limit of shells.
  */
-export function openDatastoreClient({ context, params, caller, log, requestId }: Call<DatastoreParams>) {
+export function openDatastoreClient({ context, params, caller, log, requestId }: CallById) {
   const record = findDatastore(context.storage, params.id)
   assertAvailable(record)
   const client = context.clients.open(record.id)

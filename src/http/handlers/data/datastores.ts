@@ -7,19 +7,17 @@ import { newPassword } from '../../../account/secrets.ts'
 import {
   type CreateDatastore,
   type Datastore,
-  type DatastoreParams,
   type DeleteDatastoreQuery,
   isReservedDatabase,
   isReservedRole,
   type UpdateDatastore,
 } from '../../../api/datastore.ts'
-import type { HistoryEntry } from '../../../api/deploy.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
-import type { Call } from '../../pipeline/route.ts'
-import { awaitRecord } from '../../records/awaited-record.ts'
+import type { Call, CallById } from '../../pipeline/route.ts'
 import { findDatastore, redactedFor, toDatastore } from '../../records/datastore-record.ts'
 import { command, requesterOf } from '../../records/requester.ts'
+import { awaitRecord } from '../../records/stored-record.ts'
 import { trashPlanFor } from '../../records/trash-record.ts'
 import { assertNotReferenced } from '../../rules/references.ts'
 
@@ -38,14 +36,6 @@ export function listDatastores({ context, caller }: Call): Datastore[] {
     .map((record) => redactedFor(caller, toDatastore(context, record)))
 }
 
-export function getDatastore({ context, params, caller }: Call<DatastoreParams>): Datastore {
-  return redactedFor(caller, toDatastore(context, findDatastore(context.storage, params.id)))
-}
-
-export function datastoreHistory({ context, params }: Call<DatastoreParams>): HistoryEntry[] {
-  return context.storage.actors.history(findDatastore(context.storage, params.id).id)
-}
-
 export async function createDatastore(call: Call<unknown, unknown, CreateDatastore>): Promise<Datastore> {
   const { context, body, eventId } = call
   const { storage } = context
@@ -54,15 +44,10 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const isNameUnused = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
   if (isNameUnused) await context.observe.assertVolumeFree(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
-  const options = { also, by: requesterOf(call), ...(eventId ? { eventId } : {}) }
+  const options = { also, by: requesterOf(call), eventId }
   await context.actors.spawn('datastore', input.id, input, options)
   const record = await awaitRecord<'datastore'>(storage, input.id, provisionTimeoutMs, isProvisioned)
   return toDatastore(context, record!)
-}
-
-/** The response to a repeated creation: the datastore as it is now. */
-export function replayDatastore(context: HttpContext, { id }: { id: string }): Datastore {
-  return toDatastore(context, findDatastore(context.storage, id))
 }
 
 function isProvisioned({ status }: DatastoreRecord): boolean {
@@ -105,7 +90,7 @@ function assertNoPostgresNames(body: CreateDatastore): void {
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
 }
 
-type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
+type Updating = CallById<unknown, UpdateDatastore>
 
 /** Omitted or equal values change nothing. Resolves when the limits are applied. */
 export async function updateDatastore(call: Updating): Promise<Datastore> {
@@ -181,17 +166,17 @@ function assertLimitsApplied({ name, limits: { revision, settled, trouble } }: D
   throw new Failure(known, `limits of '${name}' saved, but applying them failed: ${message}`)
 }
 
-export async function restartDatastore(call: Call<DatastoreParams>): Promise<Datastore> {
+export async function restartDatastore(call: CallById): Promise<Datastore> {
   const { context, params, eventId } = call
   const datastore = findDatastore(context.storage, params.id)
   const event = command(call, 'restart')
-  const { applied, record } = await resumeAndSend(context, datastore, event, eventId ? { eventId } : {})
+  const { applied, record } = await resumeAndSend(context, datastore, event, { eventId })
   if (record.status === 'upgrading') throw beingUpgraded(datastore.name)
   if (!applied) throw beingDeleted(datastore.name)
   return toDatastore(context, record)
 }
 
-export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
+export async function deleteDatastore(call: CallById<DeleteDatastoreQuery>): Promise<undefined> {
   const { context, params, query } = call
   const datastore = findDatastore(context.storage, params.id)
   const { name, status } = datastore

@@ -1,12 +1,12 @@
 // Changes of the owner of a disk, which actors carry out.
 import type { DiskChownInput, DiskChownRecord } from '../../../../machines/disk-chown.ts'
 import type { CommonRecordFields } from '../../../../storage/actors/actors.ts'
-import type { HistoryEntry } from '../../../api/deploy.ts'
 import type { ChownDisk, DiskChown, DiskParams } from '../../../api/disk.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpContext, HttpStorage } from '../../pipeline/context.ts'
 import type { Call } from '../../pipeline/route.ts'
 import { requesterOf } from '../../records/requester.ts'
+import { finder } from '../../records/stored-record.ts'
 import { failureOf } from '../../why/advice.ts'
 import { adviseOnChown } from '../../why/record-advice.ts'
 
@@ -34,34 +34,25 @@ export async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Pro
     if (running.length > 0) throw new Failure('conflict', 'its owner is being changed already')
   }
   const { record } = await actors.spawn('disk-chown', id, input, {
-    ...(eventId ? { eventId } : {}),
+    eventId,
     also,
     by: requesterOf(call),
   })
   return toChown(storage, record)
 }
 
-/** The response to a repeated request: the change as it is now. */
-export function replayChown({ storage }: HttpContext, { id }: { id: string }): DiskChown {
-  const record = storage.actors.record<'disk-chown'>(id)
-  if (!record) throw new Failure('not_found', 'there is no such change of an owner')
-  return toChown(storage, record)
-}
-
-export function getChown({ context, params }: Call<DiskParams>): DiskChown {
-  return toChown(context.storage, findNewest(context, params.name))
-}
-
-export function chownHistory({ context, params }: Call<DiskParams>): HistoryEntry[] {
-  return context.storage.actors.history(findNewest(context, params.name).id)
-}
-
-/** Throws `not_found`. */
-function findNewest({ storage, diskOf }: HttpContext, disk: string) {
+/** The newest change. Throws `not_found`. */
+export function findChown({ storage, diskOf }: HttpContext, disk: string): DiskChown {
   const service = storage.services.list().find((row) => diskOf(row) === disk)
   const record = service ? storage.actors.latest('disk-chown', service.id) : null
-  if (record?.disk === disk) return record
+  if (record?.disk === disk) return toChown(storage, record)
   throw new Failure('not_found', 'the owner of this disk was not changed')
+}
+
+const findRecord = finder<'disk-chown'>('own', 'change of an owner')
+
+export function readChown({ storage }: HttpContext, id: string): DiskChown {
+  return toChown(storage, findRecord(storage, id))
 }
 
 function toChown({ services }: HttpStorage, record: DiskChownRecord & CommonRecordFields): DiskChown {

@@ -4,14 +4,12 @@
 import type { DatastoreRecord } from '../../../../machines/datastore/datastore-record.ts'
 import type { RestoreInput } from '../../../../machines/restore.ts'
 import type { ArchiveDraft } from '../../../../storage/archives.ts'
-import type { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../../api/backup.ts'
-import type { DatastoreParams } from '../../../api/datastore.ts'
-import type { HistoryEntry } from '../../../api/deploy.ts'
+import type { CreateRestore, Restore, RestoresQuery } from '../../../api/backup.ts'
 import { backupFormats } from '../../../domain/backup-names.ts'
 import { formatOf, headBytes } from '../../../domain/dump-format.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
-import type { Call, Upload, WithHeaders } from '../../pipeline/route.ts'
+import type { Call, CallById, Upload, WithHeaders } from '../../pipeline/route.ts'
 import { findBackup, findRestore, toRestore } from '../../records/backup-record.ts'
 import { assertAvailable, findDatastore } from '../../records/datastore-record.ts'
 import { paged } from '../../records/paging.ts'
@@ -28,7 +26,7 @@ export const restoreUpload = {
 }
 
 /** The restores of a datastore, newest first. */
-export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHeaders<Restore[]> {
+export function listRestores(call: CallById<RestoresQuery>): WithHeaders<Restore[]> {
   const { storage } = call.context
   const { id } = findDatastore(storage, call.params.id)
   const { records, next } = storage.actors.page('restore', [id], call.query)
@@ -36,20 +34,7 @@ export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHe
   return paged(call, restores, next)
 }
 
-export function getRestore({ context, params }: Call<RestoreParams>): Restore {
-  return toRestore(context, findRestore(context.storage, params.id))
-}
-
-export function restoreHistory({ context, params }: Call<RestoreParams>): HistoryEntry[] {
-  return context.storage.actors.history(findRestore(context.storage, params.id).id)
-}
-
-/** The response to a repeated request: the restore as it is now. */
-export function replayRestore(context: HttpContext, { id }: { id: string }): Restore {
-  return toRestore(context, findRestore(context.storage, id))
-}
-
-export async function createRestore(call: Call<DatastoreParams, unknown, CreateRestore>): Promise<Restore> {
+export async function createRestore(call: CallById<unknown, CreateRestore>): Promise<Restore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
   const backup = findBackup(context.storage, body.backup_id)
@@ -64,7 +49,7 @@ export async function createRestore(call: Call<DatastoreParams, unknown, CreateR
   return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
 }
 
-export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>): Promise<Restore> {
+export async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
   assertAvailable(datastore)
@@ -149,7 +134,7 @@ async function startRestore(
     assertAvailable(findDatastore(context.storage, datastoreId))
     assertNoActiveRestore(context, datastoreId)
   }
-  const options = { also, by: requesterOf({ context, caller }), ...(eventId ? { eventId } : {}) }
+  const options = { also, by: requesterOf({ context, caller }), eventId }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
   return toRestore(context, record)
 }
@@ -160,7 +145,7 @@ function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): v
 }
 
 /** Cancels and undoes a restore. Throws `not_cancelable` once it switches the data. */
-export async function cancelRestore(call: Call<RestoreParams>): Promise<Restore> {
+export async function cancelRestore(call: CallById): Promise<Restore> {
   const { context, params } = call
   const { id, status } = findRestore(context.storage, params.id)
   const { applied, record } = await context.actors.send<'restore'>(id, command(call, 'cancel'))

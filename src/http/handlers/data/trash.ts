@@ -2,17 +2,17 @@
 
 import type { DatastoreRecord } from '../../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../../machines/disk-removal.ts'
-import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../../api/trash.ts'
+import type { RestoredTrash, RestoreTrash, TrashEntry } from '../../../api/trash.ts'
 import { Failure } from '../../../errors.ts'
 import type { HttpContext } from '../../pipeline/context.ts'
-import type { Call } from '../../pipeline/route.ts'
-import { awaitRecord } from '../../records/awaited-record.ts'
+import type { Call, CallById } from '../../pipeline/route.ts'
 import { command } from '../../records/requester.ts'
+import { awaitRecord } from '../../records/stored-record.ts'
 import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../../records/trash-record.ts'
 
 const reclaimTimeoutMs = 30_000
 
-type Restoring = Call<TrashParams, unknown, RestoreTrash>
+type Restoring = CallById<unknown, RestoreTrash>
 
 export function listTrash({ context }: Call): TrashEntry[] {
   return listTrashed(context).map(toTrashEntry)
@@ -35,7 +35,7 @@ export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   if (trashed.record.service_id.startsWith('dst-')) throw formerData(context, trashed.record)
   if (trashed.record.mount_path) assertNoDisk(context, trashed.record)
   const event = command(call, 'restore')
-  const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
+  const { applied } = await context.actors.send(id, event, { eventId })
   if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
   return { id, kind: 'disk', name: nameOf(trashed) }
 }
@@ -68,7 +68,7 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   const name = body.name ?? record.name
   if (!context.storage.datastores.isFree(name)) throw nameTaken(id, name)
   const event = command(call, 'reclaim', { name })
-  const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
+  const { applied } = await context.actors.send(id, event, { eventId })
   if (!applied) throw new Failure('conflict', `${record.name} is already being restored or removed`)
   const settled = (await awaitRecord<'datastore'>(
     context.storage,
@@ -99,7 +99,7 @@ function nameTaken(id: string, name: string): Failure {
 }
 
 /** The response to a repeated request, with the current name. */
-export function replayRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
+export function replayRestoreTrash({ storage }: HttpContext, id: string): RestoredTrash {
   if (id.startsWith('dsk-')) {
     const disk = storage.actors.record<'disk-removal'>(id)
     if (disk) return { id, kind: 'disk', name: disk.disk }
@@ -109,7 +109,7 @@ export function replayRestoreTrash({ storage }: HttpContext, { id }: { id: strin
   return restoredDatastore(datastore, datastore.name)
 }
 
-export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
+export async function purgeTrash(call: CallById): Promise<undefined> {
   const { context, params } = call
   const resumed = await findResumed(context, params.id)
   const { kind, record } = resumed

@@ -1,13 +1,13 @@
 // Moves a Postgres to another major version, and back. The actor of the datastore carries it out.
 import type { UpgradePlan, VersionOnVolume } from '../../../../machines/datastore/datastore-context.ts'
-import type { Datastore, DatastoreParams } from '../../../api/datastore.ts'
+import type { Datastore } from '../../../api/datastore.ts'
 import type {
   UpgradeDatastore,
   UpgradeEstimate,
   UpgradeEstimateQuery,
 } from '../../../api/datastore-upgrade.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
-import type { Call } from '../../pipeline/route.ts'
+import type { CallById } from '../../pipeline/route.ts'
 import { assertAvailable, findDatastore, keptVersion, toDatastore } from '../../records/datastore-record.ts'
 import { command } from '../../records/requester.ts'
 import { trashExpiry } from '../../records/trash-record.ts'
@@ -18,12 +18,10 @@ const copiedBytesPerSecond = 10 * 1024 ** 2
 const restartSeconds = 15
 
 type Found = ReturnType<typeof findDatastore>
-type Upgrading = Call<DatastoreParams, unknown, UpgradeDatastore>
+type Upgrading = CallById<unknown, UpgradeDatastore>
 
 /** Throws `not_found`, `invalid_request`, `conflict`, `docker_unavailable`, `docker_error`. */
-export async function estimateUpgrade(
-  call: Call<DatastoreParams, UpgradeEstimateQuery>,
-): Promise<UpgradeEstimate> {
+export async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<UpgradeEstimate> {
   const { context, params, query } = call
   const datastore = findDatastore(context.storage, params.id)
   assertNewer(datastore, query.version)
@@ -44,14 +42,14 @@ export async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
     body.version === undefined ? returnPlan(call, datastore) : upgradePlan(call, datastore, body.version)
   const event = command(call, 'upgrade', { plan })
   if (datastore.status === 'failed') await context.actors.spawn('datastore', datastore.id, {})
-  const options = eventId ? { eventId } : {}
+  const options = { eventId }
   const { applied, record } = await context.actors.send<'datastore'>(datastore.id, event, options)
   if (!applied || record.upgrade?.id !== plan.id) throw new Failure('conflict', `${datastore.name} is busy`)
   return toDatastore(context, record)
 }
 
 /** Throws `not_found`, `not_cancelable`. */
-export async function cancelUpgrade(call: Call<DatastoreParams>): Promise<Datastore> {
+export async function cancelUpgrade(call: CallById): Promise<Datastore> {
   const { context, params } = call
   const { id, name } = findDatastore(context.storage, params.id)
   const { applied, record } = await context.actors.send<'datastore'>(id, command(call, 'upgrade.cancel'))

@@ -1,9 +1,18 @@
-// Waits for a commit of an actor, so that a response can contain the outcome. The wait is bounded; the actor
-// continues after it.
+// Finds the records of actors, and waits for their commits, so that a response can contain the outcome.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
+import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
+
+/** Finds records of a kind by id. The result throws `not_found`, for ids of other kinds too. */
+export function finder<Kind extends string>(prefix: string, noun: string, hint?: string) {
+  return ({ actors }: Pick<HttpStorage, 'actors'>, id: string): RecordOf<Kind> => {
+    const record = id.startsWith(`${prefix}-`) ? actors.record<Kind>(id) : null
+    if (record && record.status !== 'deleted') return record
+    throw new Failure('not_found', `there is no such ${noun}`, hint)
+  }
+}
 
 /** The record once `isWanted` accepts it, or the current one after the time limit; null if it is erased. */
 export async function awaitRecord<Kind extends string>(

@@ -1,0 +1,50 @@
+// The routes that every kind of record has: its history and, if it can fail, why.
+import { z } from 'zod'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Why } from '../../api/parts/failure.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { type CallById, get, type Route, type ServiceScope } from '../pipeline/route.ts'
+import type { Advice } from '../why/advice.ts'
+import { type ExplainedRecord, explain } from '../why/why.ts'
+
+interface RecordRoute<Found> {
+  params: z.ZodType<{ id: string }>
+  scope?: ServiceScope
+  summary: string
+  /** Throws `not_found`. */
+  find(storage: HttpStorage, id: string): Found
+}
+
+/** The handler of a route that returns a record. */
+export function show<Shown>(read: (context: HttpContext, id: string) => Shown) {
+  return ({ context, params }: CallById) => read(context, params.id)
+}
+
+export function historyRoute(path: string, { find, ...shared }: RecordRoute<{ id: string }>): Route {
+  return get(`${path}/history`, {
+    ...shared,
+    role: 'read',
+    response: z.array(HistoryEntry),
+    handler: ({ context: { storage }, params }) => storage.actors.history(find(storage, params.id).id),
+  })
+}
+
+interface WhyRoute<Found> extends RecordRoute<Found> {
+  advise(record: Found, storage: HttpStorage): Advice | null
+  hasLog?: boolean
+}
+
+export function whyRoute<Found extends ExplainedRecord>(
+  path: string,
+  { find, advise, hasLog = false, ...shared }: WhyRoute<Found>,
+): Route {
+  return get(`${path}/why`, {
+    ...shared,
+    role: 'read',
+    response: Why,
+    handler({ context: { storage }, params }) {
+      const record = find(storage, params.id)
+      return explain(storage, record, { advice: advise(record, storage), hasLog })
+    },
+  })
+}
