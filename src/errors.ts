@@ -51,6 +51,11 @@ export interface FailureDetail {
   message: string
 }
 
+/** `invalid_request` for one field of a request. */
+export function invalidField(path: string, message: string, hint?: string, code = 'invalid'): Failure {
+  return new Failure('invalid_request', `${path}: ${message}`, hint, [{ path, code, message }])
+}
+
 /** The code of any thrown value; `internal_error` for unexpected errors. */
 export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code

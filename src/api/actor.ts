@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { bounded, flag, id, identifier, name, text, time } from './parts/fields.ts'
 
-/** Every kind; test/http/handlers/actors.test.ts compares them with the charts. */
+/** Every kind; test/http/routes/actors.test.ts compares them with the charts. */
 export const actorKinds = [
   'backup',
   'certificate',

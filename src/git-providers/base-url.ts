@@ -1,5 +1,5 @@
 // The address of a provider's instance, in one normal form, so that equal instances compare as equal.
-import { Failure } from '../errors.ts'
+import { type Failure, invalidField } from '../errors.ts'
 
 export type ProviderName = 'github' | 'gitlab' | 'gitea'
 
@@ -56,6 +56,5 @@ function defaultBaseUrlOf(provider: ProviderName): string {
 }
 
 function invalid(problem: string): Failure {
-  const details = [{ path: 'base_url', code: 'invalid', message: problem }]
-  return new Failure('invalid_request', `base_url: ${problem}`, undefined, details)
+  return invalidField('base_url', problem)
 }

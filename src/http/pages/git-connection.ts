@@ -1,10 +1,10 @@
 // `/git/start` connects a git account in the browser, and `/git/callback` is where the provider sends the
 // browser back to. A GET changes nothing, so the callback page submits its parameters as a form.
 import { AuthorizeGit, CompleteGit, type GitRedirect } from '../../api/git-connection.ts'
-import { authorizeGit, completeGit } from '../handlers/git-connections.ts'
 import { ownAddressOf } from '../pipeline/origin.ts'
 import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
+import { authorizeGit, completeGit } from '../routes/git-connections.ts'
 import { pagePolicyFor } from '../server/headers.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { alertOf, type FormError, toFormError } from './form-error.ts'

@@ -1,10 +1,10 @@
 // `/setup`: creates the account of a new server, with the code that the server printed.
 
 import { Setup } from '../../api/access/account.ts'
-import { signUp } from '../handlers/access/account.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import type { Call, Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
+import { signUp } from '../routes/account.ts'
 import { cookiesFor } from '../rules/sign-in.ts'
 import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'
 import { alertOf, type FormError, moveToField, toFormError } from './form-error.ts'

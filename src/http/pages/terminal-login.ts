@@ -6,15 +6,15 @@ import {
   type TerminalLogin,
   TerminalLoginParams,
 } from '../../api/access/terminal-login.ts'
+import { originOf, ownAddressOf } from '../pipeline/origin.ts'
+import type { Page } from '../pipeline/route.ts'
+import { validate } from '../pipeline/validation.ts'
 import {
   approveTerminalLogin,
   denyTerminalLogin,
   getTerminalLogin,
   needsPassword,
-} from '../handlers/access/terminal-logins.ts'
-import { originOf, ownAddressOf } from '../pipeline/origin.ts'
-import type { Page } from '../pipeline/route.ts'
-import { validate } from '../pipeline/validation.ts'
+} from '../routes/terminal-logins.ts'
 import { expiryChoice, roleChoice } from './choices.ts'
 import { type Field, fieldsOf, passwordField, usernameOf } from './fields.ts'
 import { alertOf, type FormError, moveToField, toFormError } from './form-error.ts'

@@ -1,21 +1,24 @@
-// Routes of the account, its sessions and its tokens. Their responses are never stored for an
-// `Idempotency-Key`, because they contain credentials.
-import { z } from 'zod'
-import { AuthStatus, ChangePassword, Login, Setup } from '../../api/access/account.ts'
-import { Session, SessionParams } from '../../api/access/session.ts'
-import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
-import * as account from '../handlers/access/account.ts'
-import * as sessions from '../handlers/access/sessions.ts'
-import * as tokens from '../handlers/access/tokens.ts'
-import { del, get, post, tagged } from '../pipeline/route.ts'
-import { accountBodyLimitBytes } from '../pipeline/validation.ts'
+import type { SignedIn } from '../../account/administrator.ts'
+import { AuthStatus, ChangePassword, Login, NewAccount, Setup } from '../../api/access/account.ts'
+import { callerOf } from '../pipeline/auth.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { clearedCookie, deviceCookie, sessionSecretsOf } from '../pipeline/cookies.ts'
+import { originOf } from '../pipeline/origin.ts'
+import { type Call, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
+import { accountBodyLimitBytes, validate } from '../pipeline/validation.ts'
+import { cookiesFor, signIn } from '../rules/sign-in.ts'
+
+type RequestCall = Pick<Call, 'context' | 'request'>
 
 export const accountRoutes = tagged('Account', [
   get('/auth/status', {
     credential: 'public',
     summary: 'Shows how this request is authenticated, and whether the server has its account',
     response: AuthStatus,
-    handler: account.authStatus,
+    handler({ context, request }) {
+      const caller = callerOf(context, request)
+      return authStatusFor(context, caller?.kind ?? null)
+    },
   }),
   post('/auth/setup', {
     credential: 'public',
@@ -28,7 +31,7 @@ export const accountRoutes = tagged('Account', [
     status: 201,
     problems: ['already_set_up', 'invalid_setup_code'],
     setsCookie: true,
-    handler: account.setUp,
+    handler: setUp,
   }),
   post('/auth/login', {
     credential: 'public',
@@ -40,7 +43,7 @@ export const accountRoutes = tagged('Account', [
     response: AuthStatus,
     problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
     setsCookie: true,
-    handler: account.login,
+    handler: login,
   }),
   post('/auth/logout', {
     bodyLimitBytes: accountBodyLimitBytes,
@@ -49,7 +52,7 @@ export const accountRoutes = tagged('Account', [
     acceptsIdempotencyKey: false,
     summary: 'Ends the session of the cookie; also succeeds without a session',
     setsCookie: true,
-    handler: account.logout,
+    handler: logout,
   }),
   post('/auth/password', {
     credential: 'session',
@@ -59,46 +62,57 @@ export const accountRoutes = tagged('Account', [
     bodyLimitBytes: accountBodyLimitBytes,
     problems: ['invalid_credentials', 'too_many_attempts'],
     setsCookie: true,
-    handler: account.changePassword,
-  }),
-  get('/auth/sessions', {
-    credential: 'session',
-    summary: 'Lists the sessions, last used first',
-    response: z.array(Session),
-    handler: sessions.listSessions,
-  }),
-  del('/auth/sessions', {
-    credential: 'session',
-    summary: 'Ends all sessions except the one of this request',
-    handler: sessions.deleteOtherSessions,
-  }),
-  del('/auth/sessions/{id}', {
-    credential: 'session',
-    summary: 'Ends a session, including the one of this request',
-    params: SessionParams,
-    setsCookie: true,
-    handler: sessions.deleteSession,
-  }),
-  get('/auth/tokens', {
-    credential: 'session',
-    summary: 'Lists the API tokens, newest first, without the server token',
-    response: z.array(Token),
-    handler: tokens.listTokens,
-  }),
-  post('/auth/tokens', {
-    credential: 'session',
-    acceptsIdempotencyKey: false,
-    summary: 'Creates an API token; the token itself is returned only here',
-    body: CreateToken,
-    bodyLimitBytes: accountBodyLimitBytes,
-    response: CreatedToken,
-    status: 201,
-    handler: tokens.createToken,
-  }),
-  del('/auth/tokens/{id}', {
-    credential: 'session',
-    summary: 'Revokes an API token, effective immediately',
-    params: TokenParams,
-    handler: tokens.deleteToken,
+    handler: changePassword,
   }),
 ])
+
+async function setUp(call: Call<unknown, unknown, Setup>): Promise<WithHeaders<AuthStatus>> {
+  return signedInResponse(call, await signUp(call, call.body))
+}
+
+/** Checks the setup code before the other fields. */
+export async function signUp(
+  { context, request }: RequestCall,
+  { code, ...given }: Setup,
+): Promise<SignedIn> {
+  context.administrator.assertSetupCode(code)
+  const account = validate(NewAccount, given)
+  return context.administrator.setUp(account, request.headers.get('user-agent'))
+}
+
+async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<AuthStatus>> {
+  return signedInResponse(call, await signIn(call, call.body))
+}
+
+export async function logout(call: RequestCall & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
+  const origin = originOf(call.context, call.request)
+  const { sessions } = call.context.storage
+  for (const secret of sessionSecretsOf(call.request, origin)) {
+    const session = sessions.bySecret(secret)
+    if (session) await sessions.remove(session.id)
+  }
+  call.streams.check()
+  return new WithHeaders(undefined, [clearedCookie(origin)])
+}
+
+export async function changePassword(
+  call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'request' | 'streams'>,
+): Promise<WithHeaders<undefined>> {
+  const { current_password: current, new_password: next, revoke_tokens: revokeTokens = false } = call.body
+  const change = { current, next, revokeTokens }
+  const device = await call.context.administrator.changePassword(call.caller!.id, change)
+  call.streams.check()
+  return new WithHeaders(undefined, [deviceCookie(originOf(call.context, call.request), device)])
+}
+
+function signedInResponse(call: RequestCall, made: SignedIn): WithHeaders<AuthStatus> {
+  return new WithHeaders(authStatusFor(call.context, 'session'), cookiesFor(call, made))
+}
+
+/** Only a session gets the e-mail address of the account; a token does not need it. */
+function authStatusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
+  const account = administrator.get()
+  const { id, email, created_at } = account ?? {}
+  const isShown = auth === 'session' && id && email && created_at
+  return { auth, setup_required: account === null, user: isShown ? { id, email, created_at } : null }
+}

@@ -1,20 +1,28 @@
-// Backups of datastores and their way back.
+// Backups of datastores. They outlive their datastore.
+
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { z } from 'zod'
-import {
-  Backup,
-  BackupParams,
-  BackupsQuery,
-  CreateRestore,
-  Restore,
-  RestoreParams,
-  RestoresQuery,
-} from '../../api/backup.ts'
+import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import * as backups from '../handlers/data/backups.ts'
-import * as restores from '../handlers/data/restores.ts'
-import { del, get, post, tagged } from '../pipeline/route.ts'
-import { findBackup, findRestore, readBackup, readRestore } from '../records/backup-record.ts'
-import { adviseOnBackup, adviseOnRestore } from '../why/record-advice.ts'
+import { Failure } from '../../errors.ts'
+import {
+  type Call,
+  type CallById,
+  Download,
+  del,
+  get,
+  post,
+  tagged,
+  type WithHeaders,
+} from '../pipeline/route.ts'
+import { fileOf, findBackup, readBackup, toBackup } from '../records/backup-record.ts'
+import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
+import { paged } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
+import { adviseOnBackup } from '../why/record-advice.ts'
 import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const backupRoutes = tagged('Backups', [
@@ -23,7 +31,7 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Lists all backups, including those of deleted datastores, newest first',
     query: BackupsQuery,
     response: z.array(Backup),
-    handler: backups.listBackups,
+    handler: listBackups,
   }),
   get('/backups/{id}', {
     role: 'read',
@@ -36,14 +44,14 @@ export const backupRoutes = tagged('Backups', [
     summary: 'Deletes a backup and its file',
     params: BackupParams,
     problems: ['in_use'],
-    handler: backups.deleteBackup,
+    handler: deleteBackup,
   }),
   get('/backups/{id}/content', {
     summary: 'Downloads the file of a verified backup: for pg_restore, or an RDB file',
     params: BackupParams,
     response: 'bytes',
     problems: ['conflict'],
-    handler: backups.downloadBackup,
+    handler: downloadBackup,
   }),
   historyRoute('/backups/{id}', {
     params: BackupParams,
@@ -57,59 +65,7 @@ export const backupRoutes = tagged('Backups', [
     status: 202,
     problems: ['conflict'],
     replay: readBackup,
-    handler: backups.createBackup,
-  }),
-  get('/datastores/{id}/restores', {
-    role: 'read',
-    summary: 'Lists the restores of a datastore, newest first',
-    params: DatastoreParams,
-    query: RestoresQuery,
-    response: z.array(Restore),
-    handler: restores.listRestores,
-  }),
-  post('/datastores/{id}/restores', {
-    summary: 'Replaces all data of a datastore with the contents of a backup',
-    params: DatastoreParams,
-    body: CreateRestore,
-    response: Restore,
-    status: 202,
-    problems: ['conflict'],
-    replay: readRestore,
-    handler: restores.createRestore,
-  }),
-  post('/datastores/{id}/restores/upload', {
-    summary: 'Replaces all data of a datastore with the contents of an uploaded file',
-    params: DatastoreParams,
-    upload: restores.restoreUpload,
-    response: Restore,
-    status: 202,
-    problems: ['conflict', 'insufficient_storage'],
-    replay: readRestore,
-    handler: restores.uploadRestore,
-  }),
-  get('/restores/{id}', {
-    role: 'read',
-    summary: 'Returns a restore',
-    params: RestoreParams,
-    response: Restore,
-    handler: show(readRestore),
-  }),
-  post('/restores/{id}/cancel', {
-    summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
-    description:
-      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns 202, ' +
-      'because the prepared data is still being removed: the status is `undoing`, then `canceled`.',
-    params: RestoreParams,
-    response: Restore,
-    status: 202,
-    problems: ['not_cancelable'],
-    acceptsIdempotencyKey: false,
-    handler: restores.cancelRestore,
-  }),
-  historyRoute('/restores/{id}', {
-    params: RestoreParams,
-    summary: 'Lists the transitions of a restore',
-    find: findRestore,
+    handler: createBackup,
   }),
   whyRoute('/backups/{id}', {
     params: BackupParams,
@@ -117,10 +73,61 @@ export const backupRoutes = tagged('Backups', [
     find: findBackup,
     advise: (backup) => adviseOnBackup(backup),
   }),
-  whyRoute('/restores/{id}', {
-    params: RestoreParams,
-    summary: 'Explains why a restore failed, and what to do about it',
-    find: findRestore,
-    advise: (restore) => adviseOnRestore(restore),
-  }),
 ])
+
+/** The newest first. Deleted backups are final, so they are not active actors. */
+function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
+  const { context, query } = call
+  const { actors } = context.storage
+  const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
+  const views: (BackupRecord & CommonRecordFields)[] = []
+  for (const id of ids.sort().reverse()) {
+    const record = actors.record<'backup'>(id)
+    if (!record || !isOf(record, query.datastore)) continue
+    if (views.length === query.limit) return paged(call, views.map(toShown), views.at(-1)!.id)
+    views.push(record)
+  }
+  return paged(call, views.map(toShown), null)
+
+  function toShown(record: BackupRecord & CommonRecordFields): Backup {
+    return toBackup(context, record)
+  }
+}
+
+function isOf({ datastore, datastore_id }: BackupRecord, wanted: string | undefined): boolean {
+  return wanted === undefined || wanted === datastore || wanted === datastore_id
+}
+
+async function createBackup(call: CallById): Promise<Backup> {
+  const { context, params, eventId } = call
+  const datastore = findDatastore(context.storage, params.id)
+  assertAvailable(datastore)
+  const { id: datastoreId, name: datastoreName, kind, version } = datastore
+  const id = context.storage.ids.newId('bak')
+  const at = new Date().toISOString()
+  const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
+  const { record } = await context.actors.spawn('backup', id, input, {
+    eventId,
+    by: requesterOf(call),
+  })
+  return toBackup(context, record)
+}
+
+async function downloadBackup({ context, params }: CallById): Promise<Download> {
+  const record = findBackup(context.storage, params.id)
+  if (record.status !== 'good') throw new Failure('conflict', `the backup is ${record.status}, not good`)
+  const path = fileOf(context.config.backupDir, record)
+  const stats = await stat(path).catch(() => null)
+  if (stats?.size === record.size_bytes) return new Download(path, stats.size, basename(path))
+  throw new Failure('conflict', `${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
+}
+
+async function deleteBackup(call: CallById): Promise<undefined> {
+  const { context, params } = call
+  const { actors } = context.storage
+  const { id } = findBackup(context.storage, params.id)
+  const restores = [...actors.active('restore')].map((restore) => actors.record<'restore'>(restore.id))
+  const user = restores.find((restore) => restore?.backup_id === id)
+  if (user) throw new Failure('in_use', `the restore ${user.id} of ${user.datastore} is using this backup`)
+  await context.actors.send(id, command(call, 'delete'))
+}

@@ -1,9 +1,18 @@
-// Certificates of public hosts.
+// Certificates of public hosts. They are ordered automatically; the API lists and retries them.
 import { z } from 'zod'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import { reachesService } from '../../account/rights.ts'
 import { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
-import * as certificates from '../handlers/certificates.ts'
-import { get, post, tagged } from '../pipeline/route.ts'
+import { Failure, RetryLater } from '../../errors.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import { type CallById, get, post, tagged } from '../pipeline/route.ts'
+import { command } from '../records/requester.ts'
+import { finder } from '../records/stored-record.ts'
 import { historyRoute, whyRoute } from './record-routes.ts'
+
+/** The maximum number of certificates per service that are read, including released ones. */
+const maxCertificates = 500
+const findRecord = finder<'certificate'>('crt', 'certificate')
 
 export const certificateRoutes = tagged('Certificates', [
   get('/certificates', {
@@ -11,19 +20,26 @@ export const certificateRoutes = tagged('Certificates', [
     scope: 'filtered',
     summary: 'Lists the certificates of all hosts, with their state and the reason of a failure',
     response: z.array(Certificate),
-    handler: certificates.listCertificates,
+    handler({ context: { storage }, caller }) {
+      const owners = ['', ...storage.services.list().map(({ id }) => id)].filter((id) =>
+        reachesService(caller, id),
+      )
+      const certificates = owners.flatMap((owner) => certificatesOf(storage, owner))
+      return certificates.sort((a, b) => (a.host < b.host ? -1 : 1))
+    },
   }),
   get('/certificate-authority', {
     role: 'read',
     summary: 'Shows the certificate authority and the wildcard certificate',
     response: CertificateAuthority,
-    handler: certificates.showAuthority,
+    // Contains domains of all services, so tokens that are limited to services may not read it.
+    handler: ({ context }) => context.certificateAuthority(),
   }),
   historyRoute('/certificates/{id}', {
     scope: 'record',
     params: CertificateParams,
     summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
-    find: certificates.findCertificate,
+    find: findCertificate,
   }),
   post('/certificates/{id}/retry', {
     summary: 'Starts the next attempt immediately, unless the CA requires a pause',
@@ -31,13 +47,60 @@ export const certificateRoutes = tagged('Certificates', [
     response: Certificate,
     status: 202,
     problems: ['conflict', 'slow_down'],
-    handler: certificates.retryCertificate,
+    handler: retryCertificate,
   }),
   whyRoute('/certificates/{id}', {
     scope: 'record',
     params: CertificateParams,
     summary: 'Explains why there is no new certificate, and what to do about it',
-    find: certificates.findCertificate,
+    find: findCertificate,
     advise: ({ hint }) => (hint === null ? null : { hint, commands: [] }),
   }),
 ])
+
+/** A certificate with an attempt in progress is returned unchanged. */
+async function retryCertificate(call: CallById): Promise<Certificate> {
+  const { context, params, eventId } = call
+  const { id, status } = findCertificate(context.storage, params.id)
+  const options = { eventId }
+  if (status === 'failed') await context.actors.spawn('certificate', id, {}, options)
+  const event = command(call, 'retry')
+  const { applied, record } = await context.actors.send<'certificate'>(id, event, options)
+  const certificate = toCertificate(record)
+  if (!applied) assertAttemptInProgress(certificate)
+  return certificate
+}
+
+/** Throws `conflict` or `slow_down` unless an attempt is in progress. */
+function assertAttemptInProgress({
+  host,
+  status,
+  phase,
+  error,
+  next_attempt_at,
+  renews_at,
+}: Certificate): void {
+  if (phase !== null || status === 'failed') return
+  if (status === 'released') throw new Failure('conflict', `${host} is no longer served`)
+  if (error === null) {
+    throw new Failure('conflict', `the certificate of ${host} is valid: it is renewed at ${renews_at}`)
+  }
+  const seconds = Math.max(1, Math.ceil((Date.parse(next_attempt_at ?? '') - Date.now()) / 1000) || 1)
+  throw new RetryLater('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
+}
+
+function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
+  const records = actors.list('certificate', owner, maxCertificates).map(toCertificate)
+  const current = records.filter(({ status }) => status !== 'released')
+  return current.filter(({ host }, index) => current.findIndex((one) => one.host === host) === index)
+}
+
+function findCertificate(storage: HttpStorage, id: string): Certificate {
+  return toCertificate(findRecord(storage, id))
+}
+
+/** The API does not show `finished_at`, which parking adds. */
+function toCertificate(record: RecordOf<'certificate'>): Certificate {
+  const { finished_at, ...shown } = record as typeof record & { finished_at?: string }
+  return shown as Certificate
+}

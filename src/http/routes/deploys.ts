@@ -1,5 +1,6 @@
-// Deploys, and what they leave to read.
+// Deploys, which actors run. 202 means committed: the deploy continues if the client disconnects.
 import { z } from 'zod'
+import type { ServiceRow } from '../../../storage/services.ts'
 import {
   CreateDeploy,
   Deploy,
@@ -7,15 +8,32 @@ import {
   DeployLogQuery,
   DeployParams,
   DeploysQuery,
-  UploadQuery,
+  type Rollback,
 } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { ServiceParams } from '../../api/service.ts'
-import * as deploys from '../handlers/deploys.ts'
-import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
-import { get, post, tagged } from '../pipeline/route.ts'
-import { deployAdvice, findDeploy, readDeploy } from '../records/deploy-record.ts'
+import { Failure, invalidField, messageOf } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type CallById, type Events, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
+import { logEvents } from '../pipeline/sse.ts'
+import { deployAdvice, findDeploy, readDeploy, toDeploy } from '../records/deploy-record.ts'
+import { showActorLine } from '../records/log-lines.ts'
+import { paged, pageOverServices } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import {
+  assertNotSuspended,
+  queueDeploy,
+  rebuildCommand,
+  rollbackDeployRequest,
+  sourceDeployRequest,
+} from '../rules/deploy-request.ts'
 import { historyRoute, show, whyRoute } from './record-routes.ts'
+
+interface Obstacle {
+  reason: string
+  hint?: string | undefined
+}
 
 export const deployRoutes = tagged('Deploys', [
   get('/deploys', {
@@ -28,7 +46,7 @@ export const deployRoutes = tagged('Deploys', [
     query: DeploysQuery,
     response: z.array(Deploy),
     problems: ['not_found'],
-    handler: deploys.listAllDeploys,
+    handler: (call) => pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record)),
   }),
   get('/services/{id}/deploys', {
     role: 'read',
@@ -37,7 +55,7 @@ export const deployRoutes = tagged('Deploys', [
     params: ServiceParams,
     query: DeployListQuery,
     response: z.array(Deploy),
-    handler: deploys.listDeploys,
+    handler: listDeploys,
   }),
   post('/services/{id}/deploys', {
     role: 'deploy',
@@ -48,19 +66,7 @@ export const deployRoutes = tagged('Deploys', [
     response: Deploy,
     status: 202,
     problems: ['conflict'],
-    handler: deploys.createDeploy,
-  }),
-  post('/services/{id}/deploys/upload', {
-    role: 'deploy',
-    scope: 'service',
-    summary: 'Queues a deploy of the uploaded source, which is kept for later deploys until the next upload',
-    params: ServiceParams,
-    query: UploadQuery,
-    upload: archiveUpload,
-    response: Deploy,
-    status: 202,
-    problems: ['conflict'],
-    handler: uploadDeploy,
+    handler: createDeploy,
   }),
   get('/deploys/{deploy_id}', {
     role: 'read',
@@ -77,7 +83,7 @@ export const deployRoutes = tagged('Deploys', [
     params: DeployParams,
     response: Deploy,
     problems: ['not_cancelable'],
-    handler: deploys.cancelDeploy,
+    handler: cancelDeploy,
   }),
   get('/deploys/{deploy_id}/logs', {
     role: 'read',
@@ -87,7 +93,7 @@ export const deployRoutes = tagged('Deploys', [
     query: DeployLogQuery,
     response: 'stream',
     events: LogEvents,
-    handler: deploys.deployLogs,
+    handler: deployLogs,
   }),
   historyRoute('/deploys/{deploy_id}', {
     scope: 'record',
@@ -104,3 +110,86 @@ export const deployRoutes = tagged('Deploys', [
     hasLog: true,
   }),
 ])
+
+function listDeploys(call: CallById<DeployListQuery>): WithHeaders<Deploy[]> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const { records, next } = storage.actors.page('deploy', [id], call.query)
+  return paged(
+    call,
+    records.map((record) => toDeploy(storage, record)),
+    next,
+  )
+}
+
+function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
+  const deployRequest = sourceDeployRequest(context, row, {
+    trigger: 'manual',
+    by: requesterOf(call),
+    commit,
+    clearCache: body.clear_cache,
+  })
+  if (!deployRequest) {
+    throw new Failure(
+      'conflict',
+      `${row.name} has nothing to deploy`,
+      `berth up ${row.name} uploads a folder; berth update gives it a repository or an image`,
+    )
+  }
+  if (commit !== undefined && deployRequest.source.kind !== 'git') {
+    throw invalidField('commit', `${row.name} is not built from a repository`)
+  }
+  return queueDeploy(context, deployRequest, { eventId })
+}
+
+/** Throws `invalid_request` if the deploy cannot run again. */
+export async function rollbackService(call: CallById<unknown, Rollback>): Promise<Deploy> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const target = findDeploy(context.storage, body.deploy_id)
+  const obstacle = await findObstacle(context, row, target)
+  if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
+  return queueDeploy(context, rollbackDeployRequest(context, row, target, requesterOf(call)), { eventId })
+}
+
+/** Why the deploy cannot run again. Null if it can, or if the engine does not respond. */
+async function findObstacle(context: HttpContext, row: ServiceRow, target: Deploy): Promise<Obstacle | null> {
+  if (target.service_id !== row.id) return { reason: 'is a deploy of another service' }
+  if (target.status !== 'live' && target.status !== 'deactivated') return { reason: 'was never live' }
+  const hint = rebuildCommand(row, target) ?? undefined
+  const { keepImages } = context.config
+  if (!context.storage.releases.has(target.id)) {
+    const reason = `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
+    return { reason, hint }
+  }
+  const isThere = await context.observe.hasImage(target.image!)
+  return isThere === false ? { reason: 'its image no longer exists: it was removed from Docker', hint } : null
+}
+
+async function cancelDeploy(call: CallById): Promise<Deploy> {
+  const { context, params, eventId } = call
+  const { id } = findDeploy(context.storage, params.id)
+  const event = command(call, 'cancel')
+  const { applied, record } = await context.actors.send(id, event, { eventId })
+  if (!applied)
+    throw new Failure('not_cancelable', `this deploy is ${record.status}: it can no longer be canceled`)
+  return toDeploy(context.storage, record)
+}
+
+function deployLogs(call: CallById<DeployLogQuery>): Events {
+  const { context, params, query, lastEventId, log } = call
+  const { id } = findDeploy(context.storage, params.id)
+  return logEvents(context.storage.logs, id, {
+    follow: query.follow,
+    after: lastEventId ?? 0,
+    show: showActorLine,
+    onError: (error) => log.error({ deploy_id: id, reason: messageOf(error) }, 'a log could not be read'),
+  })
+}

@@ -1,9 +1,27 @@
-// The domains of a service.
+// The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
+// that no other service has the host.
 import { z } from 'zod'
+import type { ServiceRow } from '../../../storage/services.ts'
 import { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import { ServiceParams } from '../../api/service.ts'
-import * as domains from '../handlers/domains.ts'
-import { del, get, post, tagged } from '../pipeline/route.ts'
+import {
+  defaultHost,
+  hostsOf,
+  isPublicType,
+  normalizeDomain,
+  originOf,
+  redirectOf,
+  wildcardOf,
+} from '../../domain/domains.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
+import { findService, publicationOf } from '../records/service-record.ts'
+import { changeService } from '../rules/service-change.ts'
+import { checkRow } from '../rules/service-rules.ts'
+
+/** The maximum number of certificates per service that are searched, including released ones. */
+const maxCertificates = 200
 
 export const domainRoutes = tagged('Domains', [
   get('/services/{id}/domains', {
@@ -12,7 +30,10 @@ export const domainRoutes = tagged('Domains', [
     summary: 'Lists the hosts of a service: the default one, then its domains',
     params: ServiceParams,
     response: z.array(ServiceDomain),
-    handler: domains.listDomains,
+    handler({ context, params }) {
+      const row = findService(context.storage, params.id)
+      return hostsOf(row, context.config.baseDomain).map((host) => toDomain(context, row, host))
+    },
   }),
   post('/services/{id}/domains', {
     summary: 'Adds a domain, effective immediately; adding it again changes only its redirect',
@@ -24,12 +45,96 @@ export const domainRoutes = tagged('Domains', [
     response: ServiceDomain,
     status: 201,
     problems: ['conflict'],
-    handler: domains.addDomain,
+    handler: addDomain,
   }),
   del('/services/{id}/domains/{domain}', {
     summary: 'Removes a domain, effective immediately',
     params: DomainParams,
     problems: ['conflict'],
-    handler: domains.removeDomain,
+    handler: removeDomain,
   }),
 ])
+
+async function addDomain(call: CallById<unknown, AddDomain>): Promise<ServiceDomain> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  const domain = normalizeDomain(body.domain)
+  const target = body.redirect_to === undefined ? null : normalizeDomain(body.redirect_to)
+  const answer = (changed: ServiceRow) => toDomain(context, changed, domain)
+  const isSame = (row.domain_redirects?.[domain] ?? null) === target
+  if (row.custom_domains.includes(domain) && isSame && !row.deleting) {
+    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), answer(row))
+    return answer(row)
+  }
+  const withDomain = ({ custom_domains }: ServiceRow) => [...new Set([...custom_domains, domain])]
+  const change = (row: ServiceRow) => {
+    const changed = changedDomains(redirected(row, domain, target), withDomain(row))
+    if (target !== null) assertTarget(context, changed, domain, target)
+    return changed
+  }
+  return answer(await changeService(call, row.id, change, { response: answer }))
+}
+
+async function removeDomain(call: Call<DomainParams>): Promise<undefined> {
+  const { context, params } = call
+  const row = findService(context.storage, params.id)
+  const domain = normalizeDomain(params.domain)
+  if (isPublicType(row.type) && domain === defaultHost(row.name, context.config.baseDomain)) {
+    throw new Failure('conflict', `${domain} is the default address of ${row.name}: it cannot be removed`)
+  }
+  await changeService(call, row.id, (row) => {
+    if (!row.custom_domains.includes(domain)) {
+      throw new Failure(
+        'not_found',
+        `${row.name} has no domain ${domain}`,
+        `berth domains ${row.name} lists them`,
+      )
+    }
+    return changedDomains(
+      redirected(row, domain, null),
+      row.custom_domains.filter((one) => one !== domain),
+    )
+  })
+}
+
+function redirected(row: ServiceRow, domain: string, target: string | null): ServiceRow {
+  const { [domain]: _, ...others } = row.domain_redirects ?? {}
+  return { ...row, domain_redirects: target === null ? others : { ...others, [domain]: target } }
+}
+
+/** A target that is not redirected itself: so redirects never form a circle. */
+function assertTarget({ config }: HttpContext, row: ServiceRow, domain: string, target: string): void {
+  if (!hostsOf(row, config.baseDomain).includes(target)) {
+    const hint = `add it first: berth domains add ${row.name} ${target}`
+    throw new Failure('invalid_request', `${target} is no domain of ${row.name}`, hint)
+  }
+  if (target !== domain && row.domain_redirects?.[target] === undefined) return
+  throw new Failure('invalid_request', `${domain} cannot be redirected to ${target}, which is redirected too`)
+}
+
+/** Throws `invalid_request` if the service cannot have domains, or has too many. */
+function changedDomains(row: ServiceRow, custom_domains: string[]): ServiceRow {
+  const changed = { ...row, custom_domains, updated_at: new Date().toISOString() }
+  checkRow(changed)
+  return changed
+}
+
+function toDomain(context: HttpContext, row: ServiceRow, domain: string): ServiceDomain {
+  const { config, hasCertificate, storage } = context
+  return {
+    domain,
+    service_id: row.id,
+    kind: row.custom_domains.includes(domain) ? 'custom' : 'default',
+    url: config.edge.mode === 'off' ? null : originOf(domain, publicationOf(context)),
+    redirect_to: redirectOf(row, domain, config.baseDomain),
+    https: hasCertificate(domain),
+    certificate: certificateOf(storage, row.id, domain) ?? certificateOf(storage, '', wildcardOf(domain)),
+  }
+}
+
+/** The state of the newest certificate of a host; null if it has none. */
+function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
+  const records = actors.list('certificate', serviceId, maxCertificates)
+  const record = records.find((one) => one.host === host && one.status !== 'released')
+  return record ? { status: record.status, error: record.error, not_after: record.not_after } : null
+}

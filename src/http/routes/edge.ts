@@ -1,32 +1,37 @@
-// The edge that requests to services come by.
+// The state of the edge, and upgrades of its HAProxy. Its settings are options of berthd.
 import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { edgeId } from '../../domain/domains.ts'
-import * as edge from '../handlers/edge.ts'
-import { get, post, tagged } from '../pipeline/route.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, get, post, tagged } from '../pipeline/route.ts'
+import { command } from '../records/requester.ts'
 
 export const edgeRoutes = tagged('Edge', [
   get('/edge', {
     role: 'read',
     summary: 'Returns the state of the edge, its traffic, and its HAProxy version',
     response: Edge,
-    handler: ({ context }) => edge.readEdge(context),
+    handler: ({ context }) => readEdge(context),
   }),
   post('/edge/upgrade', {
     summary: 'Replaces the edge with the newest HAProxy without a failed request',
     body: EdgeUpgrade,
     status: 202,
     response: Edge,
-    handler: edge.upgradeEdge,
+    handler: upgradeEdge,
   }),
   post('/edge/retry', {
     summary: 'Retries a parked edge, or creates a discarded one again',
     status: 202,
     response: Edge,
-    replay: edge.readEdge,
+    replay: readEdge,
     problems: ['not_found', 'not_parked', 'not_recoverable', 'conflict'],
-    handler: edge.retryEdge,
+    async handler({ context, eventId }) {
+      await resumeEdge(context, { eventId })
+      return readEdge(context)
+    },
   }),
   get('/edge/history', {
     role: 'read',
@@ -35,3 +40,44 @@ export const edgeRoutes = tagged('Edge', [
     handler: ({ context }) => context.storage.actors.history(edgeId),
   }),
 ])
+
+function readEdge({ storage, config }: HttpContext): Edge {
+  const { mode, httpPort, httpsPort } = config.edge
+  const software = { version: null, image: null, available: null, upgrade_error: null, upgraded_at: null }
+  const times = { serving_since: null, next_attempt_at: null, created_at: null, revision: 0, by: null }
+  const never = { routes: null, error: null, error_code: null, ...software, ...times }
+  const off: Edge = { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
+  const record = storage.actors.record(edgeId)
+  if (!record) return off
+  // The record of a parked edge has additional fields, and some may be missing.
+  const knownFields = Object.keys(off).filter((field) => record[field] !== undefined)
+  return { ...off, ...Object.fromEntries(knownFields.map((field) => [field, record[field]])) }
+}
+
+/** Resumes a parked edge, or creates a discarded one again. Throws `not_parked`, `conflict`. */
+export async function resumeEdge(
+  { actors, config, storage }: HttpContext,
+  options: { eventId?: string | undefined },
+): Promise<void> {
+  const [active] = storage.actors.active('edge')
+  if (active) throw new Failure('not_parked', 'the edge is not parked')
+  const { mode, httpPort, httpsPort } = config.edge
+  if (mode !== 'off') {
+    const at = new Date().toISOString()
+    await actors.spawn('edge', edgeId, { id: edgeId, mode, httpPort, httpsPort, at }, options)
+  } else await actors.retry(edgeId, options)
+}
+
+/** Starts an upgrade unless one is in progress. The record shows the outcome. */
+async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
+  const { context, body, eventId } = call
+  const edge = readEdge(context)
+  if (edge.status === 'upgrading') return edge
+  const refusal = `the edge is ${edge.status}: only a running edge can be upgraded`
+  if (edge.created_at === null) throw new Failure('conflict', refusal)
+  const options = { eventId }
+  const event = command(call, 'upgrade', { force: body.force })
+  const { applied, record } = await context.actors.send<'edge'>(edgeId, event, options)
+  if (!applied) throw new Failure('conflict', refusal)
+  return record
+}

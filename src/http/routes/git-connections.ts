@@ -1,5 +1,6 @@
-// Accounts at git providers.
+// Git connections: started in a browser or with a token, listed, deleted, and read through.
 import { z } from 'zod'
+import type { By } from '../../../storage/actors/actors.ts'
 import {
   AuthorizeGit,
   CompleteGit,
@@ -12,9 +13,18 @@ import {
   GitRedirect,
   GitRepositories,
 } from '../../api/git-connection.ts'
-import * as git from '../handlers/git-connections.ts'
-import { del, get, post, tagged } from '../pipeline/route.ts'
-import { findGitConnection, readGitConnection } from '../records/git-connection-record.ts'
+import type { AuthorizationStep } from '../../effects/git-connection/authorization.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
+import {
+  findGitConnection,
+  listGitConnectionRecords,
+  readGitConnection,
+  servicesOf,
+  toGitConnection,
+} from '../records/git-connection-record.ts'
+import { command, requesterOf } from '../records/requester.ts'
 import { historyRoute, show } from './record-routes.ts'
 
 const providerProblems = ['git_authorization_rejected', 'git_provider_unavailable']
@@ -30,7 +40,7 @@ export const gitConnectionRoutes = tagged('Git', [
     acceptsIdempotencyKey: false,
     problems: ['git_application_required', 'not_found', 'conflict', ...providerProblems],
     response: GitRedirect,
-    handler: git.authorizeGit,
+    handler: authorizeGit,
   }),
   post('/git/callback', {
     summary: 'Continues an authorization with what the provider sent the browser back with',
@@ -41,13 +51,14 @@ export const gitConnectionRoutes = tagged('Git', [
     acceptsIdempotencyKey: false,
     problems: ['not_found', 'conflict', ...providerProblems],
     response: GitRedirect,
-    handler: git.completeGit,
+    handler: completeGit,
   }),
   get('/git/connections', {
     role: 'read',
     summary: 'Lists the git connections, newest first',
     response: z.array(GitConnection),
-    handler: git.listGitConnections,
+    handler: ({ context }) =>
+      listGitConnectionRecords(context.storage).map((record) => toGitConnection(context, record)),
   }),
   post('/git/connections', {
     summary: 'Connects an account with a personal access token, or replaces the token of a connected account',
@@ -57,7 +68,7 @@ export const gitConnectionRoutes = tagged('Git', [
     status: 201,
     otherStatuses: { 200: 'The account was connected already; its authorization was replaced.' },
     response: GitConnection,
-    handler: git.connectGit,
+    handler: connectGit,
   }),
   get('/git/connections/{id}', {
     role: 'read',
@@ -71,7 +82,7 @@ export const gitConnectionRoutes = tagged('Git', [
     params: GitConnectionParams,
     query: DeleteGitConnectionQuery,
     problems: ['in_use'],
-    handler: git.deleteGitConnection,
+    handler: deleteGitConnection,
   }),
   historyRoute('/git/connections/{id}', {
     params: GitConnectionParams,
@@ -83,13 +94,111 @@ export const gitConnectionRoutes = tagged('Git', [
     params: GitConnectionParams,
     problems: providerProblems,
     response: GitRepositories,
-    handler: git.listGitRepositories,
+    handler: listGitRepositories,
   }),
   get('/git/branches', {
     summary: 'Lists the branches of a repository, read as a deploy would clone it',
     query: GitBranchesQuery,
     problems: ['git_remote_unreachable'],
     response: GitBranches,
-    handler: git.listGitBranches,
+    async handler({ context, query }) {
+      const { branches, connectionId, defaultBranch } = await context.git.branches(query.repo_url)
+      return { branches, connection_id: connectionId, default_branch: defaultBranch }
+    },
   }),
 ])
+
+export async function authorizeGit(call: Call<unknown, unknown, AuthorizeGit>): Promise<GitRedirect> {
+  const { context, body } = call
+  const step = await context.git.authorize({
+    provider: body.provider ?? null,
+    baseUrl: body.base_url ?? null,
+    organization: body.organization || null,
+    clientId: body.client_id ?? null,
+    clientSecret: body.client_secret ?? null,
+    connectionId: body.connection_id ?? null,
+    redirectUri: body.redirect_uri,
+    by: requesterOf(call),
+  })
+  return toRedirect(context, step)
+}
+
+export async function completeGit({
+  context,
+  body,
+}: Call<unknown, unknown, CompleteGit>): Promise<GitRedirect> {
+  const step = await context.git.completeAuthorization({
+    state: body.state || null,
+    code: body.code || null,
+    installationId: body.installation_id,
+    setupAction: body.setup_action || null,
+    error: body.error || null,
+    errorDescription: body.error_description || null,
+  })
+  return toRedirect(context, step)
+}
+
+function toRedirect(context: HttpContext, { connectionId, redirect }: AuthorizationStep): GitRedirect {
+  const connection = readGitConnection(context, connectionId)
+  if (redirect === null) return { status: 'connected', method: null, url: null, fields: {}, connection }
+  const { method, url } = redirect
+  return {
+    status: 'redirect',
+    method,
+    url,
+    fields: redirect.method === 'post' ? redirect.fields : {},
+    connection,
+  }
+}
+
+/** 201 for a new connection, 200 for a new token of a known account. */
+async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
+  const { context, body, eventId } = call
+  const { provider, token, base_url: baseUrl = null } = body
+  const by: By = requesterOf(call)
+  const { id, isNew } = await context.git.connectToken({ provider, token, baseUrl, by, eventId })
+  const connection = readGitConnection(context, id)
+  return isNew ? connection : new WithHeaders(connection, [], 200)
+}
+
+async function deleteGitConnection(call: CallById<DeleteGitConnectionQuery>): Promise<undefined> {
+  const { context, params, query } = call
+  const connection = findGitConnection(context.storage, params.id)
+  const services = query.force ? [] : servicesOf(context, connection.id)
+  if (services.length > 0) throw inUse(connection.id, services)
+  if (connection.status === ('failed' as string))
+    await context.actors.spawn('git-connection', connection.id, {})
+  await context.actors.send(connection.id, command(call, 'delete'))
+}
+
+function inUse(id: string, services: string[]): Failure {
+  const details = services.map((name) => ({
+    path: name,
+    code: 'repository',
+    message: 'its repository is cloned with this connection',
+  }))
+  const text = `the repositories of ${services.join(', ')} are cloned with this connection`
+  const hint = `berth git rm ${id} --force deletes it anyway; private repositories can then not be cloned`
+  return new Failure('in_use', text, hint, details)
+}
+
+async function listGitRepositories({ context, params }: CallById): Promise<GitRepositories> {
+  const { id } = findGitConnection(context.storage, params.id)
+  const { repositories, isTruncated } = await context.git.repositories(id)
+  return {
+    repositories: repositories.map((repository) => ({
+      id: repository.id,
+      name: repository.name,
+      full_name: repository.fullName,
+      owner: repository.owner,
+      description: repository.description,
+      private: repository.isPrivate,
+      archived: repository.isArchived,
+      default_branch: repository.defaultBranch,
+      clone_url: repository.cloneUrl,
+      web_url: repository.webUrl,
+      updated_at: repository.updatedAt,
+    })),
+    truncated: isTruncated,
+  }
+}

@@ -1,14 +1,22 @@
-// Routes of job runs, their logs, and schedules.
+// Job runs, which actors execute. 202 means committed: the run continues if the client disconnects.
 import { z } from 'zod'
-import { HistoryEntry } from '../../api/deploy.ts'
+import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
-import { Schedule } from '../../api/schedule.ts'
 import { ServiceParams } from '../../api/service.ts'
-import * as jobs from '../handlers/jobs.ts'
-import * as schedules from '../handlers/schedules.ts'
-import { get, post, tagged } from '../pipeline/route.ts'
-import { findJob, readJob, runAdvice } from '../records/deploy-record.ts'
+import { timeoutOf } from '../../domain/job-defaults.ts'
+import { Failure, invalidField, messageOf } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type CallById, type Events, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
+import { logEvents } from '../pipeline/sse.ts'
+import { findJob, readJob, runAdvice, toJobRun } from '../records/deploy-record.ts'
+import { showActorLine } from '../records/log-lines.ts'
+import { paged, pageOverServices } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import { assertNotSuspended } from '../rules/deploy-request.ts'
 import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const jobRoutes = tagged('Jobs', [
@@ -22,7 +30,7 @@ export const jobRoutes = tagged('Jobs', [
     query: JobsQuery,
     response: z.array(JobRun),
     problems: ['not_found'],
-    handler: jobs.listAllJobs,
+    handler: (call) => pageOverServices(call, 'job-run', (record) => toJobRun(call.context.storage, record)),
   }),
   get('/services/{id}/jobs', {
     role: 'read',
@@ -31,7 +39,7 @@ export const jobRoutes = tagged('Jobs', [
     params: ServiceParams,
     query: JobListQuery,
     response: z.array(JobRun),
-    handler: jobs.listJobs,
+    handler: listJobs,
   }),
   post('/services/{id}/jobs', {
     role: 'deploy',
@@ -42,23 +50,7 @@ export const jobRoutes = tagged('Jobs', [
     response: JobRun,
     status: 202,
     problems: ['conflict'],
-    handler: jobs.createJob,
-  }),
-  get('/services/{id}/schedule', {
-    role: 'read',
-    scope: 'service',
-    summary: 'Returns the schedule of a cron job: its next runs, its last run, and why one was skipped',
-    params: ServiceParams,
-    response: Schedule,
-    handler: schedules.getSchedule,
-  }),
-  get('/services/{id}/schedule/history', {
-    role: 'read',
-    scope: 'service',
-    summary: 'Lists the transitions of a schedule: the first 10 and the last 500',
-    params: ServiceParams,
-    response: z.array(HistoryEntry),
-    handler: schedules.scheduleHistory,
+    handler: createJob,
   }),
   get('/jobs/{job_id}', {
     role: 'read',
@@ -75,7 +67,7 @@ export const jobRoutes = tagged('Jobs', [
     params: JobParams,
     response: JobRun,
     problems: ['not_cancelable'],
-    handler: jobs.cancelJob,
+    handler: cancelJob,
   }),
   get('/jobs/{job_id}/logs', {
     role: 'read',
@@ -85,7 +77,7 @@ export const jobRoutes = tagged('Jobs', [
     query: JobLogQuery,
     response: 'stream',
     events: LogEvents,
-    handler: jobs.jobLogs,
+    handler: jobLogs,
   }),
   historyRoute('/jobs/{job_id}', {
     scope: 'record',
@@ -102,3 +94,84 @@ export const jobRoutes = tagged('Jobs', [
     hasLog: true,
   }),
 ])
+
+function listJobs(call: CallById<JobListQuery>): WithHeaders<JobRun[]> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const { records, next } = storage.actors.page('job-run', [id], call.query)
+  return paged(
+    call,
+    records.map((record) => toJobRun(storage, record)),
+    next,
+  )
+}
+
+async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const command = commandOf(row, body)
+  const id = context.storage.ids.newId('job')
+  const input: JobRunInput = {
+    id,
+    serviceId: row.id,
+    command,
+    image: liveImage(context, row),
+    trigger: 'manual',
+    scheduledFor: null,
+    overlap: command === null ? (row.overlap ?? 'skip') : null,
+    timeoutSeconds: body.timeout_seconds ?? timeoutOf(row),
+    at: new Date().toISOString(),
+  }
+  const { record } = await context.actors.spawn('job-run', id, input, {
+    eventId,
+    by: requesterOf(call),
+  })
+  return toJobRun(context.storage, record)
+}
+
+/**
+ * Null for the command of a cron job. Throws `invalid_request`, and `conflict` for an image without a shell.
+ */
+function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
+  if (type === 'static_site') {
+    throw new Failure('conflict', `${name} is a static site: its image cannot run commands`)
+  }
+  const command = body.command?.trim() ? body.command : null
+  if (command === null && type !== 'cron_job') {
+    const message = 'is required: only a cron job has its own command'
+    throw invalidField('command', message, undefined, 'required')
+  }
+  return command
+}
+
+function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRow): string {
+  const live = live_deploy_id ? (storage.actors.record(live_deploy_id) as Deploy | null) : null
+  if (live?.image) return live.image
+  throw new Failure(
+    'conflict',
+    `${name} has no live deploy to run a command in`,
+    `berth deploy ${name} first`,
+  )
+}
+
+async function cancelJob(call: CallById): Promise<JobRun> {
+  const { context, params, eventId } = call
+  const { id } = findJob(context.storage, params.id)
+  const event = command(call, 'cancel')
+  const { applied, record } = await context.actors.send(id, event, { eventId })
+  if (applied) return toJobRun(context.storage, record)
+  throw new Failure('not_cancelable', `this run is ${record.status}: it can no longer be canceled`)
+}
+
+function jobLogs(call: CallById<JobLogQuery>): Events {
+  const { context, params, query, lastEventId, log } = call
+  const { id } = findJob(context.storage, params.id)
+  return logEvents(context.storage.logs, id, {
+    follow: query.follow,
+    after: lastEventId ?? 0,
+    show: showActorLine,
+    onError: (error) => log.error({ job_id: id, reason: messageOf(error) }, 'a log could not be read'),
+  })
+}

@@ -1,22 +1,28 @@
-// The credentials of image registries.
+// Credentials of image registries, used from the next pull on. Responses are built field by field, so that
+// they never contain the password.
 import { z } from 'zod'
+import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
-import * as registries from '../handlers/registries.ts'
-import { del, get, put, tagged } from '../pipeline/route.ts'
+import { Failure } from '../../errors.ts'
+import { type Call, del, get, put, tagged } from '../pipeline/route.ts'
 
 export const registryRoutes = tagged('Registries', [
   get('/registries', {
     role: 'read',
     summary: 'Lists the registries with stored credentials, by host',
     response: z.array(Registry),
-    handler: registries.listRegistries,
+    handler: ({ context: { storage } }) => storage.registries.list().map(toRegistry),
   }),
   get('/registries/{host}', {
     role: 'read',
     summary: 'Returns a registry',
     params: RegistryParams,
     response: Registry,
-    handler: registries.getRegistry,
+    handler({ context: { parse, storage }, params }) {
+      const registry = storage.registries.get(parse.registryHost(params.host))
+      if (!registry) throw unknownRegistry()
+      return toRegistry(registry)
+    },
   }),
   put('/registries/{host}', {
     summary: 'Stores the credentials for pulling images of a registry',
@@ -24,11 +30,31 @@ export const registryRoutes = tagged('Registries', [
     body: PutRegistry,
     problems: ['docker_error', 'docker_unavailable'],
     response: Registry,
-    handler: registries.putRegistry,
+    handler: putRegistry,
   }),
   del('/registries/{host}', {
     summary: 'Deletes the credentials of a registry',
     params: RegistryParams,
-    handler: registries.deleteRegistry,
+    async handler({ context, params }) {
+      const isRemoved = await context.storage.registries.remove(context.parse.registryHost(params.host))
+      if (!isRemoved) throw unknownRegistry()
+    },
   }),
 ])
+
+async function putRegistry(call: Call<RegistryParams, unknown, PutRegistry>): Promise<Registry> {
+  const { context, params, body } = call
+  const host = context.parse.registryHost(params.host)
+  const { username, password, verify } = body
+  if (verify) await context.observe.checkLogin({ host, username, password })
+  const at = new Date().toISOString()
+  return toRegistry(await context.storage.registries.put(host, { username, password }, at))
+}
+
+function toRegistry({ host, username, created_at, updated_at }: StoredRegistry): Registry {
+  return { host, username, created_at, updated_at }
+}
+
+function unknownRegistry(): Failure {
+  return new Failure('not_found', 'there are no credentials for this registry')
+}

@@ -1,10 +1,22 @@
-// The server itself: health, the contract, the machine, the change feed.
+// The server itself: health, information, metrics, the OpenAPI document, and the change feed.
 
+import type { Change } from '../../../storage/store/changes.ts'
+import type { Caller } from '../../account/callers.ts'
+import { hasRole, reachesService } from '../../account/rights.ts'
 import { FeedEvents } from '../../api/feed.ts'
 import { Document, HealthQuery, Info } from '../../api/info.ts'
-import * as events from '../handlers/events.ts'
-import * as server from '../handlers/server.ts'
-import { get, type Route, route, tagged } from '../pipeline/route.ts'
+import { edgeId } from '../../domain/domains.ts'
+import { anyPort } from '../openapi/guide.ts'
+import type { BuildSettings, HttpContext, Observer } from '../pipeline/context.ts'
+import { openApiDocument } from '../pipeline/openapi.ts'
+import { originOf, portOf } from '../pipeline/origin.ts'
+import { type Call, get, Raw, type Route, route, tagged } from '../pipeline/route.ts'
+import { changeEvents } from '../pipeline/sse.ts'
+import { toFeedChange } from '../records/feed-change.ts'
+import { metricsText } from '../records/metrics.ts'
+
+/** Their routes need the role `admin`. */
+const adminKinds = ['account', 'session', 'token']
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
   tagged('Server', [
@@ -16,7 +28,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       query: HealthQuery,
       response: 'text',
       otherStatuses: { 503: '`starting`: not serving yet.' },
-      handler: server.health,
+      handler: health,
     }),
     route({
       method: 'GET',
@@ -24,20 +36,20 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       role: 'read',
       summary: 'Returns metrics in the format of Prometheus',
       response: 'text',
-      handler: server.metrics,
+      handler: metrics,
     }),
     get('/openapi.json', {
       credential: 'public',
       summary: 'Returns this document',
       response: Document,
-      handler: server.createOpenApi(routes),
+      handler: createOpenApi(routes),
     }),
     get('/info', {
       role: 'read',
       scope: 'server',
       summary: 'Returns the version, the defaults and facts about the host',
       response: Info,
-      handler: server.info,
+      handler: info,
     }),
     get('/events', {
       role: 'read',
@@ -46,6 +58,105 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
         'The change feed: `ready`, then `change` after each commit; `reset` when Last-Event-ID is too old',
       response: 'stream',
       events: FeedEvents,
-      handler: events.followChanges,
+      // A token that is limited to services gets their changes only.
+      handler: ({ context: { storage }, caller, lastEventId }) =>
+        changeEvents(storage.changes, {
+          after: lastEventId,
+          isShown: (change) => isShownTo(caller, change),
+          show: (change) => toFeedChange(storage, change),
+        }),
     }),
   ])
+
+function health({ context, query }: Call<unknown, HealthQuery>): Raw {
+  const isReady = context.ready()
+  const reasons = isReady && query.verbose ? degradations(context) : []
+  const text = reasons.length > 0 ? ['degraded', ...reasons].join('\n') : isReady ? 'ok' : 'starting'
+  return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', text)
+}
+
+/** Returns only codes, and reads only memory or an index, because the route is public and polled often. */
+function degradations({ storage, observe, actors }: HttpContext): string[] {
+  const [parked] = storage.actors.parked()
+  const edge = storage.actors.record(edgeId)?.status
+  return [
+    ...(parked ? ['actors_parked'] : []),
+    ...(actors.suspects().length > 0 ? ['actors_suspected'] : []),
+    ...(edge === 'waiting' || edge === 'failed' ? ['edge_unavailable'] : []),
+    ...(observe.builderHangsSince() === null ? [] : ['builder_hangs']),
+  ]
+}
+
+async function metrics({ context }: Call): Promise<Raw> {
+  return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
+}
+
+/** The document is cached, except for the port in the cookie's name, which depends on the request. */
+function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
+  let cachedDocument: string | null = null
+  return ({ context, request }) => {
+    cachedDocument ??= JSON.stringify(openApiDocument(routes(), context.version))
+    const text = cachedDocument.replace(anyPort, String(portOf(originOf(context, request))))
+    return new Raw(200, 'application/json', text)
+  }
+}
+
+async function info({ context }: Call): Promise<Info> {
+  const [engine, diskFreeBytes] = await Promise.all([
+    context.observe.engine(),
+    context.observe.diskFreeBytes(),
+  ])
+  return {
+    version: context.version,
+    base_domain: context.config.baseDomain,
+    default_memory_limit_mb: context.config.defaultMemoryLimitMb,
+    default_cpu_limit: context.config.defaultCpuLimit,
+    builds: { ...buildsOf(context.config.builds), hangs_since: context.observe.builderHangsSince() },
+    docker_version: engine?.version ?? null,
+    docker_cpus: engine?.cpus ?? null,
+    docker_memory_bytes: engine?.memoryBytes ?? null,
+    disk_free_bytes: diskFreeBytes,
+    disk_usage: diskUsageOf(context.observe.diskUsage()),
+    trash_days: context.config.trashDays,
+    network_isolation: context.observe.isolation(),
+    uptime_seconds: Math.floor(process.uptime()),
+  }
+}
+
+function buildsOf({ builder, limits, notEnforcedReason, cacheSizeMb }: BuildSettings) {
+  return {
+    builder,
+    memory_limit_mb: limits.memoryMb,
+    cpu_limit: limits.cpus,
+    pids_limit: limits.pids,
+    limits_in_force: notEnforcedReason === null,
+    limits_reason: notEnforcedReason,
+    cache_size_mb: cacheSizeMb,
+  }
+}
+
+function diskUsageOf(usage: ReturnType<Observer['diskUsage']>): Info['disk_usage'] {
+  if (usage === null) return null
+  const { at, data, docker } = usage
+  return {
+    at,
+    data: {
+      store_bytes: data.storeBytes,
+      logs_bytes: data.logsBytes,
+      backups_bytes: data.backupsBytes,
+      uploads_bytes: data.uploadsBytes,
+      checkouts_bytes: data.checkoutsBytes,
+    },
+    docker: docker && {
+      images_bytes: docker.imagesBytes,
+      containers_bytes: docker.containersBytes,
+      volumes_bytes: docker.volumesBytes,
+      build_cache_bytes: docker.buildCacheBytes,
+    },
+  }
+}
+
+function isShownTo(caller: Caller | null, { kind, service_id }: Change): boolean {
+  if (!reachesService(caller, service_id)) return false
+  return !adminKinds.includes(kind) || hasRole(caller!, 'admin')
+}

@@ -1,14 +1,35 @@
-// Services: the desired state that a person sets.
+// Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
+// responses never contain credentials.
 import { z } from 'zod'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { reachesService } from '../../account/rights.ts'
 import { Deploy, Rollback } from '../../api/deploy.ts'
 import { ServiceLogEvents } from '../../api/feed.ts'
 import { DeleteQuery, Service, ServiceParams } from '../../api/service.ts'
 import { CreateService, ScaleService, UpdateService } from '../../api/service-settings.ts'
-import { ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
-import * as deploys from '../handlers/deploys.ts'
-import * as services from '../handlers/services.ts'
-import { del, get, patch, post, tagged } from '../pipeline/route.ts'
+import { type InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
+import { wantedInstances } from '../../domain/service-types.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { type Call, type CallById, del, type Events, get, patch, post, tagged } from '../pipeline/route.ts'
+import { hintEvents, logEvents } from '../pipeline/sse.ts'
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
+import { parkedReason } from '../records/actor-record.ts'
+import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
+import { requesterOf } from '../records/requester.ts'
+import { assertNotDeleting, findService, stateOf, toService } from '../records/service-record.ts'
+import { trashExpiry } from '../records/trash-record.ts'
+import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
+import { assertEnvSize } from '../rules/env-changes.ts'
+import { assertHostsFree } from '../rules/host-claims.ts'
+import { assertNotReferenced } from '../rules/references.ts'
+import { changeService } from '../rules/service-change.ts'
+import { changedRow, checkRow, newRow } from '../rules/service-rules.ts'
+import { waitForRunsToEnd } from '../rules/wait-for-runs.ts'
+import { rollbackService } from './deploys.ts'
+
+const suspendService = (call: CallById) => setFields(call, { suspended: true })
+const resumeService = (call: CallById) => setFields(call, { suspended: false })
 
 export const serviceRoutes = tagged('Services', [
   get('/services', {
@@ -16,7 +37,10 @@ export const serviceRoutes = tagged('Services', [
     scope: 'filtered',
     summary: 'Lists all services, by name',
     response: z.array(Service),
-    handler: services.listServices,
+    handler({ context, caller }) {
+      const rows = context.storage.services.list().filter(({ id }) => reachesService(caller, id))
+      return rows.map((row) => toService(context, row))
+    },
   }),
   post('/services', {
     summary: 'Creates a service and, with a repository or an image, queues its first deploy',
@@ -25,7 +49,7 @@ export const serviceRoutes = tagged('Services', [
     response: Service,
     status: 201,
     problems: ['name_taken', 'conflict'],
-    handler: services.createService,
+    handler: createService,
   }),
   get('/services/{id}', {
     role: 'read',
@@ -33,7 +57,7 @@ export const serviceRoutes = tagged('Services', [
     summary: 'Returns a service',
     params: ServiceParams,
     response: Service,
-    handler: services.getService,
+    handler: ({ context, params }) => toService(context, findService(context.storage, params.id)),
   }),
   patch('/services/{id}', {
     summary:
@@ -44,14 +68,14 @@ export const serviceRoutes = tagged('Services', [
     body: UpdateService,
     response: Service,
     problems: ['conflict'],
-    handler: services.updateService,
+    handler: updateService,
   }),
   del('/services/{id}', {
     summary: 'Deletes a service; its disk is kept unless the query says otherwise',
     params: ServiceParams,
     query: DeleteQuery,
     problems: ['conflict', 'in_use'],
-    handler: services.deleteService,
+    handler: deleteService,
   }),
   get('/services/{id}/status', {
     role: 'read',
@@ -60,7 +84,7 @@ export const serviceRoutes = tagged('Services', [
     params: ServiceParams,
     response: ServiceStatus,
     problems: ['docker_error', 'docker_unavailable'],
-    handler: services.serviceStatus,
+    handler: serviceStatus,
   }),
   get('/services/{id}/logs', {
     role: 'read',
@@ -72,7 +96,7 @@ export const serviceRoutes = tagged('Services', [
     query: ServiceLogQuery,
     response: 'stream',
     events: ServiceLogEvents,
-    handler: services.serviceLogs,
+    handler: serviceLogs,
   }),
   post('/services/{id}/restart', {
     role: 'deploy',
@@ -82,7 +106,11 @@ export const serviceRoutes = tagged('Services', [
     response: Deploy,
     status: 202,
     problems: ['conflict'],
-    handler: services.restartService,
+    handler(call) {
+      const row = findService(call.context.storage, call.params.id)
+      assertNotDeleting(row)
+      return queueRestart(call, row)
+    },
   }),
   post('/services/{id}/rollback', {
     role: 'deploy',
@@ -93,7 +121,7 @@ export const serviceRoutes = tagged('Services', [
     response: Deploy,
     status: 202,
     problems: ['conflict'],
-    handler: deploys.rollbackService,
+    handler: rollbackService,
   }),
   post('/services/{id}/suspend', {
     role: 'deploy',
@@ -102,7 +130,7 @@ export const serviceRoutes = tagged('Services', [
     params: ServiceParams,
     response: Service,
     problems: ['conflict'],
-    handler: services.suspendService,
+    handler: suspendService,
   }),
   post('/services/{id}/resume', {
     role: 'deploy',
@@ -111,7 +139,7 @@ export const serviceRoutes = tagged('Services', [
     params: ServiceParams,
     response: Service,
     problems: ['conflict'],
-    handler: services.resumeService,
+    handler: resumeService,
   }),
   post('/services/{id}/scale', {
     role: 'deploy',
@@ -121,6 +149,162 @@ export const serviceRoutes = tagged('Services', [
     body: ScaleService,
     response: Service,
     problems: ['conflict'],
-    handler: services.scaleService,
+    handler: (call) => setFields(call, { instances: call.body.instances }),
   }),
 ])
+
+async function createService(call: Call<unknown, unknown, CreateService>): Promise<Service> {
+  const { context, body, eventId } = call
+  const { storage } = context
+  const { credentials, ...source } = parseSource(context, body)
+  const row = newRow(body, { id: storage.ids.newId('svc'), at: new Date().toISOString(), ...source })
+  checkRow(row)
+  const vars = body.env ?? []
+  assertEnvSize(vars)
+  const first = body.deploy
+    ? sourceDeployRequest(context, row, { trigger: 'create', by: requesterOf(call) })
+    : null
+  const answer = toService(context, row, first && previewDeploy(context, first))
+  const also = () => {
+    assertHostsFree(context, row, null)
+    storage.env.put(row.id, vars)
+    storage.credentials.put(row.id, credentials)
+  }
+  const options = { also, ...(eventId ? { event: { id: eventId, answer } } : {}) }
+  // In one transaction, so that the service and the deploy in the response both exist.
+  if (first)
+    await queueDeploy(context, first, { also: (commit) => storage.services.insert(commit, row, options) })
+  else await storage.services.create(row, options)
+  return answer
+}
+
+async function updateService(call: CallById<unknown, UpdateService>): Promise<Service> {
+  const { context, params, body } = call
+  const { id } = findService(context.storage, params.id)
+  const { credentials, ...source } = parseSource(context, body)
+  const changes = { at: new Date().toISOString(), ...source }
+  let isMoved = false
+  // Responses omit credentials, so a client that sends the same URL back keeps the stored ones.
+  const also = () => {
+    if (isMoved || credentials) context.storage.credentials.put(id, credentials)
+  }
+  const row = await changeService(
+    call,
+    id,
+    (row) => {
+      isMoved = changes.repoUrl !== undefined && changes.repoUrl !== row.repo_url
+      const changed = changedRow(row, body, changes)
+      checkRow(changed)
+      return changed
+    },
+    { also, isForced: credentials !== null },
+  )
+  if (row.suspended) await waitForRunsToEnd(context.storage, id)
+  return toService(context, row)
+}
+
+/** The source in normal form: absent fields stay absent, cleared fields are null. */
+function parseSource(
+  { parse }: HttpContext,
+  { repo_url, branch, image }: Pick<UpdateService, 'repo_url' | 'branch' | 'image'>,
+) {
+  const repository = repo_url ? parse.repository(repo_url) : null
+  return {
+    repoUrl: repository ? repository.url : (repo_url as null | undefined),
+    credentials: repository?.credentials ?? null,
+    branch: branch ? parse.branch(branch) : branch,
+    image: image ? parse.image(image) : image,
+  }
+}
+
+async function setFields(call: CallById, fields: Partial<ServiceRow>): Promise<Service> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const row = await changeService(call, id, (row) => {
+    const changed = { ...row, ...fields, updated_at: new Date().toISOString() }
+    checkRow(changed)
+    return changed
+  })
+  if (row.suspended) await waitForRunsToEnd(storage, id)
+  return toService(call.context, row)
+}
+
+async function deleteService(call: CallById<DeleteQuery>): Promise<undefined> {
+  const { context, params, query } = call
+  const row = findService(context.storage, params.id)
+  if (!query.force && !row.deleting) {
+    const hint = `berth delete ${row.name} --force deletes it anyway`
+    assertNotReferenced(context.storage, { noun: 'service', name: row.name }, hint)
+  }
+  const { id } = row
+  const at = new Date().toISOString()
+  const expiresAt = query.delete_disk ? trashExpiry(context, query.purge) : null
+  const disk = { id: context.storage.ids.newId('dsk'), disk: context.diskOf(row) }
+  const trash = expiresAt && { ...disk, serviceName: row.name, expiresAt }
+  const removal = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
+  const { record } = await context.actors.spawn('service-removal', id, removal, { by: requesterOf(call) })
+  await waitForRunsToEnd(context.storage, id)
+  if (query.delete_disk && record.delete_disk === false) {
+    throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)
+  }
+}
+
+async function serviceStatus({ context, params }: CallById): Promise<ServiceStatus> {
+  const { id } = findService(context.storage, params.id)
+  const running = await context.observe.instances(id)
+  const row = findService(context.storage, id)
+  const state = stateOf(context.storage, row)
+  return {
+    service_id: row.id,
+    state,
+    reason: reasonOf(context, row, state),
+    desired_instances: row.suspended ? 0 : wantedInstances(row),
+    traffic: isPublic(row) ? (context.traffic?.of(id) ?? null) : null,
+    instances: running.map((instance) => ({
+      ...instance,
+      role: roleOf(context.storage, row, instance.deploy_id),
+    })),
+  }
+}
+
+function reasonOf(
+  { observe, storage }: HttpContext,
+  row: ServiceRow,
+  state: Service['state'],
+): string | null {
+  const reason = state === 'degraded' ? observe.degradedReason(row.live_deploy_id!) : null
+  return reason ?? parkedReason(storage, row.id, row.live_deploy_id)
+}
+
+function isPublic({ type }: ServiceRow): boolean {
+  return type === 'web_service' || type === 'static_site'
+}
+
+/** Null if neither the service nor a record refers to the deploy. */
+function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): InstanceRole | null {
+  if (deployId === row.live_deploy_id) return 'live'
+  const status = actors.record(deployId)?.status
+  if (status === 'queued' || status === 'running') return 'starting'
+  // A deploy with status `live` that is not the live deploy is about to be replaced.
+  if (status === 'live' || status === 'deactivated') return 'draining'
+  return status === 'failed' || status === 'canceled' ? 'removing' : null
+}
+
+/** Reads stored logs, because the containers may be gone and the engine unavailable. */
+function serviceLogs(call: CallById<ServiceLogQuery>): Events {
+  const { context, params, query, lastEventId, log } = call
+  const { id, name, type } = findService(context.storage, params.id)
+  if (type === 'cron_job') {
+    return hintEvents(`the output of a cron job is in the logs of its runs: berth jobs ${name} lists them`)
+  }
+  const { runtimeLogs, accessLogs } = context.storage
+  const logs = query.access ? accessLogs : runtimeLogs
+  const tailStart = Math.max(logs.head(id) - query.tail, logs.first(id) - 1)
+  return logEvents(logs, id, {
+    follow: query.follow,
+    after: lastEventId ?? tailStart,
+    show: query.access ? showAccessLine : showRuntimeLine,
+    isEndless: true,
+    onError: (error) => log.error({ service_id: id, reason: messageOf(error) }, 'a log could not be read'),
+  })
+}

@@ -22,19 +22,49 @@ type Node = { type: string; start: number; end: number } & Record<string, unknow
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 const files = new Map<string, File>()
 
-/** The files below a folder that define a top-level function of this name. */
-export function definersOf(folder: string, name: string): string[] {
-  const files = readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
-  const paths = files.map((file) => `${folder}/${file}`)
-  return paths.filter((path) => path.endsWith('.ts') && fileAt(path).functions.has(name))
+/** The functions that declare routes, with what they add to the path. */
+const declarers: Record<string, [method: string, suffix: string]> = {
+  get: ['GET', ''],
+  post: ['POST', ''],
+  put: ['PUT', ''],
+  patch: ['PATCH', ''],
+  del: ['DELETE', ''],
+  historyRoute: ['GET', '/history'],
+  whyRoute: ['GET', '/why'],
 }
 
-export function codesThrownBy(path: string, name: string, seen = new Set<string>()): Set<string> {
+/** The codes that the routes in a folder throw, by method and path. */
+export function codesByRoute(folder: string): Map<string, Set<string>> {
+  const codes = new Map<string, Set<string>>()
+  for (const name of readdirSync(join(home, folder))) {
+    const path = `${folder}/${name}`
+    const { program } = parseSync(path, readFileSync(join(home, path), 'utf8'))
+    new Visitor({
+      CallExpression(call) {
+        const [first] = call.arguments
+        const declarer = call.callee.type === 'Identifier' ? declarers[call.callee.name] : undefined
+        if (!declarer || first?.type !== 'Literal') return
+        const [method, suffix] = declarer
+        codes.set(
+          `${method} /api/v1${first.value}${suffix}`,
+          codesOf(path, known(call as unknown as Node), new Set()),
+        )
+      },
+    }).visit(program)
+  }
+  return codes
+}
+
+function codesThrownBy(path: string, name: string, seen: Set<string>): Set<string> {
   const key = `${path}#${name}`
   const known = seen.has(key) ? undefined : fileAt(path).functions.get(name)
   seen.add(key)
-  const codes = new Set(known?.codes)
-  for (const called of known?.names ?? []) {
+  return known ? codesOf(path, known, seen) : new Set()
+}
+
+function codesOf(path: string, { codes: own, names }: Known, seen: Set<string>): Set<string> {
+  const codes = new Set(own)
+  for (const called of names) {
     const [file, original] = fileAt(path).imports.get(called) ?? [path, called]
     for (const code of codesThrownBy(file, original, seen)) codes.add(code)
   }

@@ -25,7 +25,7 @@ export const samples: Record<RuleName, Sample> = {
   'folders import only what the architecture allows': {
     clean: {
       'machines/deploy.ts': "import { setup } from 'xstate'\nimport type { A } from './job-run.ts'",
-      'src/http/handlers/deploys.ts': "import type { Actors } from '../../supervisor/supervisor.ts'",
+      'src/http/routes/deploys.ts': "import type { Actors } from '../../supervisor/supervisor.ts'",
       'src/docker/engine/names.ts':
         "// import 'xstate'\nexport const text = \"import 'xstate'\"\nimport { join } from 'node:path'",
       'src/daemon/daemon.ts': "import { openStorage } from '../storage/index.ts'",
@@ -202,7 +202,7 @@ export const samples: Record<RuleName, Sample> = {
     ],
   },
   'every folder is named after what is in it': {
-    clean: { 'src/http/handlers/services.ts': '' },
+    clean: { 'src/http/routes/services.ts': '' },
     broken: [
       broken({ 'src/utils/a.ts': '' }, 'utils:1 is a folder for anything: name what is in it'),
       broken({ 'test/support/common/a.ts': '' }, 'common:1 is a folder for anything: name what is in it'),

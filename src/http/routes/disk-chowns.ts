@@ -1,17 +1,51 @@
 // Changes of the owner of a disk, which actors carry out.
-import type { DiskChownInput, DiskChownRecord } from '../../../../machines/disk-chown.ts'
-import type { CommonRecordFields } from '../../../../storage/actors/actors.ts'
-import type { ChownDisk, DiskChown, DiskParams } from '../../../api/disk.ts'
-import { Failure } from '../../../errors.ts'
-import type { HttpContext, HttpStorage } from '../../pipeline/context.ts'
-import type { Call } from '../../pipeline/route.ts'
-import { requesterOf } from '../../records/requester.ts'
-import { finder } from '../../records/stored-record.ts'
-import { failureOf } from '../../why/advice.ts'
-import { adviseOnChown } from '../../why/record-advice.ts'
+import { z } from 'zod'
+import type { DiskChownInput, DiskChownRecord } from '../../../machines/disk-chown.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { ChownDisk, DiskChown, DiskParams } from '../../api/disk.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { type Call, get, post, tagged } from '../pipeline/route.ts'
+import { requesterOf } from '../records/requester.ts'
+import { finder } from '../records/stored-record.ts'
+import { failureOf } from '../why/advice.ts'
+import { adviseOnChown } from '../why/record-advice.ts'
+
+const findRecord = finder<'disk-chown'>('own', 'change of an owner')
+
+export const diskChownRoutes = tagged('Disks', [
+  post('/disks/{name}/chown', {
+    summary: 'Gives all files of a disk to another user',
+    description:
+      'Gives all files of a disk to another user, also while instances run. Links are changed themselves, ' +
+      'not what they lead to.',
+    params: DiskParams,
+    body: ChownDisk,
+    response: DiskChown,
+    status: 202,
+    replay: readChown,
+    problems: ['conflict', 'docker_unavailable', 'docker_error'],
+    handler: chownDisk,
+  }),
+  get('/disks/{name}/chown', {
+    role: 'read',
+    summary: 'Returns the newest change of the owner of a disk; it is kept for 30 days',
+    params: DiskParams,
+    response: DiskChown,
+    handler: ({ context, params }) => findChown(context, params.name),
+  }),
+  get('/disks/{name}/chown/history', {
+    role: 'read',
+    summary: 'Lists the transitions of the newest change of the owner of a disk',
+    params: DiskParams,
+    response: z.array(HistoryEntry),
+    handler: ({ context, params }) => context.storage.actors.history(findChown(context, params.name).id),
+  }),
+])
 
 /** Throws `not_found`, `conflict`, `docker_unavailable`. */
-export async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<DiskChown> {
+async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<DiskChown> {
   const { context, params, body, eventId } = call
   const { actors, observe, storage } = context
   const disk = (await observe.disks()).find(({ name }) => name === params.name)
@@ -42,16 +76,14 @@ export async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Pro
 }
 
 /** The newest change. Throws `not_found`. */
-export function findChown({ storage, diskOf }: HttpContext, disk: string): DiskChown {
+function findChown({ storage, diskOf }: HttpContext, disk: string): DiskChown {
   const service = storage.services.list().find((row) => diskOf(row) === disk)
   const record = service ? storage.actors.latest('disk-chown', service.id) : null
   if (record?.disk === disk) return toChown(storage, record)
   throw new Failure('not_found', 'the owner of this disk was not changed')
 }
 
-const findRecord = finder<'disk-chown'>('own', 'change of an owner')
-
-export function readChown({ storage }: HttpContext, id: string): DiskChown {
+function readChown({ storage }: HttpContext, id: string): DiskChown {
   return toChown(storage, findRecord(storage, id))
 }
 

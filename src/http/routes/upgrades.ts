@@ -1,27 +1,69 @@
-// Moves a Postgres to another major version, and back. The actor of the datastore carries it out.
-import type { UpgradePlan, VersionOnVolume } from '../../../../machines/datastore/datastore-context.ts'
-import type { Datastore } from '../../../api/datastore.ts'
-import type {
-  UpgradeDatastore,
-  UpgradeEstimate,
-  UpgradeEstimateQuery,
-} from '../../../api/datastore-upgrade.ts'
-import { codeOf, Failure, messageOf } from '../../../errors.ts'
-import type { CallById } from '../../pipeline/route.ts'
-import { assertAvailable, findDatastore, keptVersion, toDatastore } from '../../records/datastore-record.ts'
-import { command } from '../../records/requester.ts'
-import { trashExpiry } from '../../records/trash-record.ts'
+import type { UpgradePlan, VersionOnVolume } from '../../../machines/datastore/datastore-context.ts'
+import { Datastore, DatastoreParams } from '../../api/datastore.ts'
+import { UpgradeDatastore, UpgradeEstimate, UpgradeEstimateQuery } from '../../api/datastore-upgrade.ts'
+import { codeOf, Failure, invalidField, messageOf } from '../../errors.ts'
+import { type CallById, get, post, tagged } from '../pipeline/route.ts'
+import {
+  assertAvailable,
+  findDatastore,
+  keptVersion,
+  readDatastore,
+  toDatastore,
+} from '../records/datastore-record.ts'
+import { command } from '../records/requester.ts'
+import { trashExpiry } from '../records/trash-record.ts'
 
 /** Dump, load and analysis on a small server; an idle one is several times as fast. */
 const copiedBytesPerSecond = 10 * 1024 ** 2
+
 /** Two starts and two stops. */
 const restartSeconds = 15
 
 type Found = ReturnType<typeof findDatastore>
 type Upgrading = CallById<unknown, UpgradeDatastore>
 
+export const upgradeRoutes = tagged('Datastores', [
+  get('/datastores/{id}/upgrade', {
+    role: 'read',
+    summary: 'Estimates how long an upgrade of a Postgres keeps clients out',
+    params: DatastoreParams,
+    query: UpgradeEstimateQuery,
+    response: UpgradeEstimate,
+    problems: ['conflict', 'docker_unavailable', 'docker_error'],
+    handler: estimateUpgrade,
+  }),
+  post('/datastores/{id}/upgrade', {
+    summary: 'Moves a Postgres to a newer major version, or back to the version before that',
+    description:
+      'Moves a Postgres to a newer major version. Its data is copied while no client can connect; name, ' +
+      'port and password stay. A failure before the switch reopens the former version. `back` returns to ' +
+      'that version while its data is in the trash, without the writes since then.',
+    params: DatastoreParams,
+    body: UpgradeDatastore,
+    response: Datastore,
+    status: 202,
+    problems: ['conflict'],
+    replay: readDatastore,
+    handler: upgradeDatastore,
+  }),
+  post('/datastores/{id}/upgrade/cancel', {
+    summary: 'Stops the upgrade of a Postgres before the switch, and reopens the version that it had',
+    params: DatastoreParams,
+    response: Datastore,
+    status: 202,
+    problems: ['not_cancelable'],
+    async handler(call) {
+      const { context, params } = call
+      const { id, name } = findDatastore(context.storage, params.id)
+      const { applied, record } = await context.actors.send<'datastore'>(id, command(call, 'upgrade.cancel'))
+      if (!applied) throw new Failure('not_cancelable', `no upgrade of ${name} can be canceled now`)
+      return toDatastore(context, record)
+    },
+  }),
+])
+
 /** Throws `not_found`, `invalid_request`, `conflict`, `docker_unavailable`, `docker_error`. */
-export async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<UpgradeEstimate> {
+async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<UpgradeEstimate> {
   const { context, params, query } = call
   const datastore = findDatastore(context.storage, params.id)
   assertNewer(datastore, query.version)
@@ -35,7 +77,7 @@ export async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Pro
 }
 
 /** Throws `not_found`, `invalid_request`, `conflict`. */
-export async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
+async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
   const { context, params, body, eventId } = call
   const datastore = findDatastore(context.storage, params.id)
   const plan =
@@ -45,15 +87,6 @@ export async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
   const options = { eventId }
   const { applied, record } = await context.actors.send<'datastore'>(datastore.id, event, options)
   if (!applied || record.upgrade?.id !== plan.id) throw new Failure('conflict', `${datastore.name} is busy`)
-  return toDatastore(context, record)
-}
-
-/** Throws `not_found`, `not_cancelable`. */
-export async function cancelUpgrade(call: CallById): Promise<Datastore> {
-  const { context, params } = call
-  const { id, name } = findDatastore(context.storage, params.id)
-  const { applied, record } = await context.actors.send<'datastore'>(id, command(call, 'upgrade.cancel'))
-  if (!applied) throw new Failure('not_cancelable', `no upgrade of ${name} can be canceled now`)
   return toDatastore(context, record)
 }
 
@@ -88,14 +121,9 @@ function planOf(
 }
 
 function assertNewer({ name, kind, version }: Found, wanted: string): void {
-  if (kind === 'redis') throw unsuitable(`${name} is a Redis; only a Postgres can be upgraded`)
+  if (kind === 'redis') throw invalidField('version', `${name} is a Redis; only a Postgres can be upgraded`)
   if (Number.parseInt(wanted, 10) > Number.parseInt(version, 10)) return
-  throw unsuitable(`${name} is Postgres ${version}: ${wanted} is not a newer major version`)
-}
-
-function unsuitable(message: string): Failure {
-  const details = [{ path: 'version', code: 'invalid', message }]
-  return new Failure('invalid_request', `version: ${message}`, undefined, details)
+  throw invalidField('version', `${name} is Postgres ${version}: ${wanted} is not a newer major version`)
 }
 
 /** A copy would miss the data of a running restore, and the switch would cut off a backup. */

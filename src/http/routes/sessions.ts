@@ -1,11 +1,33 @@
 // Sessions: the browsers that are signed in.
-import type { SessionRow } from '../../../../storage/access/sessions.ts'
-import { sessionEndMs } from '../../../account/callers.ts'
-import type { Session } from '../../../api/access/session.ts'
-import { Failure } from '../../../errors.ts'
-import { clearedCookie } from '../../pipeline/cookies.ts'
-import { originOf } from '../../pipeline/origin.ts'
-import { type Call, type CallById, WithHeaders } from '../../pipeline/route.ts'
+import { z } from 'zod'
+import type { SessionRow } from '../../../storage/access/sessions.ts'
+import { sessionEndMs } from '../../account/callers.ts'
+import { Session, SessionParams } from '../../api/access/session.ts'
+import { Failure } from '../../errors.ts'
+import { clearedCookie } from '../pipeline/cookies.ts'
+import { originOf } from '../pipeline/origin.ts'
+import { type Call, type CallById, del, get, tagged, WithHeaders } from '../pipeline/route.ts'
+
+export const sessionRoutes = tagged('Account', [
+  get('/auth/sessions', {
+    credential: 'session',
+    summary: 'Lists the sessions, last used first',
+    response: z.array(Session),
+    handler: listSessions,
+  }),
+  del('/auth/sessions', {
+    credential: 'session',
+    summary: 'Ends all sessions except the one of this request',
+    handler: deleteOtherSessions,
+  }),
+  del('/auth/sessions/{id}', {
+    credential: 'session',
+    summary: 'Ends a session, including the one of this request',
+    params: SessionParams,
+    setsCookie: true,
+    handler: deleteSession,
+  }),
+])
 
 /** Valid sessions, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {

@@ -1,11 +1,10 @@
-// Uploads of source archives. The service is checked before the body is streamed to disk, and again in the
-// transaction that creates the deploy, because an upload can take long.
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import type { Deploy, UploadQuery } from '../../api/deploy.ts'
+import { Deploy, UploadQuery } from '../../api/deploy.ts'
+import { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { CallById, Upload } from '../pipeline/route.ts'
+import { type CallById, post, tagged, type Upload } from '../pipeline/route.ts'
 import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended, queueDeploy, uploadDeployRequest } from '../rules/deploy-request.ts'
@@ -14,8 +13,7 @@ import type { Sink } from '../server/body.ts'
 
 const mebibyte = 1024 * 1024
 const gzipMagic = [0x1f, 0x8b]
-
-export const archiveUpload = {
+const archiveUpload = {
   mediaTypes: ['application/gzip', 'application/x-gzip', 'application/octet-stream'],
   limitBytes: 512 * mebibyte,
   description:
@@ -23,7 +21,22 @@ export const archiveUpload = {
     'root_dir, dockerfile_path or publish_dir begins with it.',
 }
 
-export async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy> {
+export const uploadRoutes = tagged('Deploys', [
+  post('/services/{id}/deploys/upload', {
+    role: 'deploy',
+    scope: 'service',
+    summary: 'Queues a deploy of the uploaded source, which is kept for later deploys until the next upload',
+    params: ServiceParams,
+    query: UploadQuery,
+    upload: archiveUpload,
+    response: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: uploadDeploy,
+  }),
+])
+
+async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy> {
   const { context, params, body } = call
   const row = findService(context.storage, params.id)
   assertAcceptsUpload(row)

@@ -1,0 +1,216 @@
+// Restores a datastore from one of its backups or from an uploaded file. A datastore has one restore at a
+// time, checked in the transaction that starts it.
+import { z } from 'zod'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
+import type { RestoreInput } from '../../../machines/restore.ts'
+import type { ArchiveDraft } from '../../../storage/archives.ts'
+import { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../api/backup.ts'
+import { DatastoreParams } from '../../api/datastore.ts'
+import { backupFormats } from '../../domain/backup-names.ts'
+import { formatOf, headBytes } from '../../domain/dump-format.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
+import { findBackup, findRestore, readRestore, toRestore } from '../records/backup-record.ts'
+import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
+import { paged } from '../records/paging.ts'
+import { command, requesterOf } from '../records/requester.ts'
+import { assertDiskSpace } from '../rules/disk-space.ts'
+import type { Sink } from '../server/body.ts'
+import { adviseOnRestore } from '../why/record-advice.ts'
+import { historyRoute, show, whyRoute } from './record-routes.ts'
+
+const restoreUpload = {
+  mediaTypes: ['application/octet-stream'],
+  limitBytes: 1024 ** 4,
+  description:
+    'What pg_dump -Fc, pg_dump (plain SQL, also packed with gzip) or redis-cli --rdb wrote, at most 1 TiB. ' +
+    'Plain SQL is restored in one transaction, without owners and grants.',
+}
+
+/** Checks the first bytes of a file as soon as enough of them have arrived. */
+class FormatCheck {
+  private bytes: Buffer = Buffer.alloc(0)
+  private readonly datastore: DatastoreRecord
+
+  constructor(datastore: DatastoreRecord) {
+    this.datastore = datastore
+  }
+
+  take(piece: Uint8Array): void {
+    if (this.bytes.length === headBytes) return
+    this.bytes = Buffer.concat([this.bytes, piece.subarray(0, headBytes - this.bytes.length)])
+    if (this.bytes.length === headBytes) this.assertFormat()
+  }
+
+  /** Throws `invalid_request` with a code for the detected format. */
+  assertFormat(): void {
+    const { kind } = this.datastore
+    const { magic } = backupFormats[kind]
+    if (this.bytes.subarray(0, magic.length).equals(Buffer.from(magic))) return
+    if (kind !== 'postgres') throw wrongFile(this.datastore, 'has an unknown format')
+    const format = formatOf(this.bytes)
+    if (typeof format !== 'string') throw wrongFile(this.datastore, format.message, format.code)
+  }
+}
+
+export const restoreRoutes = tagged('Backups', [
+  get('/datastores/{id}/restores', {
+    role: 'read',
+    summary: 'Lists the restores of a datastore, newest first',
+    params: DatastoreParams,
+    query: RestoresQuery,
+    response: z.array(Restore),
+    handler(call) {
+      const { storage } = call.context
+      const { id } = findDatastore(storage, call.params.id)
+      const { records, next } = storage.actors.page('restore', [id], call.query)
+      const restores = records.map((record) => toRestore(call.context, record))
+      return paged(call, restores, next)
+    },
+  }),
+  post('/datastores/{id}/restores', {
+    summary: 'Replaces all data of a datastore with the contents of a backup',
+    params: DatastoreParams,
+    body: CreateRestore,
+    response: Restore,
+    status: 202,
+    problems: ['conflict'],
+    replay: readRestore,
+    handler: createRestore,
+  }),
+  post('/datastores/{id}/restores/upload', {
+    summary: 'Replaces all data of a datastore with the contents of an uploaded file',
+    params: DatastoreParams,
+    upload: restoreUpload,
+    response: Restore,
+    status: 202,
+    problems: ['conflict', 'insufficient_storage'],
+    replay: readRestore,
+    handler: uploadRestore,
+  }),
+  get('/restores/{id}', {
+    role: 'read',
+    summary: 'Returns a restore',
+    params: RestoreParams,
+    response: Restore,
+    handler: show(readRestore),
+  }),
+  post('/restores/{id}/cancel', {
+    summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
+    description:
+      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns 202, ' +
+      'because the prepared data is still being removed: the status is `undoing`, then `canceled`.',
+    params: RestoreParams,
+    response: Restore,
+    status: 202,
+    problems: ['not_cancelable'],
+    acceptsIdempotencyKey: false,
+    handler: cancelRestore,
+  }),
+  historyRoute('/restores/{id}', {
+    params: RestoreParams,
+    summary: 'Lists the transitions of a restore',
+    find: findRestore,
+  }),
+  whyRoute('/restores/{id}', {
+    params: RestoreParams,
+    summary: 'Explains why a restore failed, and what to do about it',
+    find: findRestore,
+    advise: (restore) => adviseOnRestore(restore),
+  }),
+])
+
+async function createRestore(call: CallById<unknown, CreateRestore>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  const backup = findBackup(context.storage, body.backup_id)
+  if (backup.status !== 'good') throw new Failure('conflict', `the backup is ${backup.status}, not good`)
+  if (backup.kind !== datastore.kind) {
+    throw new Failure(
+      'invalid_request',
+      `the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`,
+    )
+  }
+  const id = context.storage.ids.newId('rst')
+  return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
+}
+
+async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  assertAvailable(datastore)
+  assertNoActiveRestore(context, datastore.id)
+  const draft = context.storage.restoreFiles.create()
+  try {
+    const check = new FormatCheck(datastore)
+    const sizeBytes = await context.whileDiskHasRoom('an upload', (signal) =>
+      body.receive(gatedSink(context, body, check, draft, signal)),
+    )
+    if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
+    check.assertFormat()
+    const id = context.storage.ids.newId('rst')
+    await draft.commit(id)
+    try {
+      return await startRestore(call, datastore, { id, backupId: null, sizeBytes })
+    } catch (error) {
+      if (!context.storage.actors.record(id)) await context.storage.restoreFiles.remove(id)
+      throw error
+    }
+  } finally {
+    await draft.discard()
+  }
+}
+
+/** Checks the free disk space before each write, and stops files of the wrong format. */
+function gatedSink(
+  context: HttpContext,
+  { contentLength }: Upload,
+  head: FormatCheck,
+  draft: ArchiveDraft,
+  signal: AbortSignal,
+): Sink {
+  return {
+    open: () => assertDiskSpace(context, contentLength ?? 0),
+    async write(pieces) {
+      signal.throwIfAborted()
+      for (const piece of pieces) head.take(piece)
+      await draft.write(pieces)
+    },
+  }
+}
+
+function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unknown_format'): Failure {
+  const message = `the file ${problem}: ${name} takes ${backupFormats[kind].noun}`
+  return new Failure('invalid_request', message, undefined, [{ path: 'body', code, message }])
+}
+
+async function startRestore(
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
+  { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
+  source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
+): Promise<Restore> {
+  const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
+  const also = () => {
+    assertAvailable(findDatastore(context.storage, datastoreId))
+    assertNoActiveRestore(context, datastoreId)
+  }
+  const options = { also, by: requesterOf({ context, caller }), eventId }
+  const { record } = await context.actors.spawn('restore', input.id, input, options)
+  return toRestore(context, record)
+}
+
+function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): void {
+  const [other] = storage.actors.active('restore', datastoreId)
+  if (other) throw new Failure('conflict', `${other.id} is already restoring it`)
+}
+
+/** Cancels and undoes a restore. Throws `not_cancelable` once it switches the data. */
+async function cancelRestore(call: CallById): Promise<Restore> {
+  const { context, params } = call
+  const { id, status } = findRestore(context.storage, params.id)
+  const { applied, record } = await context.actors.send<'restore'>(id, command(call, 'cancel'))
+  if (!applied)
+    throw new Failure('not_cancelable', `the restore is ${status === 'running' ? 'switching' : status}`)
+  return toRestore(context, record)
+}

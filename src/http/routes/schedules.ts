@@ -1,0 +1,39 @@
+// The schedule of a cron job: its next runs and its history.
+import { z } from 'zod'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Schedule } from '../../api/schedule.ts'
+import { ServiceParams } from '../../api/service.ts'
+import { scheduleIdOf } from '../../domain/job-defaults.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import { get, tagged } from '../pipeline/route.ts'
+import { toSchedule } from '../records/schedule-record.ts'
+import { findService } from '../records/service-record.ts'
+
+export const scheduleRoutes = tagged('Jobs', [
+  get('/services/{id}/schedule', {
+    role: 'read',
+    scope: 'service',
+    summary: 'Returns the schedule of a cron job: its next runs, its last run, and why one was skipped',
+    params: ServiceParams,
+    response: Schedule,
+    handler: ({ context: { storage }, params }) => toSchedule(storage, findScheduled(storage, params.id)),
+  }),
+  get('/services/{id}/schedule/history', {
+    role: 'read',
+    scope: 'service',
+    summary: 'Lists the transitions of a schedule: the first 10 and the last 500',
+    params: ServiceParams,
+    response: z.array(HistoryEntry),
+    handler: ({ context: { storage }, params }) =>
+      storage.actors.history(scheduleIdOf(findScheduled(storage, params.id).id)),
+  }),
+])
+
+/** Throws `not_found` for a service that has no schedule. */
+function findScheduled(storage: HttpStorage, idOrName: string): ServiceRow {
+  const row = findService(storage, idOrName)
+  if (row.schedule !== null) return row
+  throw new Failure('not_found', `${row.name} has no schedule: it is not a cron job`)
+}
