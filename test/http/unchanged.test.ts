@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/http/checked-api.ts'
 import { fails, once, startDatastores } from '../support/http/datastore-api.ts'
-import { eventually } from '../support/supervisor/supervision.ts'
 
 test('a PATCH with unchanged values changes no timestamp and reports no change', async (t) => {
   const { call, create, get, storage } = await startChecked(t)
@@ -81,25 +80,4 @@ test('the references of a service that is being deleted no longer count', async 
   assert.deepEqual((await refused('DELETE', '/services/ra')).slice(0, 2), [409, 'in_use'])
   assert.equal((await call('DELETE', '/services/rb')).status, 204)
   assert.equal((await call('DELETE', '/services/ra')).status, 204)
-})
-
-test('a datastore whose snapshot cannot be restored is restarted, and deleted with force', async (t) => {
-  const { call, make, storage } = await startDatastores(t)
-  for (const [name, method, tail] of [
-    ['a', 'POST', '/restart'],
-    ['b', 'DELETE', '?force=true'],
-  ] as const) {
-    const { id } = await make({ name })
-    const row = storage.actors.get(id)!
-    await storage.actors.park(id, 'its state is not known', new Date().toISOString(), 'snapshot_misfit')
-    const broken = { ...row, revision: row.revision + 2, parked: 'x', snapshot: { value: 'unknown' } }
-    const entry = { at: row.id, event: 'x', state: 'x', status: 'failed', phase: null, by: null }
-    const record = storage.actors.record(id)!
-    await storage.actors.advance({ row: broken, record, entry, service: null, event: null })
-
-    const { status } = await call(method, `/datastores/${name}${tail}`)
-
-    assert.ok(status < 300, `${method} ${status}`)
-    await eventually(`${name} to go on`, () => storage.actors.record(id)?.status !== 'failed')
-  }
 })
