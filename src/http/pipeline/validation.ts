@@ -5,8 +5,6 @@ import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 
-/** For sign-in and account requests. */
-export const accountBodyLimitBytes = 16 * 1024
 export const defaultBodyLimitBytes = 1024 * 1024
 /** The variables of a service may total 512 KiB, and JSON escapes can multiply that. */
 export const envBodyLimitBytes = 4 * 1024 * 1024

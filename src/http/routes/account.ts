@@ -5,8 +5,9 @@ import type { HttpContext } from '../pipeline/context.ts'
 import { clearedCookie, deviceCookie, sessionSecretsOf } from '../pipeline/cookies.ts'
 import { originOf } from '../pipeline/origin.ts'
 import { type Call, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
-import { accountBodyLimitBytes, validate } from '../pipeline/validation.ts'
+import { validate } from '../pipeline/validation.ts'
 import { cookiesFor, signIn } from '../rules/sign-in.ts'
+import { accountPost } from './record-routes.ts'
 
 type RequestCall = Pick<Call, 'context' | 'request'>
 
@@ -21,12 +22,11 @@ export const accountRoutes = tagged('Account', [
     },
   }),
   post('/auth/setup', {
+    ...accountPost,
     credential: 'public',
     checksOrigin: true,
-    acceptsIdempotencyKey: false,
     summary: 'Creates the account of a new server, and signs the browser in',
     body: Setup,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: AuthStatus,
     status: 201,
     problems: ['already_set_up', 'invalid_setup_code'],
@@ -34,32 +34,29 @@ export const accountRoutes = tagged('Account', [
     handler: setUp,
   }),
   post('/auth/login', {
+    ...accountPost,
     credential: 'public',
     checksOrigin: true,
-    acceptsIdempotencyKey: false,
     summary: 'Signs the browser in; limited to 10 failed attempts in 5 minutes',
     body: Login,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: AuthStatus,
     problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
     setsCookie: true,
     handler: login,
   }),
   post('/auth/logout', {
-    bodyLimitBytes: accountBodyLimitBytes,
+    ...accountPost,
     credential: 'public',
     checksOrigin: true,
-    acceptsIdempotencyKey: false,
     summary: 'Ends the session of the cookie; also succeeds without a session',
     setsCookie: true,
     handler: logout,
   }),
   post('/auth/password', {
+    ...accountPost,
     credential: 'session',
-    acceptsIdempotencyKey: false,
     summary: 'Changes the password, ends all other sessions, and on request revokes all tokens',
     body: ChangePassword,
-    bodyLimitBytes: accountBodyLimitBytes,
     problems: ['invalid_credentials', 'too_many_attempts'],
     setsCookie: true,
     handler: changePassword,

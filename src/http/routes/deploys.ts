@@ -11,7 +11,6 @@ import {
   type Rollback,
 } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
-import { ServiceParams } from '../../api/service.ts'
 import { Failure, invalidField, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, type Events, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
@@ -28,7 +27,7 @@ import {
   rollbackDeployRequest,
   sourceDeployRequest,
 } from '../rules/deploy-request.ts'
-import { historyRoute, show, whyRoute } from './record-routes.ts'
+import { historyRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
 
 interface Obstacle {
   reason: string
@@ -49,19 +48,15 @@ export const deployRoutes = tagged('Deploys', [
     handler: (call) => pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record)),
   }),
   get('/services/{id}/deploys', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Lists the deploys of a service, newest first',
-    params: ServiceParams,
     query: DeployListQuery,
     response: z.array(Deploy),
     handler: listDeploys,
   }),
   post('/services/{id}/deploys', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Queues a deploy of the configured source',
-    params: ServiceParams,
     body: CreateDeploy,
     response: Deploy,
     status: 202,

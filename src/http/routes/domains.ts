@@ -19,16 +19,15 @@ import { type Call, type CallById, del, get, post, tagged } from '../pipeline/ro
 import { findService, publicationOf } from '../records/service-record.ts'
 import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
+import { readsService } from './record-routes.ts'
 
 /** The maximum number of certificates per service that are searched, including released ones. */
 const maxCertificates = 200
 
 export const domainRoutes = tagged('Domains', [
   get('/services/{id}/domains', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Lists the hosts of a service: the default one, then its domains',
-    params: ServiceParams,
     response: z.array(ServiceDomain),
     handler({ context, params }) {
       const row = findService(context.storage, params.id)

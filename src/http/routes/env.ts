@@ -14,15 +14,14 @@ import { assertNotDeleting, decisiveDeploy, findService, publicationOf } from '.
 import { queueRestart } from '../rules/deploy-request.ts'
 import { assertEnvSize, compareVars, mergeVars } from '../rules/env-changes.ts'
 import type { HasProperty } from '../rules/references.ts'
+import { readsService } from './record-routes.ts'
 
 type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar[]>
 
 export const envRoutes = tagged('Env', [
   get('/services/{id}/env', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Lists the env variables, by key',
-    params: ServiceParams,
     response: z.array(ShownEnvVar),
     // Omits values for a caller that may not read secrets.
     handler({ context: { storage }, params, caller }) {

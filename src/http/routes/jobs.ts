@@ -5,7 +5,6 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
-import { ServiceParams } from '../../api/service.ts'
 import { timeoutOf } from '../../domain/job-defaults.ts'
 import { Failure, invalidField, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
@@ -17,7 +16,7 @@ import { paged, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
-import { historyRoute, show, whyRoute } from './record-routes.ts'
+import { historyRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
 
 export const jobRoutes = tagged('Jobs', [
   get('/jobs', {
@@ -33,19 +32,15 @@ export const jobRoutes = tagged('Jobs', [
     handler: (call) => pageOverServices(call, 'job-run', (record) => toJobRun(call.context.storage, record)),
   }),
   get('/services/{id}/jobs', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Lists the job runs of a service, newest first; the newest 1000 are kept',
-    params: ServiceParams,
     query: JobListQuery,
     response: z.array(JobRun),
     handler: listJobs,
   }),
   post('/services/{id}/jobs', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Runs a command, or the command of a cron job, in a new container of the live version',
-    params: ServiceParams,
     body: CreateJob,
     response: JobRun,
     status: 202,

@@ -2,10 +2,18 @@
 import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
+import { ServiceParams } from '../../api/service.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type CallById, get, type Route, type ServiceScope } from '../pipeline/route.ts'
 import type { Advice } from '../why/advice.ts'
 import { type ExplainedRecord, explain } from '../why/why.ts'
+
+// The access that many routes of services have.
+export const readsService = { role: 'read', scope: 'service', params: ServiceParams } as const
+export const runsService = { role: 'deploy', scope: 'service', params: ServiceParams } as const
+
+/** Responses may contain a credential, so they are not stored under an `Idempotency-Key`. */
+export const accountPost = { acceptsIdempotencyKey: false, bodyLimitBytes: 16 * 1024 } as const
 
 interface RecordRoute<Found> {
   params: z.ZodType<{ id: string }>

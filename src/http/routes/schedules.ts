@@ -3,28 +3,24 @@ import { z } from 'zod'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Schedule } from '../../api/schedule.ts'
-import { ServiceParams } from '../../api/service.ts'
 import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { get, tagged } from '../pipeline/route.ts'
 import { toSchedule } from '../records/schedule-record.ts'
 import { findService } from '../records/service-record.ts'
+import { readsService } from './record-routes.ts'
 
 export const scheduleRoutes = tagged('Jobs', [
   get('/services/{id}/schedule', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Returns the schedule of a cron job: its next runs, its last run, and why one was skipped',
-    params: ServiceParams,
     response: Schedule,
     handler: ({ context: { storage }, params }) => toSchedule(storage, findScheduled(storage, params.id)),
   }),
   get('/services/{id}/schedule/history', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Lists the transitions of a schedule: the first 10 and the last 500',
-    params: ServiceParams,
     response: z.array(HistoryEntry),
     handler: ({ context: { storage }, params }) =>
       storage.actors.history(scheduleIdOf(findScheduled(storage, params.id).id)),

@@ -27,6 +27,7 @@ import { changeService } from '../rules/service-change.ts'
 import { changedRow, checkRow, newRow } from '../rules/service-rules.ts'
 import { waitForRunsToEnd } from '../rules/wait-for-runs.ts'
 import { rollbackService } from './deploys.ts'
+import { readsService, runsService } from './record-routes.ts'
 
 const suspendService = (call: CallById) => setFields(call, { suspended: true })
 const resumeService = (call: CallById) => setFields(call, { suspended: false })
@@ -52,10 +53,8 @@ export const serviceRoutes = tagged('Services', [
     handler: createService,
   }),
   get('/services/{id}', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Returns a service',
-    params: ServiceParams,
     response: Service,
     handler: ({ context, params }) => toService(context, findService(context.storage, params.id)),
   }),
@@ -78,31 +77,25 @@ export const serviceRoutes = tagged('Services', [
     handler: deleteService,
   }),
   get('/services/{id}/status', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary: 'Returns the current instances of a service',
-    params: ServiceParams,
     response: ServiceStatus,
     problems: ['docker_error', 'docker_unavailable'],
     handler: serviceStatus,
   }),
   get('/services/{id}/logs', {
-    role: 'read',
-    scope: 'service',
+    ...readsService,
     summary:
       'Streams the output of the instances, or with `access` their requests: `log` for each line, `end` ' +
       'after the last one, unless the log is followed',
-    params: ServiceParams,
     query: ServiceLogQuery,
     response: 'stream',
     events: ServiceLogEvents,
     handler: serviceLogs,
   }),
   post('/services/{id}/restart', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Restarts the live image with the current settings and env',
-    params: ServiceParams,
     response: Deploy,
     status: 202,
     problems: ['conflict'],
@@ -113,10 +106,8 @@ export const serviceRoutes = tagged('Services', [
     },
   }),
   post('/services/{id}/rollback', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Rolls back to the image, settings and env of an earlier deploy',
-    params: ServiceParams,
     body: Rollback,
     response: Deploy,
     status: 202,
@@ -124,28 +115,22 @@ export const serviceRoutes = tagged('Services', [
     handler: rollbackService,
   }),
   post('/services/{id}/suspend', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Stops all instances until the service is resumed',
-    params: ServiceParams,
     response: Service,
     problems: ['conflict'],
     handler: suspendService,
   }),
   post('/services/{id}/resume', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Starts the instances of a suspended service',
-    params: ServiceParams,
     response: Service,
     problems: ['conflict'],
     handler: resumeService,
   }),
   post('/services/{id}/scale', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Sets the number of instances, effective immediately',
-    params: ServiceParams,
     body: ScaleService,
     response: Service,
     problems: ['conflict'],

@@ -19,10 +19,10 @@ import { assertStillValid } from '../pipeline/auth.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { clientAddressOf } from '../pipeline/origin.ts'
 import { type Call, type CallById, get, post, tagged } from '../pipeline/route.ts'
-import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 import { command } from '../records/requester.ts'
 import { takeTerminalLogin } from '../rules/terminal-login-limit.ts'
 import { toGrant } from '../rules/token-grant.ts'
+import { accountPost } from './record-routes.ts'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 2
@@ -33,13 +33,12 @@ type Approval = Pick<CallById<unknown, ApproveTerminalLogin>, 'body' | 'caller' 
 
 export const terminalLoginRoutes = tagged('Terminal login', [
   post('/auth/cli', {
+    ...accountPost,
     credential: 'public',
     // A terminal sends no Origin; another site's page must not use up its turns.
     checksOrigin: true,
-    acceptsIdempotencyKey: false,
     summary: 'Requests a token, which the administrator approves at /cli-login?id=… within ten minutes',
     body: StartTerminalLogin,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: StartedTerminalLogin,
     status: 201,
     problems: ['conflict', 'invalid_start_code', 'too_many_attempts'],
@@ -53,32 +52,29 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     handler: getTerminalLogin,
   }),
   post('/auth/cli/{id}/approve', {
+    ...accountPost,
     credential: 'session',
-    acceptsIdempotencyKey: false,
     summary: 'Approves a terminal login, if the code is the one that the terminal shows',
     params: TerminalLoginParams,
     body: ApproveTerminalLogin,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: TerminalLogin,
     problems: ['invalid_credentials', 'password_required', 'too_many_attempts'],
     handler: approveTerminalLogin,
   }),
   post('/auth/cli/{id}/deny', {
-    bodyLimitBytes: accountBodyLimitBytes,
+    ...accountPost,
     credential: 'session',
-    acceptsIdempotencyKey: false,
     summary: 'Denies a terminal login',
     params: TerminalLoginParams,
     response: TerminalLogin,
     handler: denyTerminalLogin,
   }),
   post('/auth/cli/{id}/token', {
+    ...accountPost,
     credential: 'public',
-    acceptsIdempotencyKey: false,
     summary: 'Returns the outcome; the token comes once, with `approved`, and ends the request',
     params: TerminalLoginParams,
     body: PollTerminalLogin,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: PolledTerminalLogin,
     problems: ['invalid_secret', 'slow_down'],
     handler: pollTerminalLogin,

@@ -6,8 +6,8 @@ import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
-import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 import { toGrant } from '../rules/token-grant.ts'
+import { accountPost } from './record-routes.ts'
 
 export const tokenRoutes = tagged('Account', [
   get('/auth/tokens', {
@@ -17,11 +17,10 @@ export const tokenRoutes = tagged('Account', [
     handler: listTokens,
   }),
   post('/auth/tokens', {
+    ...accountPost,
     credential: 'session',
-    acceptsIdempotencyKey: false,
     summary: 'Creates an API token; the token itself is returned only here',
     body: CreateToken,
-    bodyLimitBytes: accountBodyLimitBytes,
     response: CreatedToken,
     status: 201,
     handler: createToken,

@@ -1,7 +1,6 @@
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Deploy, UploadQuery } from '../../api/deploy.ts'
-import { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, post, tagged, type Upload } from '../pipeline/route.ts'
@@ -10,6 +9,7 @@ import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended, queueDeploy, uploadDeployRequest } from '../rules/deploy-request.ts'
 import { assertDiskSpace } from '../rules/disk-space.ts'
 import type { Sink } from '../server/body.ts'
+import { runsService } from './record-routes.ts'
 
 const mebibyte = 1024 * 1024
 const gzipMagic = [0x1f, 0x8b]
@@ -23,10 +23,8 @@ const archiveUpload = {
 
 export const uploadRoutes = tagged('Deploys', [
   post('/services/{id}/deploys/upload', {
-    role: 'deploy',
-    scope: 'service',
+    ...runsService,
     summary: 'Queues a deploy of the uploaded source, which is kept for later deploys until the next upload',
-    params: ServiceParams,
     query: UploadQuery,
     upload: archiveUpload,
     response: Deploy,
