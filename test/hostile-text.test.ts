@@ -24,7 +24,7 @@ import { createFrameReader } from '../src/docker/logs/log-frames.ts'
 import { createOutputLines } from '../src/docker/logs/output-lines.ts'
 import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../src/domain/env-file.ts'
 import { referencesIn } from '../src/domain/env-references.ts'
-import { SqlLexer } from '../src/effects/restore/sql-lexer.ts'
+import { SqlFilter } from '../src/effects/restore/sql-filter.ts'
 import { Failure, messageOf } from '../src/errors.ts'
 import { GitError } from '../src/git/process.ts'
 import { createProgress } from '../src/git/progress.ts'
@@ -200,12 +200,12 @@ const streamReaders: [reads: string, pieceLength: number, begin: () => Take][] =
     'an SQL file',
     logLineChars,
     () => {
-      const lexer = new SqlLexer()
+      const filter = new SqlFilter()
       let isRefused = false
       return (piece) => {
         if (isRefused) return
         try {
-          lexer.push(Buffer.from(piece, 'latin1'))
+          filter.push(Buffer.from(piece, 'latin1'))
         } catch (error) {
           isRefused = true
           assertShort(error)

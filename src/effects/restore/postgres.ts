@@ -1,14 +1,14 @@
 // Restores Postgres: the data is loaded into a new database, and two databases swap names in one
 // transaction. The existing databases are the only record of the progress.
+import { randomBytes } from 'node:crypto'
 import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { createProgressReporter, readChunks } from '../backup/file.ts'
 import { findToolError, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
+import { formatOfFile, loadSql, type SqlRole } from './plain-sql.ts'
 import type { RestorePorts } from './ports.ts'
-import { formatOfFile } from './sql-file.ts'
-import { loadSql } from './sql-load.ts'
-import { type Restorer, runCommand } from './work.ts'
+import { type Restorer, type RestoreWork, runCommand } from './work.ts'
 
 const switchAttempts = 40
 const switchPauseMs = 250
@@ -21,24 +21,8 @@ export const postgresRestorer: Restorer = {
   async load(ports, datastore, work, signal) {
     const name = newName(work)
     await drop(ports, datastore, name, signal)
-    await sql(ports, datastore, [`create database "${name}" template template0`], signal)
-    if ((await formatOfFile(work.path)) !== 'archive')
-      return loadSql(ports, datastore, { work, name }, signal)
-    const { username, password } = datastore.credentials
-    const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
-    const command = {
-      argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
-      env: { PGPASSWORD: password },
-    }
-    const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
-    const outcome = await runTool(
-      ports,
-      datastore,
-      { id: work.id, command, sharesNetwork: true, input },
-      signal,
-    )
-    const complaint = findToolError(outcome, datastore)
-    if (complaint !== null) throw new Failure('restore_failed', complaint)
+    if ((await formatOfFile(work.path)) === 'archive') await loadArchive(ports, datastore, work, signal)
+    else await loadAsRole(ports, datastore, work, signal)
   },
 
   async switchOver(ports, datastore, work, signal) {
@@ -73,13 +57,74 @@ export const postgresRestorer: Restorer = {
   },
 }
 
+async function loadArchive(
+  ports: RestorePorts,
+  datastore: Datastore,
+  work: RestoreWork,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = newName(work)
+  await sql(ports, datastore, [`create database "${name}" template template0`], signal)
+  const { username, password } = datastore.credentials
+  const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
+  const command = {
+    argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
+    env: { PGPASSWORD: password },
+  }
+  const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
+  const run = { id: work.id, command, sharesNetwork: true, input }
+  const complaint = findToolError(await runTool(ports, datastore, run, signal), datastore)
+  if (complaint !== null) throw new Failure('restore_failed', complaint)
+}
+
+/** The file runs as a role of its own. Then everything belongs to the datastore's user. */
+async function loadAsRole(
+  ports: RestorePorts,
+  datastore: Datastore,
+  work: RestoreWork,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = newName(work)
+  const role = { name, database: name, password: randomBytes(16).toString('hex') }
+  await createRole(ports, datastore, role, signal)
+  await sql(ports, datastore, [`create database "${name}" template template0 owner "${name}"`], signal)
+  await loadSql(ports, datastore, { work, role }, signal)
+  const inherit = [
+    `reassign owned by "${name}" to "${datastore.credentials.username}"`,
+    `drop owned by "${name}"`,
+  ]
+  await sql(ports, datastore, inherit, signal, name)
+  await sql(ports, datastore, [`drop role "${name}"`], signal)
+}
+
+/** The password is not an argument, because every user of the host can read arguments. */
+async function createRole(
+  ports: RestorePorts,
+  datastore: Datastore,
+  { name, password }: SqlRole,
+  signal: AbortSignal,
+): Promise<void> {
+  const { argv, env } = psql(datastore, 'template1')
+  const statement = `create role "${name}" login connection limit 1 password '${password}'`
+  const command = {
+    argv: ['sh', '-c', 'exec "$@" -c "$CREATE_ROLE"', 'sh', ...argv],
+    env: { ...env, CREATE_ROLE: statement },
+  }
+  await runCommand(ports, datastore, command, signal)
+}
+
 async function drop(
   ports: RestorePorts,
   datastore: Datastore,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await sql(ports, datastore, [terminateConnections(name), `drop database if exists "${name}"`], signal)
+  const statements = [
+    terminateConnections(name),
+    `drop database if exists "${name}"`,
+    `drop role if exists "${name}"`,
+  ]
+  await sql(ports, datastore, statements, signal)
 }
 
 /** Ends all connections to the database. */
@@ -101,30 +146,28 @@ async function sql(
   datastore: Datastore,
   statements: string[],
   signal: AbortSignal,
+  database?: string,
 ): Promise<void> {
-  await query(ports, datastore, statements, signal)
+  await query(ports, datastore, statements, signal, database)
 }
 
-/** Each statement is its own transaction. Connects to a database that is never restored. */
+/** Each statement is its own transaction. By default connects to a database that is never restored. */
 function query(
   ports: RestorePorts,
   datastore: Datastore,
   statements: string[],
   signal: AbortSignal,
+  database = 'template1',
 ): Promise<string> {
-  const { username, password } = datastore.credentials
-  const argv = [
-    'psql',
-    '-XAtq',
-    '-v',
-    'ON_ERROR_STOP=1',
-    '-h',
-    '127.0.0.1',
-    '-U',
-    username,
-    '-d',
-    'template1',
-  ]
+  const { argv, env } = psql(datastore, database)
   const commands = statements.flatMap((statement) => ['-c', statement])
-  return runCommand(ports, datastore, { argv: [...argv, ...commands], env: { PGPASSWORD: password } }, signal)
+  return runCommand(ports, datastore, { argv: [...argv, ...commands], env }, signal)
+}
+
+function psql({ credentials }: Datastore, database: string) {
+  const connection = ['-h', '127.0.0.1', '-U', credentials.username, '-d', database]
+  return {
+    argv: ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', ...connection],
+    env: { PGPASSWORD: credentials.password },
+  }
 }

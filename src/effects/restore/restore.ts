@@ -10,11 +10,10 @@ import { type Datastore, findDatastore } from '../datastore/access.ts'
 import { guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
+import { checkSql, formatOfFile } from './plain-sql.ts'
 import type { RestorePorts } from './ports.ts'
 import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
-import { formatOfFile } from './sql-file.ts'
-import { checkSql } from './sql-load.ts'
 import { isMissing, isTransient, type Restorer, retryUntilDone, workOf } from './work.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }

@@ -25,7 +25,7 @@ const restoreUpload = {
   limitBytes: 1024 ** 4,
   description:
     'What pg_dump -Fc, pg_dump (plain SQL, also packed with gzip) or redis-cli --rdb wrote, at most 1 TiB. ' +
-    'Plain SQL is restored in one transaction, without owners and grants.',
+    'Plain SQL is restored without owners and grants.',
 }
 
 /** Checks the first bytes of a file as soon as enough of them have arrived. */
