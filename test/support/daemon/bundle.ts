@@ -11,7 +11,7 @@ const binaries = ['argon2', 'lmdb', 'uWebSockets.js', 'ssh2', 'cpu-features']
 /** Writes `src/main.js` and `src/cli/main.js` to `<directory>/dist`. Does not check types. */
 export async function bundle(directory: string): Promise<void> {
   symlinkSync(join(home, 'node_modules'), join(directory, 'node_modules'))
-  const require = `createRequire(${JSON.stringify(pathToFileURL(join(home, 'package.json')))})`
+  const require = `requireFrom(${JSON.stringify(pathToFileURL(join(home, 'package.json')))})`
   await build({
     absWorkingDir: home,
     entryPoints: ['src/main.ts', 'src/cli/main.ts'],
@@ -26,7 +26,7 @@ export async function bundle(directory: string): Promise<void> {
     external: binaries,
     plugins: [keepLocations],
     // Libraries in CommonJS load Node's modules with `require`.
-    banner: { js: `import { createRequire } from 'node:module'; const require = ${require};` },
+    banner: { js: `import { createRequire as requireFrom } from 'node:module'; const require = ${require};` },
   })
 }
 
