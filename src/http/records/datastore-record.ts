@@ -5,7 +5,7 @@ import type { DatastoreRecord } from '../../../machines/datastore/datastore-reco
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'
 import { readsSecrets } from '../../account/rights.ts'
-import type { Datastore } from '../../api/datastore.ts'
+import { Datastore } from '../../api/datastore.ts'
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import { Failure } from '../../errors.ts'
@@ -13,6 +13,7 @@ import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { failureOf } from '../why/advice.ts'
 import { adviseOnDatastore } from '../why/record-advice.ts'
+import { shownFields } from './shown-fields.ts'
 
 /** Finds one by id or name. Throws `not_found`. */
 export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & CommonRecordFields {
@@ -44,37 +45,18 @@ export function toDatastore(
   const credentials = { username, database, password: storage.datastores.password(id) }
   const internal = { host: name, port: datastorePorts[kind] }
   const external = host_port === null ? null : { host: externalHost(config.datastoreBind), port: host_port }
-  return {
-    id,
-    name,
-    kind,
-    version: record.version,
-    status: record.status as Datastore['status'],
-    phase: record.phase,
+  return shownFields(Datastore, record, {
     ...failureOf(record, adviseOnDatastore(record, name)),
-    notice: record.notice,
-    next_attempt_at: record.next_attempt_at,
-    database,
-    username,
     password: credentials.password,
-    host_port,
     internal_host: internal.host,
     internal_port: internal.port,
     internal_url: connectionString(kind, credentials, internal),
     external_url: external && connectionString(kind, credentials, external),
-    memory_limit_mb: record.memory_limit_mb,
-    cpu_limit: record.cpu_limit,
-    backup_schedule: record.backup_schedule,
-    backup_keep: record.backup_keep,
     next_backup_at: nextBackupAt(record),
     shared_network: storage.datastores.isShared(id),
     upgrade: upgradeOf(record),
     former: formerOf(storage, record),
-    created_at: record.created_at,
-    updated_at: record.updated_at,
-    revision: record.revision,
-    by: record.by,
-  }
+  })
 }
 
 export function readDatastore(context: HttpContext, idOrName: string): Datastore {

@@ -1,7 +1,8 @@
-// Git connections in responses. Fields are listed one by one, so that nothing is exposed by accident.
+// Git connections in responses.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
-import type { GitConnection } from '../../api/git-connection.ts'
+import { GitConnection } from '../../api/git-connection.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { shownFields } from './shown-fields.ts'
 import { finder } from './stored-record.ts'
 
 type Stored = RecordOf<'git-connection'>
@@ -22,32 +23,7 @@ export function readGitConnection(context: HttpContext, id: string): GitConnecti
 }
 
 export function toGitConnection(context: HttpContext, record: Stored): GitConnection {
-  return {
-    id: record.id,
-    provider: record.provider,
-    auth: record.auth,
-    status: record.status as GitConnection['status'],
-    phase: record.phase,
-    invalid_reason: record.invalid_reason,
-    error: record.error,
-    error_code: record.error_code,
-    account: record.account,
-    account_name: record.account_name,
-    app_slug: record.app_slug,
-    app_url: record.app_url,
-    manage_url: record.manage_url,
-    base_url: record.base_url,
-    client_id: record.client_id,
-    repository_selection: record.repository_selection,
-    scopes: record.scopes,
-    services: servicesOf(context, record.id),
-    token_expires_at: record.token_expires_at,
-    token_hint: record.token_hint,
-    created_at: record.created_at,
-    updated_at: record.updated_at,
-    revision: record.revision,
-    by: record.by,
-  }
+  return shownFields(GitConnection, record, { services: servicesOf(context, record.id) })
 }
 
 /** Names of the services whose repository is cloned with the connection, by name. */

@@ -2,12 +2,13 @@
 // running actors.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
-import type { Service } from '../../api/service.ts'
+import { Service } from '../../api/service.ts'
 import { type Publication, servedHostsOf, urlOf } from '../../domain/domains.ts'
 import { listens } from '../../domain/service-types.ts'
 import { Failure } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { shownFields } from './shown-fields.ts'
 
 /** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20
@@ -45,10 +46,7 @@ export function decisiveDeploy(
   return recent.find(({ status }) => status !== 'canceled') ?? latest
 }
 
-/**
- * `planned` is the first deploy, if it is about to be queued. Fields are listed one by one so that new
- * columns are not exposed by accident. Omitting fields from a copy is 16 times slower (measured).
- */
+/** `planned` is the first deploy, if it is about to be queued. */
 export function toService(
   context: Pick<HttpContext, 'config' | 'storage' | 'hasCertificate'>,
   row: ServiceRow,
@@ -56,66 +54,23 @@ export function toService(
 ): Service {
   const { storage } = context
   const latest = planned ?? latestDeploy(storage, row.id)
-  return {
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    repo_url: row.repo_url,
-    branch: row.branch,
-    image: row.image,
-    root_dir: row.root_dir,
-    dockerfile_path: row.dockerfile_path,
-    build_command: row.build_command,
-    start_command: row.start_command,
-    pre_deploy_command: row.pre_deploy_command,
-    build_env: row.build_env,
-    ...optionalSettingsOf(row),
-    publish_dir: row.publish_dir,
-    spa_fallback: row.spa_fallback,
-    port: row.port,
-    health_check_path: row.health_check_path,
-    health_check_timeout_seconds: row.health_check_timeout_seconds,
-    drain_seconds: row.drain_seconds,
-    schedule: row.schedule,
-    timezone: row.timezone,
-    overlap: row.overlap,
-    timeout_seconds: row.timeout_seconds,
-    instances: row.instances,
-    auto_deploy: row.auto_deploy,
-    watch_paths: row.watch_paths,
-    suspended: row.suspended,
-    disk_mount_path: row.disk_mount_path,
-    memory_limit_mb: row.memory_limit_mb,
-    cpu_limit: row.cpu_limit,
-    live_deploy_id: row.live_deploy_id,
-    state: planned ? 'deploying' : stateOf(storage, row, latest),
-    ...edgeFieldsOf(row, publicationOf(context)),
+  const publication = publicationOf(context)
+  // Settings that rows of older versions do not have.
+  const { build_target = null, build_args = {}, init = true, protocol = 'http' } = row
+  return shownFields(Service, row, {
+    build_target,
+    build_args,
+    init,
+    protocol,
+    submodule_owners: row.submodule_owners ?? [],
     shared_network: row.shared_network ?? true,
+    state: planned ? 'deploying' : stateOf(storage, row, latest),
+    url: urlOf(row, publication),
+    hosts: servedHostsOf(row, publication),
     internal_host: listens(row) ? row.name : null,
     ...liveDeployFieldsOf(storage, row),
     latest_deploy: latest,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    revision: row.revision,
-  }
-}
-
-/** Settings that rows of older versions do not have. */
-function optionalSettingsOf(row: ServiceRow) {
-  const { build_target = null, build_args = {}, init = true, protocol = 'http' as const } = row
-  return { build_target, build_args, init, protocol, submodule_owners: row.submodule_owners ?? [] }
-}
-
-/** The fields that depend on the edge. */
-function edgeFieldsOf(row: ServiceRow, publication: Publication) {
-  return {
-    custom_domains: row.custom_domains,
-    hsts: row.hsts,
-    request_timeout_seconds: row.request_timeout_seconds,
-    max_body_mb: row.max_body_mb,
-    url: urlOf(row, publication),
-    hosts: servedHostsOf(row, publication),
-  }
+  })
 }
 
 /** The settings that determine the public URLs of services. */
