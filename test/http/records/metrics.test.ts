@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
-import { render, toFamily } from '../../../src/http/records/metric-families.ts'
+import { family } from '../../../src/http/records/metrics.ts'
 import { accessLine } from '../../support/http/access-line.ts'
 import { startApi } from '../../support/http/http-context.ts'
 
@@ -27,28 +27,25 @@ function parseMetrics(text: string): Record<string, number> {
 }
 
 test('a family has the format of prom-client', async () => {
-  const families = [
-    toFamily('one', 'Without a label.', [[null, 1.5e-7]]),
-    toFamily(
-      'many',
-      'With a label.',
-      [
-        ['shop', 3.25],
-        ['web', 1e21],
-        ['api', 0],
-      ],
-      'service',
-    ),
-    toFamily('none', 'Without a sample.', [], 'host'),
-    toFamily('all_total', 'A counter.', [['shop', 12_345_678]], 'service', 'counter'),
+  const shops = [
+    ['shop', 3.25],
+    ['web', 1e21],
+    ['api', 0],
+  ] as const
+  const families: Parameters<typeof family>[] = [
+    ['one', 'Without a label.', [[null, 1.5e-7]]],
+    ['many', 'With a label.', shops, 'service'],
+    ['none', 'Without a sample.', [], 'host'],
+    ['all_total', 'A counter.', [['shop', 12_345_678]], 'service', 'counter'],
   ]
   const registry = new Registry()
-  for (const { name, help, type, label, samples } of families) {
+  for (const [name, help, samples, label = '', type] of families) {
     const options = { name, help, labelNames: label ? [label] : [], registers: [registry] }
     const metric = type === 'counter' ? new Counter(options) : new Gauge(options)
-    for (const [value, amount] of samples) metric.inc(value === null ? {} : { [label!]: value }, amount)
+    for (const [value, amount] of samples) metric.inc(value === null ? {} : { [label]: value }, amount)
   }
-  assert.equal(families.map(render).join('\n'), await registry.metrics())
+
+  assert.equal(families.map((each) => family(...each)).join('\n'), await registry.metrics())
 })
 
 test('metrics include services by state, active deploys, and the counts of the edge', async (t) => {
