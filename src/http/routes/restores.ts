@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'
-import type { ArchiveDraft } from '../../../storage/archives.ts'
 import { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
 import { backupFormats } from '../../domain/backup-names.ts'
@@ -15,8 +14,7 @@ import { findBackup, findRestore, readRestore, toRestore } from '../records/back
 import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { paged } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
-import { assertDiskSpace } from '../rules/disk-space.ts'
-import type { Sink } from '../server/body.ts'
+import { storeUpload } from '../rules/upload.ts'
 import { adviseOnRestore } from '../why/record-advice.ts'
 import { historyRoute, show, whyRoute } from './record-routes.ts'
 
@@ -26,32 +24,6 @@ const restoreUpload = {
   description:
     'What pg_dump -Fc, pg_dump (plain SQL, also packed with gzip) or redis-cli --rdb wrote, at most 1 TiB. ' +
     'Plain SQL is restored without owners and grants.',
-}
-
-/** Checks the first bytes of a file as soon as enough of them have arrived. */
-class FormatCheck {
-  private bytes: Buffer = Buffer.alloc(0)
-  private readonly datastore: DatastoreRecord
-
-  constructor(datastore: DatastoreRecord) {
-    this.datastore = datastore
-  }
-
-  take(piece: Uint8Array): void {
-    if (this.bytes.length === headBytes) return
-    this.bytes = Buffer.concat([this.bytes, piece.subarray(0, headBytes - this.bytes.length)])
-    if (this.bytes.length === headBytes) this.assertFormat()
-  }
-
-  /** Throws `invalid_request` with a code for the detected format. */
-  assertFormat(): void {
-    const { kind } = this.datastore
-    const { magic } = backupFormats[kind]
-    if (this.bytes.subarray(0, magic.length).equals(Buffer.from(magic))) return
-    if (kind !== 'postgres') throw wrongFile(this.datastore, 'has an unknown format')
-    const format = formatOf(this.bytes)
-    if (typeof format !== 'string') throw wrongFile(this.datastore, format.message, format.code)
-  }
 }
 
 export const restoreRoutes = tagged('Backups', [
@@ -141,43 +113,24 @@ async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> 
   const datastore = findDatastore(context.storage, params.id)
   assertAvailable(datastore)
   assertNoActiveRestore(context, datastore.id)
-  const draft = context.storage.restoreFiles.create()
-  try {
-    const check = new FormatCheck(datastore)
-    const sizeBytes = await context.whileDiskHasRoom('an upload', (signal) =>
-      body.receive(gatedSink(context, body, check, draft, signal)),
-    )
-    if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
-    check.assertFormat()
-    const id = context.storage.ids.newId('rst')
-    await draft.commit(id)
-    try {
-      return await startRestore(call, datastore, { id, backupId: null, sizeBytes })
-    } catch (error) {
-      if (!context.storage.actors.record(id)) await context.storage.restoreFiles.remove(id)
-      throw error
-    }
-  } finally {
-    await draft.discard()
-  }
+  return storeUpload(context, body, {
+    files: context.storage.restoreFiles,
+    idPrefix: 'rst',
+    headBytes,
+    checkHead: (head) => assertFormat(datastore, head),
+    start: (id, sizeBytes) => startRestore(call, datastore, { id, backupId: null, sizeBytes }),
+  })
 }
 
-/** Checks the free disk space before each write, and stops files of the wrong format. */
-function gatedSink(
-  context: HttpContext,
-  { contentLength }: Upload,
-  head: FormatCheck,
-  draft: ArchiveDraft,
-  signal: AbortSignal,
-): Sink {
-  return {
-    open: () => assertDiskSpace(context, contentLength ?? 0),
-    async write(pieces) {
-      signal.throwIfAborted()
-      for (const piece of pieces) head.take(piece)
-      await draft.write(pieces)
-    },
-  }
+/** Throws `invalid_request` with a code for the detected format. */
+function assertFormat(datastore: DatastoreRecord, head: Buffer): void {
+  const { kind } = datastore
+  const { magic } = backupFormats[kind]
+  if (head.length < magic.length) throw wrongFile(datastore, 'is too short')
+  if (head.subarray(0, magic.length).equals(Buffer.from(magic))) return
+  if (kind !== 'postgres') throw wrongFile(datastore, 'has an unknown format')
+  const format = formatOf(head)
+  if (typeof format !== 'string') throw wrongFile(datastore, format.message, format.code)
 }
 
 function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unknown_format'): Failure {
