@@ -3,7 +3,8 @@
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
-import { type Call, WithHeaders } from '../pipeline/route.ts'
+import { type Call, type CallById, WithHeaders } from '../pipeline/route.ts'
+import { findService } from './service-record.ts'
 
 /** The response with one page. `next` is the `before` parameter of the next page. */
 export function paged<Item>(
@@ -17,6 +18,17 @@ export function paged<Item>(
   params.delete('access_token')
   params.set('before', next)
   return new WithHeaders(items, [['Link', `<${path}?${params}>; rel="next"`]])
+}
+
+/** A page of the records of one service. */
+export function pageOfService<Item>(
+  call: CallById<{ limit: number; before?: string | undefined }>,
+  kind: string,
+  toItem: (record: ActorRecord) => Item,
+): WithHeaders<Item[]> {
+  const { storage } = call.context
+  const { records, next } = storage.actors.page(kind, [findService(storage, call.params.id).id], call.query)
+  return paged(call, records.map(toItem), next)
 }
 
 interface Filters {

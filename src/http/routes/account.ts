@@ -1,3 +1,4 @@
+// Setup, sign-in, sign-out and the account.
 import type { SignedIn } from '../../account/administrator.ts'
 import { AuthStatus, ChangePassword, Login, NewAccount, Setup } from '../../api/access/account.ts'
 import { callerOf } from '../pipeline/auth.ts'

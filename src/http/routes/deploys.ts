@@ -10,14 +10,11 @@ import {
   DeploysQuery,
   type Rollback,
 } from '../../api/deploy.ts'
-import { LogEvents } from '../../api/feed.ts'
-import { Failure, invalidField, messageOf } from '../../errors.ts'
+import { Failure, invalidField } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type CallById, type Events, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
-import { logEvents } from '../pipeline/sse.ts'
+import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { deployAdvice, findDeploy, readDeploy, toDeploy } from '../records/deploy-record.ts'
-import { showActorLine } from '../records/log-lines.ts'
-import { paged, pageOverServices } from '../records/paging.ts'
+import { pageOfService, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import {
@@ -27,7 +24,7 @@ import {
   rollbackDeployRequest,
   sourceDeployRequest,
 } from '../rules/deploy-request.ts'
-import { historyRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
+import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
 
 interface Obstacle {
   reason: string
@@ -52,7 +49,7 @@ export const deployRoutes = tagged('Deploys', [
     summary: 'Lists the deploys of a service, newest first',
     query: DeployListQuery,
     response: z.array(Deploy),
-    handler: listDeploys,
+    handler: (call) => pageOfService(call, 'deploy', (record) => toDeploy(call.context.storage, record)),
   }),
   post('/services/{id}/deploys', {
     ...runsService,
@@ -80,15 +77,11 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['not_cancelable'],
     handler: cancelDeploy,
   }),
-  get('/deploys/{deploy_id}/logs', {
-    role: 'read',
-    scope: 'record',
-    summary: 'Streams the log of a deploy: `log` for each line, `end` when the deploy has finished',
+  logRoute('/deploys/{deploy_id}', {
     params: DeployParams,
     query: DeployLogQuery,
-    response: 'stream',
-    events: LogEvents,
-    handler: deployLogs,
+    summary: 'Streams the log of a deploy: `log` for each line, `end` when the deploy has finished',
+    find: findDeploy,
   }),
   historyRoute('/deploys/{deploy_id}', {
     scope: 'record',
@@ -105,17 +98,6 @@ export const deployRoutes = tagged('Deploys', [
     hasLog: true,
   }),
 ])
-
-function listDeploys(call: CallById<DeployListQuery>): WithHeaders<Deploy[]> {
-  const { storage } = call.context
-  const { id } = findService(storage, call.params.id)
-  const { records, next } = storage.actors.page('deploy', [id], call.query)
-  return paged(
-    call,
-    records.map((record) => toDeploy(storage, record)),
-    next,
-  )
-}
 
 function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
   const { context, params, body, eventId } = call
@@ -176,15 +158,4 @@ async function cancelDeploy(call: CallById): Promise<Deploy> {
   if (!applied)
     throw new Failure('not_cancelable', `this deploy is ${record.status}: it can no longer be canceled`)
   return toDeploy(context.storage, record)
-}
-
-function deployLogs(call: CallById<DeployLogQuery>): Events {
-  const { context, params, query, lastEventId, log } = call
-  const { id } = findDeploy(context.storage, params.id)
-  return logEvents(context.storage.logs, id, {
-    follow: query.follow,
-    after: lastEventId ?? 0,
-    show: showActorLine,
-    onError: (error) => log.error({ deploy_id: id, reason: messageOf(error) }, 'a log could not be read'),
-  })
 }

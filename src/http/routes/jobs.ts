@@ -3,20 +3,17 @@ import { z } from 'zod'
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
-import { LogEvents } from '../../api/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
 import { timeoutOf } from '../../domain/job-defaults.ts'
-import { Failure, invalidField, messageOf } from '../../errors.ts'
+import { Failure, invalidField } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type CallById, type Events, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
-import { logEvents } from '../pipeline/sse.ts'
+import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { findJob, readJob, runAdvice, toJobRun } from '../records/deploy-record.ts'
-import { showActorLine } from '../records/log-lines.ts'
-import { paged, pageOverServices } from '../records/paging.ts'
+import { pageOfService, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
-import { historyRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
+import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
 
 export const jobRoutes = tagged('Jobs', [
   get('/jobs', {
@@ -36,7 +33,7 @@ export const jobRoutes = tagged('Jobs', [
     summary: 'Lists the job runs of a service, newest first; the newest 1000 are kept',
     query: JobListQuery,
     response: z.array(JobRun),
-    handler: listJobs,
+    handler: (call) => pageOfService(call, 'job-run', (record) => toJobRun(call.context.storage, record)),
   }),
   post('/services/{id}/jobs', {
     ...runsService,
@@ -64,15 +61,11 @@ export const jobRoutes = tagged('Jobs', [
     problems: ['not_cancelable'],
     handler: cancelJob,
   }),
-  get('/jobs/{job_id}/logs', {
-    role: 'read',
-    scope: 'record',
-    summary: 'Streams the log of a job run: `log` for each line, `end` when the run has finished',
+  logRoute('/jobs/{job_id}', {
     params: JobParams,
     query: JobLogQuery,
-    response: 'stream',
-    events: LogEvents,
-    handler: jobLogs,
+    summary: 'Streams the log of a job run: `log` for each line, `end` when the run has finished',
+    find: findJob,
   }),
   historyRoute('/jobs/{job_id}', {
     scope: 'record',
@@ -89,17 +82,6 @@ export const jobRoutes = tagged('Jobs', [
     hasLog: true,
   }),
 ])
-
-function listJobs(call: CallById<JobListQuery>): WithHeaders<JobRun[]> {
-  const { storage } = call.context
-  const { id } = findService(storage, call.params.id)
-  const { records, next } = storage.actors.page('job-run', [id], call.query)
-  return paged(
-    call,
-    records.map((record) => toJobRun(storage, record)),
-    next,
-  )
-}
 
 async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
   const { context, params, body, eventId } = call
@@ -158,15 +140,4 @@ async function cancelJob(call: CallById): Promise<JobRun> {
   const { applied, record } = await context.actors.send(id, event, { eventId })
   if (applied) return toJobRun(context.storage, record)
   throw new Failure('not_cancelable', `this run is ${record.status}: it can no longer be canceled`)
-}
-
-function jobLogs(call: CallById<JobLogQuery>): Events {
-  const { context, params, query, lastEventId, log } = call
-  const { id } = findJob(context.storage, params.id)
-  return logEvents(context.storage.logs, id, {
-    follow: query.follow,
-    after: lastEventId ?? 0,
-    show: showActorLine,
-    onError: (error) => log.error({ job_id: id, reason: messageOf(error) }, 'a log could not be read'),
-  })
 }

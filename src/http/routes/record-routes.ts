@@ -1,10 +1,14 @@
-// The routes that every kind of record has: its history and, if it can fail, why.
+// The routes that several kinds of records have: the history, the log, and why one failed.
 import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
+import { LogEvents } from '../../api/feed.ts'
 import { Why } from '../../api/parts/failure.ts'
 import { ServiceParams } from '../../api/service.ts'
+import { messageOf } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type CallById, get, type Route, type ServiceScope } from '../pipeline/route.ts'
+import { logEvents } from '../pipeline/sse.ts'
+import { showActorLine } from '../records/log-lines.ts'
 import type { Advice } from '../why/advice.ts'
 import { type ExplainedRecord, explain } from '../why/why.ts'
 
@@ -34,6 +38,31 @@ export function historyRoute(path: string, { find, ...shared }: RecordRoute<{ id
     role: 'read',
     response: z.array(HistoryEntry),
     handler: ({ context: { storage }, params }) => storage.actors.history(find(storage, params.id).id),
+  })
+}
+
+type LogQuery = z.ZodType<{ follow: boolean }>
+
+/** `GET …/logs` of a deploy or a job run. */
+export function logRoute(
+  path: string,
+  { find, ...shared }: RecordRoute<{ id: string }> & { query: LogQuery },
+): Route {
+  return get(`${path}/logs`, {
+    ...shared,
+    role: 'read',
+    scope: 'record',
+    response: 'stream',
+    events: LogEvents,
+    handler({ context, params, query, lastEventId, log }) {
+      const { id } = find(context.storage, params.id)
+      return logEvents(context.storage.logs, id, {
+        follow: query.follow,
+        after: lastEventId ?? 0,
+        show: showActorLine,
+        onError: (error) => log.error({ id, reason: messageOf(error) }, 'a log could not be read'),
+      })
+    },
   })
 }
 

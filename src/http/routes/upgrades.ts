@@ -1,3 +1,4 @@
+// Moves a Postgres to another major version, and back. The actor of the datastore carries it out.
 import type { UpgradePlan, VersionOnVolume } from '../../../machines/datastore/datastore-context.ts'
 import { Datastore, DatastoreParams } from '../../api/datastore.ts'
 import { UpgradeDatastore, UpgradeEstimate, UpgradeEstimateQuery } from '../../api/datastore-upgrade.ts'

@@ -31,6 +31,7 @@ const declarers: Record<string, [method: string, suffix: string]> = {
   del: ['DELETE', ''],
   historyRoute: ['GET', '/history'],
   whyRoute: ['GET', '/why'],
+  logRoute: ['GET', '/logs'],
 }
 
 /** The codes that the routes in a folder throw, by method and path. */
