@@ -8,47 +8,32 @@ import { ask, type Instance } from './provider.ts'
 import { ProviderRejection, type ProviderRequest, type ProviderResponse } from './request.ts'
 import { parseResponse, toTimestamp, webUrl } from './response.ts'
 
+const Conversion = z
+  .object({
+    id: z.int(),
+    slug: z.string(),
+    html_url: webUrl,
+    client_id: z.string(),
+    client_secret: z.string(),
+    pem: z.string(),
+    webhook_secret: z.string().nullish(),
+    owner: z.object({ login: z.string() }),
+  })
+  .transform((app) => ({
+    appId: app.id,
+    clientId: app.client_id,
+    clientSecret: app.client_secret,
+    privateKey: app.pem,
+    webhookSecret: app.webhook_secret ?? null,
+    slug: app.slug,
+    /** The page of the app. */
+    url: app.html_url,
+    /** The account that owns the app. */
+    owner: app.owner.login,
+  }))
+export type RegisteredApp = z.output<typeof Conversion>
 /** The credentials of a registered app. */
-export interface GithubApp {
-  appId: number
-  clientId: string
-  clientSecret: string
-  privateKey: string
-  webhookSecret: string | null
-}
-
-export interface RegisteredApp extends GithubApp {
-  slug: string
-  /** The page of the app. */
-  url: string
-  /** The account that owns the app. */
-  owner: string
-}
-
-export interface Installation {
-  id: number
-  account: string
-  /** Where the account chooses the repositories of the app. */
-  manageUrl: string
-  selection: 'all' | 'selected'
-  isSuspended: boolean
-}
-
-export interface InstallationToken {
-  token: string
-  expiresAt: string
-}
-
-const Conversion = z.object({
-  id: z.int(),
-  slug: z.string(),
-  html_url: webUrl,
-  client_id: z.string(),
-  client_secret: z.string(),
-  pem: z.string(),
-  webhook_secret: z.string().nullish(),
-  owner: z.object({ login: z.string() }),
-})
+export type GithubApp = Omit<RegisteredApp, 'slug' | 'url' | 'owner'>
 
 const InstallationResponse = z
   .object({
@@ -58,18 +43,23 @@ const InstallationResponse = z
     repository_selection: z.string().nullish(),
     suspended_at: z.string().nullish(),
   })
-  .transform(
-    (one): Installation => ({
-      id: one.id,
-      account: one.account.login,
-      manageUrl: one.html_url,
-      selection: one.repository_selection === 'all' ? 'all' : 'selected',
-      isSuspended: Boolean(one.suspended_at),
-    }),
-  )
-const Installations = z.array(InstallationResponse)
+  .transform((one) => ({
+    id: one.id,
+    account: one.account.login,
+    /** Where the account chooses the repositories of the app. */
+    manageUrl: one.html_url,
+    selection: one.repository_selection === 'all' ? ('all' as const) : ('selected' as const),
+    isSuspended: Boolean(one.suspended_at),
+  }))
+export type Installation = z.output<typeof InstallationResponse>
 
-const TokenResponse = z.object({ token: z.string().min(1), expires_at: z.string() })
+const TokenResponse = z
+  .object({ token: z.string().min(1), expires_at: z.string() })
+  .transform(({ token, expires_at }) => ({
+    token,
+    expiresAt: toTimestamp(expires_at) ?? new Date().toISOString(),
+  }))
+export type InstallationToken = z.output<typeof TokenResponse>
 
 /** GitHub accepts tokens for an app of at most ten minutes, and rejects those from the future. */
 const jwtLifetimeSeconds = 9 * 60
@@ -109,17 +99,7 @@ function appName(hostname: string): string {
 /** Exchanges the code of a registration for the app's credentials. The code works only once. */
 export async function convertManifest(instance: Instance, code: string): Promise<RegisteredApp> {
   const url = `${github.apiUrl(instance.baseUrl)}/app-manifests/${encodeURIComponent(code)}/conversions`
-  const app = parseResponse(Conversion, instance, await ask(instance, { method: 'POST', url }))
-  return {
-    appId: app.id,
-    clientId: app.client_id,
-    clientSecret: app.client_secret,
-    privateKey: app.pem,
-    webhookSecret: app.webhook_secret ?? null,
-    slug: app.slug,
-    url: app.html_url,
-    owner: app.owner.login,
-  }
+  return parseResponse(Conversion, instance, await ask(instance, { method: 'POST', url }))
 }
 
 /** The page on which an account installs the app. */
@@ -130,7 +110,7 @@ export function installationUrl(appUrl: string, state: string): string {
 /** A private app has at most the installation on its owner's account. */
 export async function findInstallation(instance: Instance, app: GithubApp): Promise<Installation | null> {
   const response = await askAsApp(instance, app, { path: '/app/installations' })
-  return parseResponse(Installations, instance, response)[0] ?? null
+  return parseResponse(z.array(InstallationResponse), instance, response)[0] ?? null
 }
 
 /** Throws `ProviderRejection` with 404 for an installation of another app. */
@@ -153,8 +133,7 @@ export async function createInstallationToken(
   const path = `/app/installations/${id}/access_tokens`
   const json = repository === null ? {} : { repositories: [repository] }
   const response = await askAsApp(instance, app, { method: 'POST', path, json })
-  const { token, expires_at } = parseResponse(TokenResponse, instance, response)
-  return { token, expiresAt: toTimestamp(expires_at) ?? new Date().toISOString() }
+  return parseResponse(TokenResponse, instance, response)
 }
 
 /**

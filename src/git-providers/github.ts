@@ -1,67 +1,28 @@
 // GitHub and GitHub Enterprise Server, with a user's token or a token of an app's installation.
 import { z } from 'zod'
-import { type Pages, readPages } from './pages.ts'
 import {
-  type Account,
-  ask,
+  defineProvider,
+  githubRepository,
   type Instance,
-  maxRepositories,
-  newestFirst,
-  type Provider,
-  type ProviderRepository,
+  type RepositoryList,
+  readRepositories,
 } from './provider.ts'
 import type { ProviderResponse } from './request.ts'
-import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
+import { toTimestamp } from './response.ts'
 
 const pageSize = 100
 
-const User = z.object({ login: z.string(), name: z.string().nullish() })
+// GitHub names a default branch even for a repository without commits.
+const Repositories = z.array(githubRepository(({ pushed_at }) => Boolean(pushed_at)))
+const Count = z.object({ total_count: z.int() })
 
-const Repository = z
-  .object({
-    id: z.int(),
-    name: z.string(),
-    full_name: z.string(),
-    owner: z.object({ login: z.string() }),
-    description: z.string().nullish(),
-    private: z.boolean(),
-    visibility: z.string().nullish(),
-    archived: z.boolean().nullish(),
-    default_branch: z.string().nullish(),
-    size: z.number().nullish(),
-    clone_url: optionalWebUrl,
-    html_url: optionalWebUrl,
-    pushed_at: z.string().nullish(),
-    updated_at: z.string().nullish(),
-  })
-  .transform(
-    (one): ProviderRepository => ({
-      id: String(one.id),
-      name: one.name,
-      fullName: one.full_name,
-      owner: one.owner.login,
-      description: one.description?.trim() || null,
-      isPrivate: one.private || (one.visibility ?? 'public') !== 'public',
-      isArchived: one.archived ?? false,
-      // GitHub names a default branch even for a repository without commits.
-      defaultBranch: one.pushed_at ? (one.default_branch ?? null) : null,
-      cloneUrl: one.clone_url,
-      webUrl: one.html_url,
-      updatedAt: toTimestamp(one.pushed_at ?? one.updated_at),
-    }),
-  )
-const Repositories = z.array(Repository)
-const InstallationRepositories = z.object({ total_count: z.int(), repositories: Repositories })
-
-export const github: Provider = {
+export const github = defineProvider({
   apiUrl,
   cloneUsername: 'x-access-token',
-
-  async account(instance, token): Promise<Account> {
-    const response = await ask(instance, { url: `${apiUrl(instance.baseUrl)}/user`, token })
-    const { login, name } = parseResponse(User, instance, response)
-    const scopes = String(response.headers['x-oauth-scopes'] ?? '')
-    const expiry = response.headers['github-authentication-token-expiration']
+  user: z.object({ login: z.string(), name: z.string().nullish() }),
+  toAccount({ login, name }, { headers }) {
+    const scopes = String(headers['x-oauth-scopes'] ?? '')
+    const expiry = headers['github-authentication-token-expiration']
     return {
       login,
       name: name ?? null,
@@ -69,35 +30,24 @@ export const github: Provider = {
       tokenExpiresAt: toTimestamp(typeof expiry === 'string' ? expiry : null),
     }
   },
-
-  async repositories(instance, token) {
-    const url = `${apiUrl(instance.baseUrl)}/user/repos?per_page=${pageSize}&sort=pushed&direction=desc`
-    const { entries, isTruncated } = await readPages({
-      read: (page) => ask(instance, { url: `${url}&page=${page}`, token }),
-      parse: (body) => parseResponse(Repositories, instance, { body }),
-      countPages: lastPage,
-      pageSize,
-      maxEntries: maxRepositories,
-    })
-    return { repositories: entries, isTruncated }
-  },
-}
-
-/** The repositories that an installation of an app may read. GitHub does not sort them. */
-export async function installationRepositories(
-  instance: Instance,
-  token: string,
-): Promise<Pages<ProviderRepository>> {
-  const url = `${apiUrl(instance.baseUrl)}/installation/repositories?per_page=${pageSize}`
-  const { entries, isTruncated } = await readPages({
-    read: (page) => ask(instance, { url: `${url}&page=${page}`, token }),
-    parse: (body) => parseResponse(InstallationRepositories, instance, { body }).repositories,
-    countPages: ({ body }) =>
-      Math.ceil(parseResponse(InstallationRepositories, instance, { body }).total_count / pageSize),
+  list: {
+    path: `/user/repos?per_page=${pageSize}&sort=pushed&direction=desc`,
     pageSize,
-    maxEntries: maxRepositories,
+    body: Repositories,
+    countPages: lastPage,
+    isSorted: true,
+  },
+})
+
+/** The repositories that an installation of an app may read. */
+export function installationRepositories(instance: Instance, token: string): Promise<RepositoryList> {
+  return readRepositories(instance, apiUrl, token, {
+    path: `/installation/repositories?per_page=${pageSize}`,
+    pageSize,
+    body: Count.extend({ repositories: Repositories }).transform(({ repositories }) => repositories),
+    countPages: ({ body }) => Math.ceil(Count.parse(body).total_count / pageSize),
+    isSorted: false,
   })
-  return { entries: newestFirst(entries), isTruncated }
 }
 
 function apiUrl(baseUrl: string): string {

@@ -1,13 +1,10 @@
 // GitLab, with a personal access token or a token of an OAuth application.
 import { z } from 'zod'
-import { readPages } from './pages.ts'
-import { ask, type Instance, maxRepositories, type Provider, type ProviderRepository } from './provider.ts'
+import { defineProvider, type ProviderRepository } from './provider.ts'
 import { ProviderRejection } from './request.ts'
-import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
+import { optionalWebUrl, toTimestamp } from './response.ts'
 
 const pageSize = 100
-
-const User = z.object({ username: z.string(), name: z.string().nullish() })
 
 /** `expires_at` is a day: the token ends at its start, in UTC. */
 const PersonalAccessToken = z.object({
@@ -45,17 +42,18 @@ const Project = z
       updatedAt: toTimestamp(one.last_activity_at),
     }),
   )
-const Projects = z.array(Project)
 
-export const gitlab: Provider = {
-  apiUrl,
+export const gitlab = defineProvider({
+  apiUrl: (baseUrl) => `${baseUrl}/api/v4`,
   cloneUsername: 'oauth2',
-
-  async account(instance, token) {
-    const api = apiUrl(instance.baseUrl)
-    const response = await ask(instance, { url: `${api}/user`, token })
-    const { username, name } = parseResponse(User, instance, response)
-    const { scopes, expires_at } = await describeToken(instance, token)
+  user: z.object({ username: z.string(), name: z.string().nullish() }),
+  async toAccount({ username, name }, _, read) {
+    // Not every kind of token may ask about itself, so a refusal means unknown.
+    const token = await read('/personal_access_tokens/self', PersonalAccessToken).catch((error: unknown) => {
+      if (error instanceof ProviderRejection) return {} as z.output<typeof PersonalAccessToken>
+      throw error
+    })
+    const { scopes, expires_at } = token
     return {
       login: username,
       name: name ?? null,
@@ -63,36 +61,12 @@ export const gitlab: Provider = {
       tokenExpiresAt: toTimestamp(expires_at),
     }
   },
-
-  async repositories(instance, token) {
-    const query = `membership=true&order_by=last_activity_at&sort=desc&per_page=${pageSize}`
-    const url = `${apiUrl(instance.baseUrl)}/projects?${query}`
-    const { entries, isTruncated } = await readPages({
-      read: (page) => ask(instance, { url: `${url}&page=${page}`, token }),
-      parse: (body) => parseResponse(Projects, instance, { body }),
-      // GitLab omits the total for lists of more than 10,000 entries.
-      countPages: ({ headers }) => Number(headers['x-total-pages']) || null,
-      pageSize,
-      maxEntries: maxRepositories,
-    })
-    return { repositories: entries, isTruncated }
+  list: {
+    path: `/projects?membership=true&order_by=last_activity_at&sort=desc&per_page=${pageSize}`,
+    pageSize,
+    body: z.array(Project),
+    // GitLab omits the total for lists of more than 10,000 entries.
+    countPages: ({ headers }) => Number(headers['x-total-pages']) || null,
+    isSorted: true,
   },
-}
-
-function apiUrl(baseUrl: string): string {
-  return `${baseUrl}/api/v4`
-}
-
-/** Not every kind of token may ask about itself, so a refusal means unknown. */
-async function describeToken(
-  instance: Instance,
-  token: string,
-): Promise<z.output<typeof PersonalAccessToken>> {
-  try {
-    const url = `${apiUrl(instance.baseUrl)}/personal_access_tokens/self`
-    return parseResponse(PersonalAccessToken, instance, await ask(instance, { url, token }))
-  } catch (error) {
-    if (error instanceof ProviderRejection) return {}
-    throw error
-  }
-}
+})

@@ -21,13 +21,7 @@ export interface OauthTokens {
   expiresAt: string | null
 }
 
-interface Endpoints {
-  authorize: string
-  token: string
-  scope: string
-}
-
-const endpoints: Record<Exclude<ProviderName, 'github'>, Endpoints> = {
+const endpoints = {
   gitlab: { authorize: '/oauth/authorize', token: '/oauth/token', scope: 'read_api read_repository' },
   gitea: {
     authorize: '/login/oauth/authorize',
@@ -46,7 +40,7 @@ const TokenResponse = z.object({
 })
 
 /** Throws `invalid_request` for GitHub, which registers an app instead. */
-export function oauthEndpoints(provider: ProviderName): Endpoints {
+export function oauthEndpoints(provider: ProviderName) {
   if (provider !== 'github') return endpoints[provider]
   throw new Failure(
     'invalid_request',

@@ -1,8 +1,12 @@
-// What every provider offers: the account of a token, its repositories, and for some an OAuth flow. The
-// functions are stateless; what they need comes with each call.
+// What every provider offers: the account of a token and its repositories. A provider declares its addresses
+// and the form of its responses; reading pages and checking responses is the same for all. The functions are
+// stateless; what they need comes with each call.
+import pLimit from 'p-limit'
+import { z } from 'zod'
 import type { HostRules } from '../git/remote-host.ts'
 import { type ProviderName, providerTitles } from './base-url.ts'
 import { type ProviderRequest, type ProviderResponse, requestProvider } from './request.ts'
+import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
 /** An instance of a provider. */
 export interface Instance {
@@ -53,10 +57,94 @@ export interface Provider {
   repositories(instance: Instance, token: string): Promise<RepositoryList>
 }
 
-export const maxRepositories = 1000
+/** A list of repositories in the API of a provider. */
+interface Source {
+  /** Below the address of the API, with the size of a page. */
+  path: string
+  pageSize: number
+  body: z.ZodType<ProviderRepository[]>
+  /** The number of pages as the first response reports it; null if it does not. */
+  countPages(first: ProviderResponse, pageLength: number): number | null
+  /** Whether the provider sorts it, most recently updated first. */
+  isSorted: boolean
+}
 
-/** For providers that do not sort their lists. */
-export function newestFirst(repositories: ProviderRepository[]): ProviderRepository[] {
+interface Definition<User> extends Pick<Provider, 'apiUrl' | 'cloneUsername'> {
+  user: z.ZodType<User>
+  toAccount(
+    user: User,
+    response: ProviderResponse,
+    read: <Body>(path: string, body: z.ZodType<Body>) => Promise<Body>,
+  ): Account | Promise<Account>
+  list: Source
+}
+
+export function defineProvider<User>({ user, toAccount, list, ...shared }: Definition<User>): Provider {
+  return {
+    ...shared,
+    async account(instance, token) {
+      const askFor = (path: string) =>
+        ask(instance, { url: `${shared.apiUrl(instance.baseUrl)}${path}`, token })
+      const response = await askFor('/user')
+      return toAccount(parseResponse(user, instance, response), response, async (path, body) =>
+        parseResponse(body, instance, await askFor(path)),
+      )
+    },
+    repositories: (instance, token) => readRepositories(instance, shared.apiUrl, token, list),
+  }
+}
+
+const maxRepositories = 1000
+const concurrency = 4
+
+/** The provider's total allows parallel requests; without it, pages come one by one. */
+export async function readRepositories(
+  instance: Instance,
+  apiUrl: Provider['apiUrl'],
+  token: string,
+  source: Source,
+): Promise<RepositoryList> {
+  const read = (page: number) =>
+    ask(instance, { url: `${apiUrl(instance.baseUrl)}${source.path}&page=${page}`, token })
+  const parse = (response: ProviderResponse) => parseResponse(source.body, instance, response)
+  const first = await read(1)
+  const entries = parse(first)
+  // An instance may have a smaller maximum than the requested size.
+  const pageSize = entries.length || source.pageSize
+  const total = source.countPages(first, pageSize)
+  const lastPage = Math.ceil(maxRepositories / pageSize)
+  const readPage = async (page: number) => parse(await read(page))
+  const rest =
+    total === null
+      ? await readInOrder(readPage, source.pageSize, entries.length)
+      : await readInParallel(readPage, Math.min(total, lastPage))
+  const all = [...entries, ...rest.flat()]
+  const isTruncated = all.length > maxRepositories || (total !== null && total > lastPage)
+  const repositories = all.slice(0, maxRepositories)
+  return { repositories: source.isSorted ? repositories : newestFirst(repositories), isTruncated }
+}
+
+type ReadPage = (page: number) => Promise<ProviderRepository[]>
+
+function readInParallel(readPage: ReadPage, last: number): Promise<ProviderRepository[][]> {
+  const limit = pLimit(concurrency)
+  const pages = Array.from({ length: Math.max(0, last - 1) }, (_, index) => index + 2)
+  return Promise.all(pages.map((page) => limit(() => readPage(page))))
+}
+
+/** Reads one page more than needed, to know whether there are more entries than the limit. */
+async function readInOrder(readPage: ReadPage, pageSize: number, firstLength: number) {
+  const pages: ProviderRepository[][] = []
+  let length = firstLength
+  for (let page = 2; length >= pageSize && page <= Math.ceil(maxRepositories / pageSize) + 1; page++) {
+    const entries = await readPage(page)
+    pages.push(entries)
+    length = entries.length
+  }
+  return pages
+}
+
+function newestFirst(repositories: ProviderRepository[]): ProviderRepository[] {
   const at = ({ updatedAt }: ProviderRepository) => updatedAt ?? ''
   return repositories.sort((one, other) => (at(one) === at(other) ? 0 : at(one) > at(other) ? -1 : 1))
 }
@@ -64,4 +152,44 @@ export function newestFirst(repositories: ProviderRepository[]): ProviderReposit
 /** Sends a request to the instance. `url` is absolute. */
 export function ask({ provider, hostRules }: Instance, request: ProviderRequest): Promise<ProviderResponse> {
   return requestProvider(providerTitles[provider], hostRules, request)
+}
+
+const text = z.string().nullish()
+const flag = z.boolean().nullish()
+
+const GithubRepository = z.object({
+  id: z.int(),
+  name: z.string(),
+  full_name: z.string(),
+  owner: z.object({ login: z.string() }),
+  description: text,
+  private: z.boolean(),
+  visibility: text,
+  internal: flag,
+  archived: flag,
+  empty: flag,
+  default_branch: text,
+  clone_url: optionalWebUrl,
+  html_url: optionalWebUrl,
+  pushed_at: text,
+  updated_at: text,
+})
+
+/** A repository as GitHub describes it, and Gitea after its example. */
+export function githubRepository(hasCommits: (one: z.output<typeof GithubRepository>) => boolean) {
+  return GithubRepository.transform(
+    (one): ProviderRepository => ({
+      id: String(one.id),
+      name: one.name,
+      fullName: one.full_name,
+      owner: one.owner.login,
+      description: one.description?.trim() || null,
+      isPrivate: one.private || one.internal === true || (one.visibility ?? 'public') !== 'public',
+      isArchived: one.archived ?? false,
+      defaultBranch: hasCommits(one) ? (one.default_branch ?? null) : null,
+      cloneUrl: one.clone_url,
+      webUrl: one.html_url,
+      updatedAt: toTimestamp(one.pushed_at ?? one.updated_at),
+    }),
+  )
 }

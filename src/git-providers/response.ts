@@ -1,13 +1,12 @@
 // Checks the body of a response against what the provider documents.
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
-import { providerTitles } from './base-url.ts'
-import type { Instance } from './provider.ts'
+import { type ProviderName, providerTitles } from './base-url.ts'
 
 /** Throws `git_provider_unavailable` for a body that the provider's documentation does not describe. */
 export function parseResponse<Schema extends z.ZodType>(
   schema: Schema,
-  { provider, baseUrl }: Instance,
+  { provider, baseUrl }: { provider: ProviderName; baseUrl: string },
   { body }: { body: unknown },
 ): z.output<Schema> {
   const parsed = schema.safeParse(body)

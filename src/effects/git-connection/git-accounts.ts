@@ -136,9 +136,8 @@ async function listRepositories(ports: GitAccountsPorts, id: string): Promise<Re
   const connection = findConnection(ports.storage, id)
   const instance = instanceOf(connection, ports.settings.gitHosts)
   return ports.gitTokens.use(id, async (token) => {
-    if (connection.auth !== 'github_app') return providers[connection.provider].repositories(instance, token)
-    const { entries: repositories, isTruncated } = await installationRepositories(instance, token)
-    return { repositories, isTruncated }
+    if (connection.auth === 'github_app') return installationRepositories(instance, token)
+    return providers[connection.provider].repositories(instance, token)
   })
 }
 
