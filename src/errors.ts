@@ -2,18 +2,17 @@
 
 /** A failure with a stable code. The HTTP layer maps the code to a status. */
 export class Failure extends Error {
-  readonly code: string
-  readonly hint: string | undefined
-  readonly details: FailureDetail[] | undefined
+  override name = 'Failure'
   /** Additional facts for programs, besides the code. */
   facts: FailureFacts | undefined
 
-  constructor(code: string, message: string, hint?: string, details?: FailureDetail[]) {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint?: string,
+    readonly details?: FailureDetail[],
+  ) {
     super(message)
-    this.name = 'Failure'
-    this.code = code
-    this.hint = hint
-    this.details = details
   }
 
   with(facts: FailureFacts): this {
@@ -36,11 +35,13 @@ export type FailureFacts = Readonly<Record<string, string | number>>
 
 /** A refusal that is lifted after some time. */
 export class RetryLater extends Failure {
-  readonly retryAfterSeconds: number
-
-  constructor(code: string, message: string, retryAfterSeconds: number, hint?: string) {
+  constructor(
+    code: string,
+    message: string,
+    readonly retryAfterSeconds: number,
+    hint?: string,
+  ) {
     super(code, message, hint)
-    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -49,6 +50,18 @@ export interface FailureDetail {
   path: string
   code: string
   message: string
+}
+
+export function conflict(message: string, hint?: string): Failure {
+  return new Failure('conflict', message, hint)
+}
+
+export function notFound(message: string, hint?: string): Failure {
+  return new Failure('not_found', message, hint)
+}
+
+export function invalidRequest(message: string, hint?: string): Failure {
+  return new Failure('invalid_request', message, hint)
 }
 
 /** `invalid_request` for one field of a request. */

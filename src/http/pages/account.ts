@@ -4,7 +4,7 @@
 import { ChangePassword } from '../../api/access/account.ts'
 import { SessionParams } from '../../api/access/session.ts'
 import { CreateToken, TokenParams } from '../../api/access/token.ts'
-import { Failure } from '../../errors.ts'
+import { invalidRequest } from '../../errors.ts'
 import { ownAddressOf } from '../pipeline/origin.ts'
 import { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
@@ -26,7 +26,7 @@ export function showAccount(call: SignedInCall): Page {
 
 export async function changeAccount(call: FormCall): Promise<Page> {
   const act = acts.get(call.body.act ?? '')
-  if (!act) throw new Failure('invalid_request', 'the form does not say what to do')
+  if (!act) throw invalidRequest('the form does not say what to do')
   try {
     return await act(call)
   } catch (error) {

@@ -3,11 +3,7 @@
 
 /** HTML that needs no escaping. */
 export class Html {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
+  constructor(readonly text: string) {}
 }
 
 /** A value that can be inserted; null and false insert nothing. */

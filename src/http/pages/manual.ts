@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { RendererObject } from 'marked'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { Page } from '../pipeline/route.ts'
 import { Html, html } from './html.ts'
 import type { ManualParams } from './input.ts'
@@ -39,7 +39,7 @@ async function readPage(name: string): Promise<string> {
   try {
     return await readFile(new URL(`${name}.md`, folder), 'utf8')
   } catch {
-    throw new Failure('not_found', 'the manual has no such page', `${manualPath} lists all pages`)
+    throw notFound('the manual has no such page', `${manualPath} lists all pages`)
   }
 }
 

@@ -2,7 +2,7 @@
 // bearer token takes precedence: an invalid one is 401 even with a valid cookie.
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
@@ -106,8 +106,7 @@ export function assertSignInOrigin(context: HttpContext, request: Request): void
 /** Throws `invalid_request` for an unknown Host header (DNS rebinding). */
 export function assertAllowedHost(context: HttpContext, request: Request): void {
   if (context.allowedHosts(hostOf(context, request))) return
-  throw new Failure(
-    'invalid_request',
+  throw invalidRequest(
     'this server does not serve the host of this request',
     'use the address it listens on, or name the host with --dashboard-host',
   )

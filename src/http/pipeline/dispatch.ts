@@ -2,7 +2,7 @@
 // request with a synchronous handler is answered within its uWS callback.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { Failure } from '../../errors.ts'
+import { Failure, invalidRequest, notFound } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { contentLengthOf } from '../server/body.ts'
 import type { Request, Response } from '../server/messages.ts'
@@ -76,7 +76,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
     pending.caller = authenticate(context, request, query, route)
   } else if (route?.checksOrigin) assertSignInOrigin(context, request)
   const { caller } = pending
-  if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
+  if (!target) throw notFound(`there is nothing at ${request.path}`)
   if (!route) return handleUnsupportedMethod(request, target)
   if (route.response === 'socket') assertUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
@@ -114,11 +114,7 @@ function handleUnsupportedMethod({ method }: Request, target: Target): undefined
 function assertUpgrade({ isUpgrade }: Request): void {
   if (isUpgrade) return
   const hint = 'a proxy in between must forward the headers Upgrade and Connection'
-  throw new Failure(
-    'invalid_request',
-    'this path is a WebSocket, and the request has no Upgrade header',
-    hint,
-  )
+  throw invalidRequest('this path is a WebSocket, and the request has no Upgrade header', hint)
 }
 
 function lastEventIdOf({ headers }: Request): number | undefined {

@@ -3,7 +3,7 @@
 // request with the same key is rejected.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { Replayed } from './route.ts'
@@ -15,7 +15,7 @@ export function keyScopeOf({ method, path, headers }: Request, caller: Caller | 
   const key = method === 'POST' ? headers.get('idempotency-key') : undefined
   if (key === undefined) return undefined
   if (key === '' || key.length > keyLimitChars) {
-    throw new Failure('invalid_request', `an Idempotency-Key has 1 to ${keyLimitChars} characters`)
+    throw invalidRequest(`an Idempotency-Key has 1 to ${keyLimitChars} characters`)
   }
   return JSON.stringify([caller?.id ?? null, method, path, key])
 }
@@ -75,7 +75,7 @@ export function createIdempotency(events: HttpContext['storage']['events']) {
 function assertSameRequest(first: string | undefined, requestHash: string): void {
   if (first === undefined || first === requestHash) return
   const message = 'this Idempotency-Key was used for another request'
-  throw new Failure('conflict', message, 'use a new key for a new request')
+  throw conflict(message, 'use a new key for a new request')
 }
 
 export type Idempotency = ReturnType<typeof createIdempotency>

@@ -146,82 +146,54 @@ export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, 
 
 /** A response that is not JSON. */
 export class Raw {
-  readonly status: number
-  readonly contentType: string
-  readonly body: string
-
-  constructor(status: number, contentType: string, body: string) {
-    this.status = status
-    this.contentType = contentType
-    this.body = body
-  }
+  constructor(
+    readonly status: number,
+    readonly contentType: string,
+    readonly body: string,
+  ) {}
 }
 
 /** An HTML page, or a redirect to one. */
 export class Page {
-  readonly status: number
-  readonly html: string
-  readonly headers: HeaderList
-
-  constructor(status: number, html: string, headers: HeaderList = []) {
-    this.status = status
-    this.html = html
-    this.headers = headers
-  }
+  constructor(
+    readonly status: number,
+    readonly html: string,
+    readonly headers: HeaderList = [],
+  ) {}
 }
 
 /** A JSON response with additional headers, or with one of the route's other statuses. */
 export class WithHeaders<ResponseBody = unknown> {
-  readonly body: ResponseBody
-  readonly headers: HeaderList
-  /** Undefined for the status of the route. */
-  readonly status: number | undefined
-
-  constructor(body: ResponseBody, headers: HeaderList, status?: number) {
-    this.body = body
-    this.headers = headers
-    this.status = status
-  }
+  /** Without a status, the response has that of the route. */
+  constructor(
+    readonly body: ResponseBody,
+    readonly headers: HeaderList,
+    readonly status?: number,
+  ) {}
 }
 
 /** The response to the first request with the same `Idempotency-Key`. */
 export class Replayed {
-  readonly body: unknown
-
-  constructor(body: unknown) {
-    this.body = body
-  }
+  constructor(readonly body: unknown) {}
 }
 
 /** An event stream. `start` is called with the open stream. */
 export class Events {
-  readonly start: (stream: EventStream) => void
-
-  constructor(start: (stream: EventStream) => void) {
-    this.start = start
-  }
+  constructor(readonly start: (stream: EventStream) => void) {}
 }
 
 /** A WebSocket. `start` is called even if the client has already disconnected. */
 export class WebSocketUpgrade {
-  readonly start: (socket: WebSocket) => void
-
-  constructor(start: (socket: WebSocket) => void) {
-    this.start = start
-  }
+  constructor(readonly start: (socket: WebSocket) => void) {}
 }
 
 /** A file download. */
 export class Download {
-  readonly path: string
-  readonly sizeBytes: number
-  readonly fileName: string
-
-  constructor(path: string, sizeBytes: number, fileName: string) {
-    this.path = path
-    this.sizeBytes = sizeBytes
-    this.fileName = fileName
-  }
+  constructor(
+    readonly path: string,
+    readonly sizeBytes: number,
+    readonly fileName: string,
+  ) {}
 }
 
 /** Checks the types of a definition, then erases them. */

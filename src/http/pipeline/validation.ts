@@ -2,7 +2,7 @@
 // may be secrets.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
-import { Failure, type FailureDetail } from '../../errors.ts'
+import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 
 export const defaultBodyLimitBytes = 1024 * 1024
@@ -112,12 +112,11 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
   try {
     text = utf8.decode(bytes)
   } catch {
-    throw new Failure('invalid_request', 'the body is not valid UTF-8')
+    throw invalidRequest('the body is not valid UTF-8')
   }
   if (text.trim() === '') return {}
   if (hasLoneSurrogate(text)) {
-    throw new Failure(
-      'invalid_request',
+    throw invalidRequest(
       'the body has an unpaired surrogate: one of \\ud800 to \\udfff without its counterpart',
     )
   }
@@ -132,9 +131,7 @@ export function parseForm(request: Request, bytes: Buffer): Record<string, strin
   }
   const fields = [...new URLSearchParams(bytes.toString('utf8'))]
   const form = Object.fromEntries(fields)
-  if (Object.keys(form).length < fields.length) {
-    throw new Failure('invalid_request', 'a field of the form is specified twice')
-  }
+  if (Object.keys(form).length < fields.length) throw invalidRequest('a field of the form is specified twice')
   return form
 }
 
@@ -143,7 +140,7 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's message is omitted because it quotes the body.
-    throw new Failure('invalid_request', 'the body is not valid JSON')
+    throw invalidRequest('the body is not valid JSON')
   }
 }
 

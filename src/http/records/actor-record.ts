@@ -1,7 +1,7 @@
 // Actors in responses, with the effects of retrying or discarding a parked one.
 import type { ActiveActor, ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Actor } from '../../api/actor.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
 const onRetry = 'it continues where it left off'
@@ -14,7 +14,7 @@ export function findActor({ actors }: HttpStorage, id: string): Actor {
   if (parked) return toActor({ actors }, parked, parked)
   const found = [...actors.active()].find((actor) => actor.id === id)
   if (found) return toActor({ actors }, found, null)
-  throw new Failure('not_found', 'there is no such actor, or it has ended')
+  throw notFound('there is no such actor, or it has ended')
 }
 
 export function toActor(

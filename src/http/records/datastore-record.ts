@@ -8,7 +8,7 @@ import { readsSecrets } from '../../account/rights.ts'
 import { Datastore } from '../../api/datastore.ts'
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import { nextTime } from '../../domain/schedule.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { failureOf } from '../why/advice.ts'
@@ -19,8 +19,7 @@ import { shownFields } from './shown-fields.ts'
 export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & CommonRecordFields {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record<'datastore'>(id)
-  if (!record)
-    throw new Failure('not_found', `there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
+  if (!record) throw notFound(`there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
   return record
 }
 
@@ -34,7 +33,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
 export function assertAvailable({ name, status, error }: DatastoreRecord): void {
   if (status === 'available') return
   const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`
-  throw new Failure('conflict', `${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
+  throw conflict(`${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
 }
 
 export function toDatastore(

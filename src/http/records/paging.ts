@@ -2,7 +2,7 @@
 
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { type Call, type CallById, WithHeaders } from '../pipeline/route.ts'
 import { findService } from './service-record.ts'
 
@@ -61,5 +61,5 @@ function servicesOf({ context, caller }: Pick<Call, 'context' | 'caller'>, wante
   }
   const id = services.get(wanted)?.id
   if (id && reachesService(caller, id)) return [id]
-  throw new Failure('not_found', 'there is no such service')
+  throw notFound('there is no such service')
 }

@@ -5,7 +5,7 @@ import type { Deploy } from '../../api/deploy.ts'
 import { Service } from '../../api/service.ts'
 import { type Publication, servedHostsOf, urlOf } from '../../domain/domains.ts'
 import { listens } from '../../domain/service-types.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { shownFields } from './shown-fields.ts'
@@ -17,7 +17,7 @@ const maxDeploysSearched = 20
 export function findService(storage: HttpStorage, idOrName: string): ServiceRow {
   const row = storage.services.get(idOrName)
   if (row) return row
-  throw new Failure('not_found', `there is no service '${idOrName}'`, hintFor(storage, idOrName))
+  throw notFound(`there is no service '${idOrName}'`, hintFor(storage, idOrName))
 }
 
 function hintFor(storage: HttpStorage, wanted: string): string {
@@ -28,7 +28,7 @@ function hintFor(storage: HttpStorage, wanted: string): string {
 
 /** Throws `conflict` for a service that is being deleted. */
 export function assertNotDeleting(row: ServiceRow): void {
-  if (row.deleting) throw new Failure('conflict', `${row.name} is being deleted`)
+  if (row.deleting) throw conflict(`${row.name} is being deleted`)
 }
 
 export function latestDeploy(storage: HttpStorage, serviceId: string): Deploy | null {

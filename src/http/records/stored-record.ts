@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Finds records of a kind by id. The result throws `not_found`, for ids of other kinds too. */
@@ -10,7 +10,7 @@ export function finder<Kind extends string>(prefix: string, noun: string, hint?:
   return ({ actors }: Pick<HttpStorage, 'actors'>, id: string): RecordOf<Kind> => {
     const record = id.startsWith(`${prefix}-`) ? actors.record<Kind>(id) : null
     if (record && record.status !== 'deleted') return record
-    throw new Failure('not_found', `there is no such ${noun}`, hint)
+    throw notFound(`there is no such ${noun}`, hint)
   }
 }
 

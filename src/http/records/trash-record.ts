@@ -4,7 +4,7 @@ import type { TrashPlan } from '../../../machines/datastore/datastore-context.ts
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../machines/disk-removal.ts'
 import type { TrashEntry } from '../../api/trash.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -40,7 +40,7 @@ export function listTrashed(context: HttpContext): Trashed[] {
 export function findTrashed(context: HttpContext, id: string): Trashed {
   const found =
     trashedOf(context.storage, id) ?? pendingDiskRemovals(context).find(({ record }) => record.id === id)
-  if (!found) throw new Failure('not_found', 'the trash has no such entry')
+  if (!found) throw notFound('the trash has no such entry')
   return found
 }
 

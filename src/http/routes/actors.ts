@@ -4,7 +4,7 @@ import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
 import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { edgeId } from '../../domain/domains.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, notFound } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
@@ -112,7 +112,7 @@ function findParked({ actors }: HttpStorage, id: string): ParkedActor {
   const parked = actors.parkedOf(id)
   if (parked) return parked
   if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
-  throw new Failure('not_found', 'there is no such actor')
+  throw notFound('there is no such actor')
 }
 
 function kindOf(id: string): string {

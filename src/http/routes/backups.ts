@@ -7,7 +7,7 @@ import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, Failure } from '../../errors.ts'
 import {
   type Call,
   type CallById,
@@ -115,11 +115,11 @@ async function createBackup(call: CallById): Promise<Backup> {
 
 async function downloadBackup({ context, params }: CallById): Promise<Download> {
   const record = findBackup(context.storage, params.id)
-  if (record.status !== 'good') throw new Failure('conflict', `the backup is ${record.status}, not good`)
+  if (record.status !== 'good') throw conflict(`the backup is ${record.status}, not good`)
   const path = fileOf(context.config.backupDir, record)
   const stats = await stat(path).catch(() => null)
   if (stats?.size === record.size_bytes) return new Download(path, stats.size, basename(path))
-  throw new Failure('conflict', `${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
+  throw conflict(`${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
 }
 
 async function deleteBackup(call: CallById): Promise<undefined> {

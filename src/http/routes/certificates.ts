@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
-import { Failure, RetryLater } from '../../errors.ts'
+import { conflict, RetryLater } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
@@ -81,10 +81,8 @@ function assertAttemptInProgress({
   renews_at,
 }: Certificate): void {
   if (phase !== null || status === 'failed') return
-  if (status === 'released') throw new Failure('conflict', `${host} is no longer served`)
-  if (error === null) {
-    throw new Failure('conflict', `the certificate of ${host} is valid: it is renewed at ${renews_at}`)
-  }
+  if (status === 'released') throw conflict(`${host} is no longer served`)
+  if (error === null) throw conflict(`the certificate of ${host} is valid: it is renewed at ${renews_at}`)
   const seconds = Math.max(1, Math.ceil((Date.parse(next_attempt_at ?? '') - Date.now()) / 1000) || 1)
   throw new RetryLater('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
 }

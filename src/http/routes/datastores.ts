@@ -13,7 +13,7 @@ import {
   isReservedRole,
   UpdateDatastore,
 } from '../../api/datastore.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, patch, post, tagged } from '../pipeline/route.ts'
 import { findDatastore, readDatastore, redactedFor, toDatastore } from '../records/datastore-record.ts'
@@ -267,9 +267,9 @@ async function resumeAndSend(
 }
 
 function beingUpgraded(name: string): Failure {
-  return new Failure('conflict', `${name} is being upgraded`, `berth db show ${name}`)
+  return conflict(`${name} is being upgraded`, `berth db show ${name}`)
 }
 
 function beingDeleted(name: string): Failure {
-  return new Failure('conflict', `${name} is being deleted`)
+  return conflict(`${name} is being deleted`)
 }

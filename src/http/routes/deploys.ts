@@ -10,7 +10,7 @@ import {
   DeploysQuery,
   type Rollback,
 } from '../../api/deploy.ts'
-import { Failure, invalidField } from '../../errors.ts'
+import { conflict, Failure, invalidField } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { deployAdvice, findDeploy, readDeploy, toDeploy } from '../records/deploy-record.ts'
@@ -112,8 +112,7 @@ function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
     clearCache: body.clear_cache,
   })
   if (!deployRequest) {
-    throw new Failure(
-      'conflict',
+    throw conflict(
       `${row.name} has nothing to deploy`,
       `berth up ${row.name} uploads a folder; berth update gives it a repository or an image`,
     )

@@ -4,7 +4,7 @@ import type { DiskChownInput, DiskChownRecord } from '../../../machines/disk-cho
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { ChownDisk, DiskChown, DiskParams } from '../../api/disk.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, notFound } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type Call, get, post, tagged } from '../pipeline/route.ts'
 import { requesterOf } from '../records/requester.ts'
@@ -49,23 +49,23 @@ async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<Di
   const { context, params, body, eventId } = call
   const { actors, observe, storage } = context
   const disk = (await observe.disks()).find(({ name }) => name === params.name)
-  if (!disk) throw new Failure('not_found', 'there is no such disk', 'berth disks lists them')
+  if (!disk) throw notFound('there is no such disk', 'berth disks lists them')
   const service = storage.services.get(disk.serviceId)
   if (!service || context.diskOf(service) !== disk.name)
-    throw new Failure('conflict', 'no service uses this disk: its owner stays as it is')
+    throw conflict('no service uses this disk: its owner stays as it is')
   const owner = body.owner ?? null
   const hasNames = owner === null || !/^\d+(:\d+)?$/.test(owner)
   if (hasNames && !service.live_deploy_id) {
     const message = `${service.name} has no live deploy, whose image has the names of users`
     const { disk_mount_path: path } = service
-    throw new Failure('conflict', message, `berth disks chown ${service.name} ${path ?? disk.name} UID:GID`)
+    throw conflict(message, `berth disks chown ${service.name} ${path ?? disk.name} UID:GID`)
   }
   const id = storage.ids.newId('own')
   const at = new Date().toISOString()
   const input: DiskChownInput = { id, disk: disk.name, serviceId: service.id, owner, at }
   const also = () => {
     const running = [...storage.actors.active('disk-chown', service.id)]
-    if (running.length > 0) throw new Failure('conflict', 'its owner is being changed already')
+    if (running.length > 0) throw conflict('its owner is being changed already')
   }
   const { record } = await actors.spawn('disk-chown', id, input, {
     eventId,
@@ -80,7 +80,7 @@ function findChown({ storage, diskOf }: HttpContext, disk: string): DiskChown {
   const service = storage.services.list().find((row) => diskOf(row) === disk)
   const record = service ? storage.actors.latest('disk-chown', service.id) : null
   if (record?.disk === disk) return toChown(storage, record)
-  throw new Failure('not_found', 'the owner of this disk was not changed')
+  throw notFound('the owner of this disk was not changed')
 }
 
 function readChown({ storage }: HttpContext, id: string): DiskChown {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, Failure, notFound } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type Call, del, get, tagged } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
@@ -44,7 +44,7 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
   const { context, params, query } = call
   const { actors, observe, storage } = context
   const disk = (await observe.disks()).find(({ name }) => name === params.name)
-  if (!disk) throw new Failure('not_found', 'there is no such disk')
+  if (!disk) throw notFound('there is no such disk')
   const { serviceId, serviceName } = disk
   const service = storage.services.get(serviceId)
   if (service && isDiskOf(context, disk.name, service)) {
@@ -60,7 +60,7 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
   const expiresAt = trashExpiry(context, query.purge)
   const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
   const also = () => {
-    if (removalOf(storage, disk) !== null) throw new Failure('conflict', 'it is already being deleted')
+    if (removalOf(storage, disk) !== null) throw conflict('it is already being deleted')
   }
   await actors.spawn('disk-removal', id, input, { also, by: requesterOf(call) })
 }

@@ -13,7 +13,7 @@ import {
   redirectOf,
   wildcardOf,
 } from '../../domain/domains.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, invalidRequest, notFound } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { findService, publicationOf } from '../records/service-record.ts'
@@ -79,15 +79,11 @@ async function removeDomain(call: Call<DomainParams>): Promise<undefined> {
   const row = findService(context.storage, params.id)
   const domain = normalizeDomain(params.domain)
   if (isPublicType(row.type) && domain === defaultHost(row.name, context.config.baseDomain)) {
-    throw new Failure('conflict', `${domain} is the default address of ${row.name}: it cannot be removed`)
+    throw conflict(`${domain} is the default address of ${row.name}: it cannot be removed`)
   }
   await changeService(call, row.id, (row) => {
     if (!row.custom_domains.includes(domain)) {
-      throw new Failure(
-        'not_found',
-        `${row.name} has no domain ${domain}`,
-        `berth domains ${row.name} lists them`,
-      )
+      throw notFound(`${row.name} has no domain ${domain}`, `berth domains ${row.name} lists them`)
     }
     return changedDomains(
       redirected(row, domain, null),
@@ -105,10 +101,10 @@ function redirected(row: ServiceRow, domain: string, target: string | null): Ser
 function assertTarget({ config }: HttpContext, row: ServiceRow, domain: string, target: string): void {
   if (!hostsOf(row, config.baseDomain).includes(target)) {
     const hint = `add it first: berth domains add ${row.name} ${target}`
-    throw new Failure('invalid_request', `${target} is no domain of ${row.name}`, hint)
+    throw invalidRequest(`${target} is no domain of ${row.name}`, hint)
   }
   if (target !== domain && row.domain_redirects?.[target] === undefined) return
-  throw new Failure('invalid_request', `${domain} cannot be redirected to ${target}, which is redirected too`)
+  throw invalidRequest(`${domain} cannot be redirected to ${target}, which is redirected too`)
 }
 
 /** Throws `invalid_request` if the service cannot have domains, or has too many. */

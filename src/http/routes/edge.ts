@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { edgeId } from '../../domain/domains.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
@@ -74,10 +74,10 @@ async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<E
   const edge = readEdge(context)
   if (edge.status === 'upgrading') return edge
   const refusal = `the edge is ${edge.status}: only a running edge can be upgraded`
-  if (edge.created_at === null) throw new Failure('conflict', refusal)
+  if (edge.created_at === null) throw conflict(refusal)
   const options = { eventId }
   const event = command(call, 'upgrade', { force: body.force })
   const { applied, record } = await context.actors.send<'edge'>(edgeId, event, options)
-  if (!applied) throw new Failure('conflict', refusal)
+  if (!applied) throw conflict(refusal)
   return record
 }

@@ -5,7 +5,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
 import { timeoutOf } from '../../domain/job-defaults.ts'
-import { Failure, invalidField } from '../../errors.ts'
+import { conflict, Failure, invalidField } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { findJob, readJob, runAdvice, toJobRun } from '../records/deploy-record.ts'
@@ -112,9 +112,7 @@ async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
  * Null for the command of a cron job. Throws `invalid_request`, and `conflict` for an image without a shell.
  */
 function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
-  if (type === 'static_site') {
-    throw new Failure('conflict', `${name} is a static site: its image cannot run commands`)
-  }
+  if (type === 'static_site') throw conflict(`${name} is a static site: its image cannot run commands`)
   const command = body.command?.trim() ? body.command : null
   if (command === null && type !== 'cron_job') {
     const message = 'is required: only a cron job has its own command'
@@ -126,11 +124,7 @@ function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
 function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRow): string {
   const live = live_deploy_id ? (storage.actors.record(live_deploy_id) as Deploy | null) : null
   if (live?.image) return live.image
-  throw new Failure(
-    'conflict',
-    `${name} has no live deploy to run a command in`,
-    `berth deploy ${name} first`,
-  )
+  throw conflict(`${name} has no live deploy to run a command in`, `berth deploy ${name} first`)
 }
 
 async function cancelJob(call: CallById): Promise<JobRun> {

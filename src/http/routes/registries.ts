@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
-import { Failure } from '../../errors.ts'
+import { type Failure, notFound } from '../../errors.ts'
 import { type Call, del, get, put, tagged } from '../pipeline/route.ts'
 
 export const registryRoutes = tagged('Registries', [
@@ -56,5 +56,5 @@ function toRegistry({ host, username, created_at, updated_at }: StoredRegistry):
 }
 
 function unknownRegistry(): Failure {
-  return new Failure('not_found', 'there are no credentials for this registry')
+  return notFound('there are no credentials for this registry')
 }

@@ -7,7 +7,7 @@ import { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../api/
 import { DatastoreParams } from '../../api/datastore.ts'
 import { backupFormats } from '../../domain/backup-names.ts'
 import { formatOf, headBytes } from '../../domain/dump-format.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, Failure, invalidRequest } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
 import { findBackup, findRestore, readRestore, toRestore } from '../records/backup-record.ts'
@@ -97,12 +97,9 @@ async function createRestore(call: CallById<unknown, CreateRestore>): Promise<Re
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
   const backup = findBackup(context.storage, body.backup_id)
-  if (backup.status !== 'good') throw new Failure('conflict', `the backup is ${backup.status}, not good`)
+  if (backup.status !== 'good') throw conflict(`the backup is ${backup.status}, not good`)
   if (backup.kind !== datastore.kind) {
-    throw new Failure(
-      'invalid_request',
-      `the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`,
-    )
+    throw invalidRequest(`the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`)
   }
   const id = context.storage.ids.newId('rst')
   return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
@@ -155,7 +152,7 @@ async function startRestore(
 
 function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): void {
   const [other] = storage.actors.active('restore', datastoreId)
-  if (other) throw new Failure('conflict', `${other.id} is already restoring it`)
+  if (other) throw conflict(`${other.id} is already restoring it`)
 }
 
 /** Cancels and undoes a restore. Throws `not_cancelable` once it switches the data. */

@@ -4,7 +4,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Schedule } from '../../api/schedule.ts'
 import { scheduleIdOf } from '../../domain/job-defaults.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { get, tagged } from '../pipeline/route.ts'
 import { toSchedule } from '../records/schedule-record.ts'
@@ -31,5 +31,5 @@ export const scheduleRoutes = tagged('Jobs', [
 function findScheduled(storage: HttpStorage, idOrName: string): ServiceRow {
   const row = findService(storage, idOrName)
   if (row.schedule !== null) return row
-  throw new Failure('not_found', `${row.name} has no schedule: it is not a cron job`)
+  throw notFound(`${row.name} has no schedule: it is not a cron job`)
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { SessionRow } from '../../../storage/access/sessions.ts'
 import { sessionEndMs } from '../../account/callers.ts'
 import { Session, SessionParams } from '../../api/access/session.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { clearedCookie } from '../pipeline/cookies.ts'
 import { originOf } from '../pipeline/origin.ts'
 import { type Call, type CallById, del, get, tagged, WithHeaders } from '../pipeline/route.ts'
@@ -45,9 +45,7 @@ export async function deleteSession(
   call: Pick<CallById, 'caller' | 'context' | 'params' | 'request' | 'streams'>,
 ): Promise<WithHeaders<undefined>> {
   const { caller, context, params, request, streams } = call
-  if (!(await context.storage.sessions.remove(params.id))) {
-    throw new Failure('not_found', 'there is no such session')
-  }
+  if (!(await context.storage.sessions.remove(params.id))) throw notFound('there is no such session')
   streams.check()
   const isOwn = params.id === caller!.id
   return new WithHeaders(undefined, isOwn ? [clearedCookie(originOf(context, request))] : [])

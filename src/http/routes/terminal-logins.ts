@@ -14,7 +14,7 @@ import {
   TerminalLogin,
   TerminalLoginParams,
 } from '../../api/access/terminal-login.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, notFound } from '../../errors.ts'
 import { assertStillValid } from '../pipeline/auth.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { clientAddressOf } from '../pipeline/origin.ts'
@@ -195,9 +195,5 @@ function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {
 }
 
 function unknownLogin(): Failure {
-  return new Failure(
-    'not_found',
-    'there is no such terminal login, or it has ended',
-    'ask again from the terminal',
-  )
+  return notFound('there is no such terminal login, or it has ended', 'ask again from the terminal')
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
 import { createToken as makeToken } from '../../account/api-tokens.ts'
 import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
-import { Failure } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { toGrant } from '../rules/token-grant.ts'
@@ -51,9 +51,7 @@ export async function deleteToken(
   call: Pick<CallById, 'context' | 'params' | 'streams'>,
 ): Promise<undefined> {
   const { context, params, streams } = call
-  if (!(await context.storage.tokens.remove(params.id))) {
-    throw new Failure('not_found', 'there is no such token')
-  }
+  if (!(await context.storage.tokens.remove(params.id))) throw notFound('there is no such token')
   streams.check()
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../machines/disk-removal.ts'
 import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
-import { Failure, invalidField } from '../../errors.ts'
+import { conflict, Failure, invalidField, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
@@ -43,7 +43,7 @@ async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   const trashed = await findResumed(context, params.id)
   const { id, status } = trashed.record
   if (status === 'restarting') {
-    throw new Failure('conflict', `${nameOf(trashed)} is already being restored`, 'try again in a moment')
+    throw conflict(`${nameOf(trashed)} is already being restored`, 'try again in a moment')
   }
   if (status !== 'trashed' && status !== 'failed') throw stillDeleting(trashed)
   if (trashed.kind === 'datastore') return restoreDatastore(call, trashed.record)
@@ -52,7 +52,7 @@ async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   if (trashed.record.mount_path) assertNoDisk(context, trashed.record)
   const event = command(call, 'restore')
   const { applied } = await context.actors.send(id, event, { eventId })
-  if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
+  if (!applied) throw conflict(`${nameOf(trashed)} is being removed`)
   return { id, kind: 'disk', name: nameOf(trashed) }
 }
 
@@ -60,7 +60,7 @@ async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
 function formerData({ storage }: HttpContext, { service_id, service_name }: DiskRemovalRecord): Failure {
   const name = String(storage.actors.record(service_id)?.name ?? service_name)
   const message = `it is the data of ${name} before its upgrade`
-  return new Failure('conflict', message, `berth db upgrade ${name} --back returns to it`)
+  return conflict(message, `berth db upgrade ${name} --back returns to it`)
 }
 
 /** The volume of an image becomes the disk of its service, if that still exists. */
@@ -68,14 +68,12 @@ function assertNoDisk({ storage }: HttpContext, { id, service_id }: DiskRemovalR
   const service = storage.services.get(service_id)
   if (!service) return
   const { name, instances, disk_mount_path } = service
-  if (service.deleting) throw new Failure('conflict', `${name} is being deleted`)
+  if (service.deleting) throw conflict(`${name} is being deleted`)
   if (disk_mount_path !== null) {
     const hint = `berth update ${name} --disk '' detaches it; then: berth trash restore ${id}`
-    throw new Failure('conflict', `${name} has a disk at ${disk_mount_path} already`, hint)
+    throw conflict(`${name} has a disk at ${disk_mount_path} already`, hint)
   }
-  if (instances > 1) {
-    throw new Failure('conflict', `a service with a disk has one instance`, `berth scale ${name} 1`)
-  }
+  if (instances > 1) throw conflict(`a service with a disk has one instance`, `berth scale ${name} 1`)
 }
 
 async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
@@ -85,7 +83,7 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   if (!context.storage.datastores.isFree(name)) throw nameTaken(id, name)
   const event = command(call, 'reclaim', { name })
   const { applied } = await context.actors.send(id, event, { eventId })
-  if (!applied) throw new Failure('conflict', `${record.name} is already being restored or removed`)
+  if (!applied) throw conflict(`${record.name} is already being restored or removed`)
   const settled = (await awaitRecord<'datastore'>(
     context.storage,
     id,
@@ -121,7 +119,7 @@ function replayRestoreTrash({ storage }: HttpContext, id: string): RestoredTrash
     if (disk) return { id, kind: 'disk', name: disk.disk }
   }
   const datastore = storage.actors.record<'datastore'>(id)
-  if (!datastore) throw new Failure('not_found', 'the trash has no such entry')
+  if (!datastore) throw notFound('the trash has no such entry')
   return restoredDatastore(datastore, datastore.name)
 }
 
@@ -135,7 +133,7 @@ async function purgeTrash(call: CallById): Promise<undefined> {
   if (applied || kind === 'disk') return
   // A restore in progress rejects the purge. A removal in progress already does what the caller wants.
   const after = context.storage.actors.record(record.id)
-  if (after?.status === 'restarting') throw new Failure('conflict', `${record.name} is being restored`)
+  if (after?.status === 'restarting') throw conflict(`${record.name} is being restored`)
 }
 
 function nameOf(trashed: Trashed): string {
@@ -143,5 +141,5 @@ function nameOf(trashed: Trashed): string {
 }
 
 function stillDeleting(trashed: Trashed): Failure {
-  return new Failure('conflict', `${nameOf(trashed)} is still being deleted`, 'try again in a moment')
+  return conflict(`${nameOf(trashed)} is still being deleted`, 'try again in a moment')
 }

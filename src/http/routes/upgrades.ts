@@ -2,7 +2,7 @@
 import type { UpgradePlan, VersionOnVolume } from '../../../machines/datastore/datastore-context.ts'
 import { Datastore, DatastoreParams } from '../../api/datastore.ts'
 import { UpgradeDatastore, UpgradeEstimate, UpgradeEstimateQuery } from '../../api/datastore-upgrade.ts'
-import { codeOf, Failure, invalidField, messageOf } from '../../errors.ts'
+import { codeOf, conflict, Failure, invalidField, messageOf } from '../../errors.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import {
   assertAvailable,
@@ -71,7 +71,7 @@ async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<Up
   assertAvailable(datastore)
   const bytes = await context.observe.databaseBytes(datastore.id).catch((error: unknown) => {
     if (codeOf(error) !== 'upgrade_failed') throw error
-    throw new Failure('conflict', `${datastore.name} does not answer: ${messageOf(error)}`)
+    throw conflict(`${datastore.name} does not answer: ${messageOf(error)}`)
   })
   const downtime = restartSeconds + Math.ceil(bytes / copiedBytesPerSecond)
   return { from: datastore.version, to: query.version, size_bytes: bytes, downtime_seconds: downtime }
@@ -87,7 +87,7 @@ async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
   if (datastore.status === 'failed') await context.actors.spawn('datastore', datastore.id, {})
   const options = { eventId }
   const { applied, record } = await context.actors.send<'datastore'>(datastore.id, event, options)
-  if (!applied || record.upgrade?.id !== plan.id) throw new Failure('conflict', `${datastore.name} is busy`)
+  if (!applied || record.upgrade?.id !== plan.id) throw conflict(`${datastore.name} is busy`)
   return toDatastore(context, record)
 }
 
@@ -102,9 +102,9 @@ function upgradePlan(call: Upgrading, datastore: Found, version: string): Upgrad
 function returnPlan(call: Upgrading, datastore: Found): UpgradePlan {
   const { name, status } = datastore
   const kept = keptVersion(call.context.storage, datastore)
-  if (kept === null) throw new Failure('conflict', `there is no former version of ${name} to return to`)
+  if (kept === null) throw conflict(`there is no former version of ${name} to return to`)
   if (!['available', 'restarting', 'failed'].includes(status))
-    throw new Failure('conflict', `${name} is ${status}`, `berth db show ${name}`)
+    throw conflict(`${name} is ${status}`, `berth db show ${name}`)
   assertNoTransfer(call, datastore)
   const id = call.context.storage.ids.newId('upg')
   return planOf(call, datastore, { id, to: kept, keptBy: kept.removalId })
@@ -135,5 +135,5 @@ function assertNoTransfer({ context: { storage } }: Upgrading, { id, name }: Fou
       ['running', 'undoing'].includes(`${actors.record(actor.id)?.status}`),
     )
   for (const kind of ['restore', 'backup'])
-    if (isRunning(kind)) throw new Failure('conflict', `a ${kind} of ${name} is running`)
+    if (isRunning(kind)) throw conflict(`a ${kind} of ${name} is running`)
 }

@@ -4,7 +4,7 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Commit } from '../../../storage/store/store.ts'
 import { Deploy, UploadQuery } from '../../api/deploy.ts'
-import { Failure } from '../../errors.ts'
+import { conflict, invalidRequest } from '../../errors.ts'
 import { type CallById, post, tagged, type Upload } from '../pipeline/route.ts'
 import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
@@ -61,7 +61,7 @@ async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy
 function assertGzip(head: Buffer): void {
   if (head.equals(gzipMagic)) return
   const problem = head.length === 0 ? 'is empty' : 'is not a gzip archive'
-  throw new Failure('invalid_request', `the body ${problem}`, 'send the source as a .tar.gz')
+  throw invalidRequest(`the body ${problem}`, 'send the source as a .tar.gz')
 }
 
 /** Throws `conflict` if the service cannot deploy an archive. */
@@ -70,8 +70,7 @@ function assertAcceptsUpload(row: ServiceRow): void {
   assertNotSuspended(row)
   const source = row.repo_url ? 'repository' : row.image ? 'image' : null
   if (!source) return
-  throw new Failure(
-    'conflict',
+  throw conflict(
     `${row.name} is deployed from its ${source}; archives are for services with neither repository nor image`,
     `berth deploy ${row.name}, or clear that setting first (berth update with an empty text)`,
   )

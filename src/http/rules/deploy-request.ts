@@ -3,7 +3,7 @@
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
-import { Failure } from '../../errors.ts'
+import { conflict } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { toDeploy } from '../records/deploy-record.ts'
@@ -136,13 +136,10 @@ function reusableQueuedDeploy({ storage }: HttpContext, row: ServiceRow): Deploy
  */
 async function assertRestartable({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
   if (decisiveDeploy(storage, row.id)?.status === 'running') return
-  if (!row.live_deploy_id) {
-    throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
-  }
+  if (!row.live_deploy_id) throw conflict(`${row.name} has nothing to restart`, 'deploy it first')
   const live = storage.actors.record(row.live_deploy_id) as Deploy | null
   if (!live?.image || (await observe.hasImage(live.image)) !== false) return
-  throw new Failure(
-    'conflict',
+  throw conflict(
     `the live image ${live.image} no longer exists: it was removed from Docker`,
     `${rebuildCommand(row, live) ?? `berth deploy ${row.name}`} builds it again`,
   )
@@ -156,6 +153,5 @@ export function rebuildCommand({ name, repo_url }: ServiceRow, deploy: Deploy): 
 }
 
 export function assertNotSuspended(row: ServiceRow): void {
-  if (row.suspended)
-    throw new Failure('conflict', `${row.name} is suspended`, `berth resume ${row.name} first`)
+  if (row.suspended) throw conflict(`${row.name} is suspended`, `berth resume ${row.name} first`)
 }

@@ -1,12 +1,12 @@
 // Applies and compares changes of env variables. Comparisons contain keys only, because values are secret.
 
 import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
-import { Failure } from '../../errors.ts'
+import { invalidRequest } from '../../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
 
 /** Throws `invalid_request` if the variables exceed the total size limit. */
 export function assertEnvSize(vars: readonly EnvVar[]): void {
-  if (!isWithinTotal(vars)) throw new Failure('invalid_request', 'all variables together may have 512 KiB')
+  if (!isWithinTotal(vars)) throw invalidRequest('all variables together may have 512 KiB')
 }
 
 /** A key that is both set and unset is set. */

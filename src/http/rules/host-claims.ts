@@ -2,7 +2,7 @@
 // transaction that commits the row, so that only one of several concurrent requests gets a host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
-import { Failure } from '../../errors.ts'
+import { conflict } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 type Context = Pick<HttpContext, 'config' | 'storage'>
@@ -19,12 +19,11 @@ export function assertHostsFree(context: Context, row: ServiceRow, previous: Ser
 function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRow): void {
   const host = defaultHost(name, config.baseDomain)
   if (host === config.edge.dashboardHost) {
-    throw new Failure('conflict', `${host} is the address of the dashboard`, 'choose another name')
+    throw conflict(`${host} is the address of the dashboard`, 'choose another name')
   }
   const holder = holderOf(storage, host)
   if (holder === null) return
-  throw new Failure(
-    'conflict',
+  throw conflict(
     `${host}, the address of a service of this name, is a domain of ${holder}`,
     `choose another name, or remove the domain: berth domains rm ${holder} ${host}`,
   )
@@ -32,19 +31,19 @@ function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRo
 
 function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
   if (domain === config.edge.dashboardHost) {
-    throw new Failure('conflict', `${domain} is the address of the dashboard`, 'choose another domain')
+    throw conflict(`${domain} is the address of the dashboard`, 'choose another domain')
   }
   if (domain === defaultHost(name, config.baseDomain)) {
-    throw new Failure('conflict', `${domain} is already the default address of ${name}`, 'omit it')
+    throw conflict(`${domain} is already the default address of ${name}`, 'omit it')
   }
   const named = serviceAt(storage, domain, config.baseDomain)
   if (named !== null) {
-    throw new Failure('conflict', `${domain} is the address of the service ${named}`, 'choose another domain')
+    throw conflict(`${domain} is the address of the service ${named}`, 'choose another domain')
   }
   const holder = holderOf(storage, domain)
   if (holder === null) return
   const hint = `remove it there first: berth domains rm ${holder} ${domain}`
-  throw new Failure('conflict', `${domain} is a domain of ${holder}`, hint)
+  throw conflict(`${domain} is a domain of ${holder}`, hint)
 }
 
 /** The name of the service with this custom domain. */

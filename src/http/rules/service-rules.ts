@@ -7,7 +7,7 @@ import type { CreateService, UpdateService } from '../../api/service-settings.ts
 import { customDomainLimit } from '../../domain/domains.ts'
 import type { Setting, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
-import { Failure, type FailureDetail } from '../../errors.ts'
+import { conflict, Failure, type FailureDetail } from '../../errors.ts'
 
 /** The parsed body: undefined means absent, null means cleared. `repoUrl` contains no credentials. */
 export interface ParsedSource {
@@ -92,7 +92,7 @@ function withoutStaleRedirects(row: ServiceRow): ServiceRow {
 function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
   const change = repo_url ? "--repo '' --image IMAGE" : "--image '' --repo URL"
   const hint = `clear the old source in the same change: berth update ${name} ${change}`
-  throw new Failure('conflict', `${name} deploys from ${repo_url ?? image}`, hint)
+  throw conflict(`${name} deploys from ${repo_url ?? image}`, hint)
 }
 
 /** Throws `invalid_request` with all violations. */

@@ -82,12 +82,11 @@ class BodyQueue {
   private isStopped = false
   private failure: Failure | null = null
   private wake = () => {}
-  private readonly source: BodySource
-  private readonly limitBytes: number
 
-  constructor(source: BodySource, limitBytes: number) {
-    this.source = source
-    this.limitBytes = limitBytes
+  constructor(
+    private readonly source: BodySource,
+    private readonly limitBytes: number,
+  ) {
     source.onAborted(() => this.fail(clientLeft()))
     source.onData((chunk, isLast) => this.receive(chunk, isLast))
   }

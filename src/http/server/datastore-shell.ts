@@ -4,7 +4,7 @@
 
 import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
 import type { Client } from '../../effects/datastore/clients.ts'
-import { Failure, messageOf } from '../../errors.ts'
+import { invalidRequest, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import { validate } from '../pipeline/validation.ts'
@@ -31,7 +31,8 @@ export function openDatastoreShell(parts: ShellParts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)
   const startTimer = setTimeout(
-    () => session.refuse(invalid(`no \`start\` message was received within ${duration(startTimeoutMs)}`)),
+    () =>
+      session.refuse(invalidRequest(`no \`start\` message was received within ${duration(startTimeoutMs)}`)),
     startTimeoutMs,
   )
   socket.listen({
@@ -52,11 +53,8 @@ class ShellSession {
   private isStarted = false
   private isOutputPaused = false
   private unacknowledgedBytes = 0
-  private readonly parts: ShellParts
 
-  constructor(parts: ShellParts) {
-    this.parts = parts
-  }
+  constructor(private readonly parts: ShellParts) {}
 
   /** An error becomes the last message of the session. */
   guard(act: () => void): void {
@@ -79,7 +77,7 @@ class ShellSession {
     this.assertStarted()
     this.unacknowledgedBytes += bytes.length
     if (this.unacknowledgedBytes > inputLimitBytes)
-      throw invalid(`more than ${inputLimitBytes} bytes are unacknowledged`)
+      throw invalidRequest(`more than ${inputLimitBytes} bytes are unacknowledged`)
     this.parts.client.write(bytes, () => {
       this.unacknowledgedBytes -= bytes.length
       this.send({ type: 'taken', bytes: bytes.length })
@@ -102,7 +100,7 @@ class ShellSession {
   }
 
   private start({ words, terminal }: Extract<ClientMessage, { type: 'start' }>): void {
-    if (this.isStarted) throw invalid('`start` was sent twice')
+    if (this.isStarted) throw invalidRequest('`start` was sent twice')
     this.isStarted = true
     const { socket, client } = this.parts
     const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }
@@ -132,7 +130,7 @@ class ShellSession {
   }
 
   private assertStarted(): void {
-    if (!this.isStarted) throw invalid('the first message must be `start`')
+    if (!this.isStarted) throw invalidRequest('the first message must be `start`')
   }
 }
 
@@ -145,10 +143,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalid(`a message is not JSON: ${messageOf(error)}`)
+    throw invalidRequest(`a message is not JSON: ${messageOf(error)}`)
   }
-}
-
-function invalid(message: string): Failure {
-  return new Failure('invalid_request', message)
 }

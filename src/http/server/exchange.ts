@@ -39,23 +39,17 @@ export class Exchange implements Request, Response, BodySource {
   inCallback = true
   private isDone = false
   private onAbort: (() => void) | null = null
-  private readonly res: Uws.HttpResponse
-  private readonly inFlight: InFlight
-  private readonly upgradeContext: UpgradeContext
   /** null without `Transfer-Encoding`. */
   private readonly chunkedBody: ChunkedBody | null
 
   constructor(
-    res: Uws.HttpResponse,
+    private readonly res: Uws.HttpResponse,
     req: Uws.HttpRequest,
     paramCount: number,
-    inFlight: InFlight,
-    upgradeContext: UpgradeContext,
+    private readonly inFlight: InFlight,
+    private readonly upgradeContext: UpgradeContext,
   ) {
     res.onAborted(() => this.abort())
-    this.res = res
-    this.inFlight = inFlight
-    this.upgradeContext = upgradeContext
     this.isUpgrade = upgradeContext !== null
     this.method = req.getCaseSensitiveMethod()
     this.path = req.getUrl()

@@ -1,6 +1,6 @@
 // Rejects ambiguous request heads. uWS accepts them, and proxies interpret them differently, which allows
 // request smuggling. The connection is closed afterwards, because its next request cannot be located.
-import { Failure } from '../../errors.ts'
+import { Failure, invalidRequest } from '../../errors.ts'
 import type { Request } from './messages.ts'
 
 const urlLimitChars = 2048
@@ -68,8 +68,4 @@ export function parseQuery(raw: string): URLSearchParams {
   if (new Set(keys).size < keys.length) throw invalidRequest('a query parameter is specified twice')
   if (raw.includes('%00')) throw invalidRequest('a query parameter contains a NUL')
   return query
-}
-
-function invalidRequest(message: string): Failure {
-  return new Failure('invalid_request', message)
 }
