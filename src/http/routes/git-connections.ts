@@ -1,6 +1,6 @@
 // Git connections: started in a browser or with a token, listed, deleted, and read through.
 import { z } from 'zod'
-import type { By } from '../../../storage/actors/actors.ts'
+import type { By, RecordOf } from '../../../storage/actors/actors.ts'
 import {
   AuthorizeGit,
   CompleteGit,
@@ -17,16 +17,14 @@ import type { AuthorizationStep } from '../../effects/git-connection/authorizati
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
-import {
-  findGitConnection,
-  listGitConnectionRecords,
-  readGitConnection,
-  servicesOf,
-  toGitConnection,
-} from '../records/git-connection-record.ts'
 import { command, requesterOf } from '../records/requester.ts'
+import { shownFields } from '../records/shown-fields.ts'
+import { finder } from '../records/stored-record.ts'
 import { historyRoute, show } from './record-routes.ts'
 
+/** More connections than a server ever has. */
+const maxConnections = 500
+const findGitConnection = finder<'git-connection'>('git', 'git connection', 'berth git ls lists them')
 const providerProblems = ['git_authorization_rejected', 'git_provider_unavailable']
 
 export const gitConnectionRoutes = tagged('Git', [
@@ -57,8 +55,11 @@ export const gitConnectionRoutes = tagged('Git', [
     role: 'read',
     summary: 'Lists the git connections, newest first',
     response: z.array(GitConnection),
-    handler: ({ context }) =>
-      listGitConnectionRecords(context.storage).map((record) => toGitConnection(context, record)),
+    handler({ context }) {
+      const records = context.storage.actors.list('git-connection', '', maxConnections)
+      const kept = records.filter(({ status }) => status !== 'deleted')
+      return kept.map((record) => toGitConnection(context, record))
+    },
   }),
   post('/git/connections', {
     summary: 'Connects an account with a personal access token, or replaces the token of a connected account',
@@ -136,6 +137,20 @@ export async function completeGit({
     errorDescription: body.error_description || null,
   })
   return toRedirect(context, step)
+}
+
+function readGitConnection(context: HttpContext, id: string): GitConnection {
+  return toGitConnection(context, findGitConnection(context.storage, id))
+}
+
+function toGitConnection(context: HttpContext, record: RecordOf<'git-connection'>): GitConnection {
+  return shownFields(GitConnection, record, { services: servicesOf(context, record.id) })
+}
+
+/** Names of the services whose repository is cloned with the connection, by name. */
+function servicesOf({ storage, git }: HttpContext, id: string): string[] {
+  const rows = storage.services.list().filter((service) => git.servingId(service) === id)
+  return rows.map(({ name }) => name)
 }
 
 function toRedirect(context: HttpContext, { connectionId, redirect }: AuthorizationStep): GitRedirect {

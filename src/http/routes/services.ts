@@ -1,6 +1,7 @@
 // Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
 // responses never contain credentials.
 import { z } from 'zod'
+import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Deploy, Rollback } from '../../api/deploy.ts'
@@ -9,7 +10,7 @@ import { DeleteQuery, Service, ServiceParams } from '../../api/service.ts'
 import { CreateService, ScaleService, UpdateService } from '../../api/service-settings.ts'
 import { type InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import { wantedInstances } from '../../domain/service-types.ts'
-import { Failure, messageOf } from '../../errors.ts'
+import { conflict, messageOf } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, del, type Events, get, patch, post, tagged } from '../pipeline/route.ts'
 import { hintEvents, logEvents } from '../pipeline/sse.ts'
@@ -18,6 +19,7 @@ import { parkedReason } from '../records/actor-record.ts'
 import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
 import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService, stateOf, toService } from '../records/service-record.ts'
+import { awaitRecord } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
 import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
 import { assertEnvSize } from '../rules/env-changes.ts'
@@ -25,7 +27,6 @@ import { assertHostsFree } from '../rules/host-claims.ts'
 import { assertNotReferenced } from '../rules/references.ts'
 import { changeService } from '../rules/service-change.ts'
 import { changedRow, checkRow, newRow } from '../rules/service-rules.ts'
-import { waitForRunsToEnd } from '../rules/wait-for-runs.ts'
 import { rollbackService } from './deploys.ts'
 import { readsService, runsService } from './record-routes.ts'
 
@@ -230,7 +231,7 @@ async function deleteService(call: CallById<DeleteQuery>): Promise<undefined> {
   const { record } = await context.actors.spawn('service-removal', id, removal, { by: requesterOf(call) })
   await waitForRunsToEnd(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
-    throw new Failure('conflict', `${row.name} is already being deleted, and its disk is kept`)
+    throw conflict(`${row.name} is already being deleted, and its disk is kept`)
   }
 }
 
@@ -292,4 +293,13 @@ function serviceLogs(call: CallById<ServiceLogQuery>): Events {
     isEndless: true,
     onError: (error) => log.error({ service_id: id, reason: messageOf(error) }, 'a log could not be read'),
   })
+}
+
+const runsTimeoutMs = 5000
+
+/** Resolves when no run is pending or running, or after the time limit. */
+async function waitForRunsToEnd(storage: HttpStorage, serviceId: string): Promise<void> {
+  const isFinished = ({ status }: JobRunRecord) => status !== 'pending' && status !== 'running'
+  const active = [...storage.actors.active('job-run', serviceId)]
+  await Promise.all(active.map(({ id }) => awaitRecord<'job-run'>(storage, id, runsTimeoutMs, isFinished)))
 }

@@ -1,7 +1,7 @@
 // What a log and a history tell of an outcome.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { excerptOf, phasesOf } from '../../../src/http/why/diagnosis.ts'
+import { excerptOf, phasesOf } from '../../../src/http/why/why.ts'
 import type { LogLine } from '../../../storage/log/logs.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
