@@ -55,7 +55,7 @@ interface ChangeOptions {
   after: number | undefined
   /** Whether the caller may see the change. */
   isShown: (change: Change) => boolean
-  /** Builds the payload. Must be the same for every reader, because frames are cached. */
+  /** Builds the payload. */
   show: (change: Change) => object
 }
 
@@ -67,7 +67,8 @@ export function changeEvents(changes: ChangeFeed, { after, isShown, show }: Chan
 
     function send(change: Change): void {
       cursor = change.number
-      if (isShown(change)) stream.write(changeFrame(change, show))
+      if (!isShown(change)) return
+      stream.write(`id: ${change.number}\nevent: change\ndata: ${JSON.stringify(show(change))}\n\n`)
     }
     function catchUp(): void {
       if (!stream.isWritable()) return
@@ -179,15 +180,4 @@ function encode({ first, lines }: Batch, show: Show): Frame[] {
     text = ''
   }
   return frames
-}
-
-const changeFrames = new WeakMap<Change, string>()
-
-function changeFrame(change: Change, show: ChangeOptions['show']): string {
-  let frame = changeFrames.get(change)
-  if (frame === undefined) {
-    frame = `id: ${change.number}\nevent: change\ndata: ${JSON.stringify(show(change))}\n\n`
-    changeFrames.set(change, frame)
-  }
-  return frame
 }
