@@ -142,7 +142,7 @@ export const options = {
   'pids-limit': option('processes per instance', '1024', integer(16, 1_000_000)),
   'keep-images': option('images retained per service', '5', integer(1, 1000)),
   'static-image': option(
-    'image that serves /site of a static site on $PORT; by default built from Debian packages',
+    'image that serves /site of a static site on $PORT; by default nginx, configured by Berth',
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),

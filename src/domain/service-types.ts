@@ -9,3 +9,6 @@ export function listens({ type }: { type: string }): boolean {
 export function wantedInstances({ type, instances }: { type: string; instances: number }): number {
   return type === 'cron_job' ? 0 : instances
 }
+
+/** Where the server of a static site listens unless PORT is set. */
+export const sitePort = 8080

@@ -2,13 +2,13 @@
 // cannot lead to files of the host.
 import type { ChownInput, machine } from '../../machines/disk-chown.ts'
 import type { Effects } from '../../machines/slot.ts'
-import { ensureStaticServer } from '../base-images/static-server.ts'
 import { idsText, resolveUser, type UserIds } from '../docker/containers/image-user.ts'
 import type { OneShotContainers } from '../docker/containers/one-shot-containers.ts'
 import { withReference } from '../docker/containers/reference-container.ts'
 import { findVolume } from '../docker/containers/volumes.ts'
 import { inspectImage } from '../docker/images/images.ts'
 import { Failure } from '../errors.ts'
+import { obtainNginx } from './deploy/build/site-server.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import { isoNow } from './iso-now.ts'
 import type { SharedPorts } from './ports.ts'
@@ -40,8 +40,9 @@ async function changeOwner(ports: DiskChownPorts, input: ChownInput, signal: Abo
   if ((await findVolume(engine, owner, disk)) === null)
     throw new Failure('not_found', `the disk ${disk} no longer exists`)
   const ids = await resolveOwner(ports, input)
-  const onMake = () => logger.info({ actor: id }, 'building the static server image, which has chown')
-  const image = settings.staticImage || (await ensureStaticServer(engine, { onMake, signal }))
+  const onOther = (facts: object) =>
+    logger.info({ actor: id, ...facts }, 'nginx, which has chown, cannot be pulled')
+  const image = settings.staticImage || (await obtainNginx(engine, onOther, signal))
   // `-h` changes a link itself, not what it leads to.
   const argv = ['sh', '-c', `exec chown -Rh "$0" ${mountPath}`, idsText(ids)]
   const volume = { name: disk, mountPath }

@@ -1,8 +1,8 @@
 // The baseline of Docker alone: `docker run` in a terminal until the container responds.
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { run } from '../../src/base-images/command.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
+import { run } from '../support/system/command.ts'
 
 export interface ContainerRun {
   image: string

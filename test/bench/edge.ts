@@ -6,6 +6,7 @@ import { openRuntime } from '../../src/edge/runtime.ts'
 import { readWorkers } from '../../src/edge/workers.ts'
 import type { Api } from '../support/daemon/api.ts'
 import { dockerfile, finishedDeploy, until } from '../support/daemon/service.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 import { edgeArgs, endHostEdge, portOf } from '../support/edge/edge.ts'
 import { requestAt } from '../support/edge/running-edge.ts'
 import { createRepository } from '../support/git/repository.ts'
@@ -66,7 +67,7 @@ async function measureProxy(target: ProxyTarget, seconds: number): Promise<Proxy
 
 async function prepare(bench: Bench): Promise<Setting> {
   const directory = temporaryDirectory(bench)
-  const args = await edgeArgs('host')
+  const args = [...(await edgeArgs('host')), `--static-image=${await siteServerImage()}`]
   const berthd = await startBerthd(bench, directory, { args })
   bench.after(() => endHostEdge(directory))
   const { api } = berthd

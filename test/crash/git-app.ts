@@ -1,8 +1,8 @@
 // An app in a git repository: each version is a commit on main.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../src/base-images/command.ts'
 import { writeTree } from '../support/archive/write-tree.ts'
+import { run } from '../support/system/command.ts'
 import { type App, type Flavor, nextVersion, renderFiles, type Version } from './app.ts'
 import type { Chance } from './random.ts'
 

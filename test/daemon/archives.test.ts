@@ -8,8 +8,9 @@ import { type ArchiveEntry, packArchive, packEntries } from '../support/archive/
 import type { Body } from '../support/daemon/api.ts'
 import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { daemonSuite } from '../support/daemon/suite.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 
-const suite = daemonSuite()
+const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 const names = (folder: string) => readdirSync(join(suite.daemon.dataDir, folder)).sort()
 let count = 0
 

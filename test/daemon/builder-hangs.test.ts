@@ -7,6 +7,7 @@ import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
 import { openHungBuilder } from '../support/docker/hung-builder.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 
 const waits =
   /^the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit \(RUN --mount\): waiting until/
@@ -14,7 +15,12 @@ const site = { type: 'static_site', deploy: false }
 
 test('deploys survive a permanently hanging BuildKit', async (t) => {
   const door = await openHungBuilder(t)
-  const daemon = await startDaemon(t, { args: [`--docker=${door.address}`, '--build-concurrency=1'] })
+  const args = [
+    `--docker=${door.address}`,
+    '--build-concurrency=1',
+    `--static-image=${await siteServerImage()}`,
+  ]
+  const daemon = await startDaemon(t, { args })
   const open = (files: Record<string, string>, settings: object = { deploy: false }) =>
     createService(t, daemon.api, files, settings)
   const cached = { Dockerfile: await dockerfile('RUN --mount=type=cache,target=/c true') }

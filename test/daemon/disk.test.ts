@@ -5,8 +5,9 @@ import type { Api, Body } from '../support/daemon/api.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 
-const suite = daemonSuite()
+const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
 test('a service with a disk keeps its data across deploys, and never runs two versions on it', async (t) => {
   const { api, daemon } = suite

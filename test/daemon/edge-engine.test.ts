@@ -5,8 +5,6 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
-import { openEngine } from '../../src/docker/engine/client.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
@@ -18,6 +16,7 @@ import {
   saveImage,
   startNamespaceEngine,
 } from '../support/docker/namespace-engine.ts'
+import { haproxyImage } from '../support/docker/server-images.ts'
 import { findEdge, requireWhole } from '../support/edge/edge-chaos.ts'
 import { type EdgeSite, openEdgeSite } from '../support/edge/edge-site.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -29,9 +28,7 @@ function outside(impossible: string | null): void {
   test('services survive what happens to Docker', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(scope)
     const address = await ensureEngine()
-    const engine = openEngine(address)
-    const edge = await ensureEdgeImage(engine, { onMake: () => undefined })
-    engine.close()
+    const edge = await haproxyImage()
     for (const [name, image] of Object.entries({ ...(await baseImages()), edge }))
       await saveImage(address, image, join(directory, `${name}.tar`))
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory, EDGE_IMAGE: edge })

@@ -2,7 +2,6 @@
 // No service or option may change that, so it is checked while a service is served.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasCommand, run } from '../../src/base-images/command.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { createService } from '../support/daemon/suite.ts'
@@ -11,6 +10,7 @@ import { edgeApp } from '../support/edge/edge-app.ts'
 import { childrenOf, findEdge } from '../support/edge/edge-chaos.ts'
 import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 import { installPackages } from '../support/system/apt.ts'
+import { hasCommand, run } from '../support/system/command.ts'
 
 interface Listener {
   address: string

@@ -1,7 +1,6 @@
 // The public ports belong to one edge: another server on the same host cannot take a share of its requests.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { run } from '../../src/base-images/command.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
@@ -12,6 +11,7 @@ import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents } from '../support/edge/edge-streams.ts'
 import { startForeignHaproxy } from '../support/edge/foreign-haproxy.ts'
+import { run } from '../support/system/command.ts'
 import { whyNoFirewall } from '../support/system/firewall.ts'
 
 const scope = fileScope()

@@ -5,14 +5,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
-import { openEngine } from '../../src/docker/engine/client.ts'
 import type { Body } from '../support/daemon/api.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
-import { ensureEngine } from '../support/docker/engine.ts'
 import { baseImages } from '../support/docker/images.ts'
+import { haproxyImage } from '../support/docker/server-images.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { type EdgeSite, openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
@@ -24,11 +22,8 @@ const scope = fileScope()
 
 /** The same HAProxy as an image with another id. */
 async function otherImage(t: TestContext, name: string): Promise<string> {
-  const engine = openEngine(await ensureEngine())
-  const image = await ensureEdgeImage(engine, { onMake: () => undefined })
-  engine.close()
   const docker = await openDocker()
-  const container = await docker.createContainer({ Image: image, Cmd: ['-v'] })
+  const container = await docker.createContainer({ Image: await haproxyImage(), Cmd: ['-v'] })
   const repo = `localhost/${name}`
   await container.commit({ repo, tag: 'patched', changes: 'LABEL test=patched' })
   await container.remove()

@@ -1,9 +1,6 @@
 // Static sites, from a repository to a served page: a folder of the source, or of a build's output.
 import assert from 'node:assert/strict'
-import { existsSync, symlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ensureStaticServer } from '../../src/base-images/static-server.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
 import { withoutMac } from '../../src/docker/engine/names.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
@@ -11,9 +8,9 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
-import { temporaryDirectory } from '../support/system/directory.ts'
+import { nginxImage, siteServerImage } from '../support/docker/server-images.ts'
 
-const suite = daemonSuite()
+const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
 const createSite = (t: TestContext, files: Record<string, string>, settings = {}) =>
   createService(t, suite.api, files, { type: 'static_site', ...settings })
@@ -226,27 +223,26 @@ test('a daemon killed while it builds a site builds it again and leaves one imag
   assert.deepEqual((await listImages(id)).map(withoutMac), [`${suite.daemon.prefix}/${name}:${id}`])
 })
 
-/** A daemon on a host with hardly any programs and an empty cache. */
-function withoutPackages(t: TestContext, ...args: string[]) {
-  const directory = temporaryDirectory(t)
-  for (const program of ['git', 'flock', 'setpriv']) {
-    const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, program))
-    symlinkSync(places.find(existsSync)!, join(directory, program))
-  }
-  return startDaemon(t, { args, env: { PATH: directory, XDG_CACHE_HOME: directory } })
-}
-
-test('where no server image can be built the deploy names the option that helps', async (t) => {
-  const site = { type: 'static_site' }
-  const { api } = await withoutPackages(t)
-  const { first } = await createService(t, api, { 'index.html': 'Hello' }, site)
-  assert.deepEqual([first.status, first.phase], ['failed', 'building'])
-  assert.match(first.error, /there is no apt here \(--static-image names another image to use\)$/)
-
+test('without a registry a site is served by the nginx of this host', async (t) => {
   const engine = openEngine(await ensureEngine())
-  t.after(() => engine.close())
-  const image = await ensureStaticServer(engine, { onMake: () => {} })
-  const other = await withoutPackages(t, `--static-image=${image}`)
-  const { name } = await createService(t, other.api, { 'index.html': 'Hello' }, site)
-  assert.equal(await fetchPage(other.api, name), 'Hello')
+  const name = { repo: 'nginx', tag: `berth-test-${process.pid}` }
+  await engine.docker.getImage(await nginxImage()).tag(name)
+  t.after(async () => {
+    await engine.docker.getImage(`${name.repo}:${name.tag}`).remove()
+    engine.close()
+  })
+  const { api } = await startDaemon(t)
+
+  const { name: service, first } = await createService(
+    t,
+    api,
+    { 'index.html': 'Hello', '.dockerignore': '**/*.txt', 'a.txt': '' },
+    { type: 'static_site' },
+  )
+
+  assert.equal(first.error, null)
+  assert.equal(first.port, 8080)
+  assert.equal(await fetchPage(api, service), 'Hello')
+  assert.match(await fetchPage(api, service, '/a.txt'), /Not found/)
+  assert.match((await logLines(api, first.id)).join('\n'), /^the server is nginx[:@]/m)
 })

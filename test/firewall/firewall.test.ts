@@ -1,9 +1,9 @@
 // The rules in a real kernel: in a namespace, on a bridge without containers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { run } from '../../src/base-images/command.ts'
 import { openFirewall } from '../../src/firewall/firewall.ts'
 import { type RuleSet, tableOf } from '../../src/firewall/rules.ts'
+import { run } from '../support/system/command.ts'
 import { whyNoFirewall } from '../support/system/firewall.ts'
 import { isInside, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { errorCodes } from '../../machines/error-codes.ts'
 
-const folders = ['archive', 'base-images', 'docker', 'dns', 'edge/acme', 'effects', 'git']
+const folders = ['archive', 'docker', 'dns', 'edge/acme', 'effects', 'git']
 /** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
 const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable']
 

@@ -105,7 +105,7 @@ export async function resolveEdgeImage(
   return container && { name: container.info.Config.Image, id: container.info.Image }
 }
 
-/** An image on this engine, with the version of HAProxy if it has the label; null when it is missing. */
+/** An image on this engine, with the version of HAProxy if it names it; null when it is missing. */
 export async function readEdgeImage(
   { call, docker }: Engine,
   name: string,
@@ -114,7 +114,7 @@ export async function readEdgeImage(
   if (!info) return null
   const variables = info.Config.Env ?? []
   const version = variables.find((variable) => variable.startsWith('HAPROXY_VERSION='))?.split('=')[1]
-  return { id: info.Id, version: version ?? info.Config.Labels?.[labels.version] ?? null }
+  return { id: info.Id, version: version ?? null }
 }
 
 /** The last output, oldest line first; empty if the container was removed. */

@@ -21,8 +21,6 @@ export const labels = {
   serviceId: 'berth.service-id',
   spec: 'berth.spec',
   index: 'berth.index',
-  /** Label of an image built by Berth: the version of its program. */
-  version: 'berth.version',
 } as const
 
 /** The kind of every instance's container; datastores and the edge have others. */

@@ -23,11 +23,12 @@ export function obtainImage(ports: DatastorePorts) {
     const credentials = ports.storage.registries.get(registry)
     const onLine = (line: string) => ports.logger.debug({ image: reference, line }, 'pulling')
     ports.logger.info({ image: reference }, 'pulling the image of a datastore')
-    await withTimeout(pullTimeoutMs, signal, (patient) =>
+    const { imageId } = await withTimeout(pullTimeoutMs, signal, (patient) =>
       guardDockerDisk(ports, 'a pull', patient, (bound) =>
         pullImage(ports.engine, { reference, credentials, onLine, signal: bound }),
       ),
     )
+    ports.logger.info({ image: reference, imageId }, 'pulled the image of a datastore')
     return { at: isoNow() }
   }
 }

@@ -17,14 +17,7 @@ import type { EdgeRounds } from './haproxy-edge.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
 import type { EdgePorts } from './ports.ts'
 import { watchPorts } from './public-ports.ts'
-import {
-  findConfigured,
-  isReplacement,
-  readRunning,
-  type Software,
-  type SoftwareParts,
-  wantedImage,
-} from './software.ts'
+import { findConfigured, readRunning, type Software, type SoftwareParts, wantedImage } from './software.ts'
 
 export interface EdgeParts {
   files: EdgeFiles
@@ -125,8 +118,7 @@ export class EdgeReconciler {
       findConfigured(this.#software, ending),
     )
     const running = await readRunning(current, this.#generations.launcher)
-    const isWanted = force || isReplacement(running, wanted, this.#software.image)
-    if (!isWanted) return { generation, hasReplaced: false }
+    if (!force && running.identity === wanted.identity) return { generation, hasReplaced: false }
     this.#ports.logger.info(
       { running: toSoftware(running), wanted: toSoftware(wanted) },
       'replacing the edge',
@@ -149,7 +141,7 @@ export class EdgeReconciler {
     const current = await followAccepting(this.#generations)
     const wanted = await findConfigured(this.#software, signal)
     const running = await readRunning(current, this.#generations.launcher)
-    const available = isReplacement(running, wanted, this.#software.image) ? toSoftware(wanted) : null
+    const available = running.identity === wanted.identity ? null : toSoftware(wanted)
     const mayUpgrade = this.#mayUpgrade
     this.#mayUpgrade = false
     signal.throwIfAborted()

@@ -1,8 +1,11 @@
 // Which HAProxy runs, and which one an upgrade would start.
 import { withTimeout } from '../../async/with-timeout.ts'
-import { ensureEdgeImage, officialEdgeImage } from '../../base-images/edge-image.ts'
-import { hasOfficialImage } from '../../base-images/official-image.ts'
-import { readEdgeImage } from '../../docker/containers/edge-container.ts'
+import {
+  listEdgeContainers,
+  readEdgeImage,
+  resolveEdgeImage,
+} from '../../docker/containers/edge-container.ts'
+import { findNewestImage, obtainOfficialImage } from '../../docker/images/official-image.ts'
 import { pullImage } from '../../docker/images/pull.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { hostVersion } from '../../edge/host-process.ts'
@@ -24,6 +27,8 @@ export interface SoftwareParts {
   image: string
 }
 
+/** HAProxy 3.2.24 LTS on Alpine, all architectures: as the official images list it. */
+const officialImage = 'haproxy@sha256:686211da34aba401814bb109c813db6a579491bc8753bfd81b78cce7d1e02f7c'
 const pullTimeoutMs = 10 * 60_000
 
 /** Returns the running software. Throws `edge_unavailable`, and the errors of engine calls. */
@@ -49,35 +54,34 @@ export async function findConfigured(parts: SoftwareParts, signal: AbortSignal):
   return { version: edgeImage?.version ?? null, image, identity: edgeImage?.id ?? image }
 }
 
-/**
- * Whether the available software replaces the running one. By default an older version does not: it is
- * the fallback for a registry that does not respond. An operator who names an image may go back to an
- * older version.
- */
-export function isReplacement(running: Software, wanted: Software, namedImage: string): boolean {
-  if (running.identity === wanted.identity) return false
-  return namedImage !== '' || !isOlder(wanted.version, running.version)
-}
-
-/** Compares the release, such as 2.6; unknown versions are not older. */
-function isOlder(version: string | null, than: string | null): boolean {
-  const [release, other] = [version, than].map((text) => /^(\d+)\.(\d+)/.exec(text ?? ''))
-  if (!release || !other) return false
-  const [major, minor] = [Number(release[1]) - Number(other[1]), Number(release[2]) - Number(other[2])]
-  return major < 0 || (major === 0 && minor < 0)
-}
-
 /** The name of an image that is on the engine when this resolves. */
 export async function wantedImage({ ports, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
   const { engine, logger } = ports
   if (image === '') {
-    if (await hasOfficialImage(engine, officialEdgeImage, signal)) return officialEdgeImage
-    const onMake = () => logger.info('building the edge image from Debian packages')
-    return ensureEdgeImage(engine, { onMake, signal })
+    const wanted = {
+      reference: officialImage,
+      findOther: () => findOtherImage(ports),
+      onOther: (facts: object) => logger.warn(facts, 'the official edge image cannot be pulled'),
+      missingCode: 'edge_image_missing',
+      option: '--edge-image',
+    }
+    return obtainOfficialImage(engine, wanted, signal)
   }
   if ((await readEdgeImage(engine, image)) !== null) return image
   const pull = (bound: AbortSignal) =>
     pullImage(engine, { reference: image, credentials: null, signal: bound, onLine: () => undefined })
   await withTimeout(pullTimeoutMs, signal, pull)
   return image
+}
+
+/** The image of the present edge, or another one with HAProxy. Berth used to build `berth/edge`. */
+export async function findOtherImage({
+  engine,
+  owner,
+}: Pick<EdgePorts, 'engine' | 'owner'>): Promise<string | null> {
+  for (const generation of (await listEdgeContainers(engine, owner)).sort((a, b) => b - a)) {
+    const image = await resolveEdgeImage(engine, owner, generation)
+    if (image && (await readEdgeImage(engine, image.name))) return image.name
+  }
+  return findNewestImage(engine, ['haproxy', 'localhost/berth/edge'])
 }

@@ -5,7 +5,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { commandEnv, run } from '../../../src/base-images/command.ts'
+import { commandEnv, run } from '../../support/system/command.ts'
 
 export type Kind = 'postgres' | 'redis'
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ensureEdgeImage } from '../../../src/base-images/edge-image.ts'
 import { ensureEdgeContainer } from '../../../src/docker/containers/edge-container.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { haproxyImage } from '../../support/docker/server-images.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('an edge that exited reports how, although its log is removed with it', async (t) => {
   const { engine, owner } = await openDockerSite(t)
   const signal = new AbortController().signal
   const spec = {
-    image: await ensureEdgeImage(engine, { onMake: () => undefined, signal }),
+    image: await haproxyImage(),
     generation: 1,
     environment: {},
     directory: temporaryDirectory(t),

@@ -2,7 +2,6 @@
 // their renewals.
 import { equal, match, notEqual } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { hasCommand } from '../../../src/base-images/command.ts'
 import { Driver } from '../../../src/edge/driver.ts'
 import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
@@ -16,6 +15,7 @@ import { issueTestCertificate } from '../../support/edge/test-certificate.ts'
 import { boot, isValid, openLife } from '../../support/effects/certificates.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { installPackages } from '../../support/system/apt.ts'
+import { hasCommand } from '../../support/system/command.ts'
 import { isInside } from '../../support/system/namespace.ts'
 
 if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])

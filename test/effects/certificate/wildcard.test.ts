@@ -3,7 +3,6 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasCommand } from '../../../src/base-images/command.ts'
 import { createHook } from '../../../src/dns/hook.ts'
 import type { DnsProvider } from '../../../src/dns/provider.ts'
 import { Failure } from '../../../src/errors.ts'
@@ -16,6 +15,7 @@ import { boot, isValid, isWaiting, openLife } from '../../support/effects/certif
 import { serviceRow } from '../../support/storage/store-fixtures.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 import { installPackages } from '../../support/system/apt.ts'
+import { hasCommand } from '../../support/system/command.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 import { isInside } from '../../support/system/namespace.ts'
 

@@ -1,25 +1,17 @@
-// Which HAProxy replaces the running one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isReplacement, type Software } from '../../../src/effects/edge/software.ts'
+import { ensureEdgeContainer } from '../../../src/docker/containers/edge-container.ts'
+import { findOtherImage } from '../../../src/effects/edge/software.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
+import { haproxyImage } from '../../support/docker/server-images.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
-const software = (version: string | null, identity = `id of ${version}`): Software => ({
-  ...{ version, identity },
-  image: null,
-})
+test('without a registry the next edge runs the image of the present one', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const image = await haproxyImage()
+  const spec = { image, generation: 1, environment: {}, arguments: ['-v'], isForeignUser: false }
+  const directory = temporaryDirectory(t)
+  await ensureEdgeContainer(engine, owner, { ...spec, directory }, t.signal)
 
-test('another build of the release, a newer one and an unknown version replace the running one', () => {
-  const running = software('2.6.12-1+deb12u3')
-  for (const wanted of ['2.6.12-1+deb12u4', '2.6.9', '3.2.24', null]) {
-    assert.equal(isReplacement(running, software(wanted), ''), true, String(wanted))
-  }
-  assert.equal(isReplacement(running, software('2.6.12-1+deb12u4', running.identity), ''), false)
-})
-
-test('the fallback for an unresponsive registry does not replace a newer release', () => {
-  const running = software('3.2.24')
-  for (const wanted of ['2.6.12-1+deb12u4', '3.0.9']) {
-    assert.equal(isReplacement(running, software(wanted), ''), false, wanted)
-    assert.equal(isReplacement(running, software(wanted), 'haproxy:lts'), true, `${wanted}, named`)
-  }
+  assert.equal(await findOtherImage({ engine, owner }), image)
 })

@@ -3,7 +3,7 @@
 import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { run } from '../../../src/base-images/command.ts'
+import { run } from '../system/command.ts'
 
 /** The folders of the product. */
 export const product = ['src', 'machines', 'storage']

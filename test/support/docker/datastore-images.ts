@@ -1,7 +1,8 @@
 // Real PostgreSQL 15 and Redis 7, built from Debian packages, with the contract of the official images:
 // variables, folders, user, and PostgreSQL's two data locations. PostgreSQL 17 comes from a newer Debian.
 // The tag 18 uses the newer data location; the server in it is still 15.
-import type { RootFilesystem } from '../../../src/base-images/root-filesystem.ts'
+import { repository } from '../debian/recipe.ts'
+import type { RootFilesystem } from '../debian/root-filesystem.ts'
 import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
 import { ensureEngine } from './engine.ts'
 import { requestEngine } from './engine-request.ts'
@@ -12,8 +13,6 @@ export interface DatastoreImages {
   postgres: string
   redis: string
 }
-
-const repository = 'localhost/berth-test'
 
 /** Dependencies that only installation scripts and other uses need. */
 const without = [
@@ -89,11 +88,9 @@ function postgres(
     Cmd: ['postgres'],
   }
   return {
-    repository,
     name: `postgres-${version}`,
-    version: 1,
     wish: { packages: [`postgresql-${server}`, ...postgresTools], without, ...from },
-    extra: JSON.stringify([settings, entrypoint]),
+    extra: entrypoint,
     settings,
     finish: (root) => finishPostgres(root, server, entrypoint),
     substitute: `postgres:${version}-alpine`,
@@ -111,11 +108,9 @@ const redisSettings = {
 }
 
 const redis: TestRecipe = {
-  repository,
   name: 'redis-7',
-  version: 1,
   wish: { packages: ['redis-server', 'util-linux', 'busybox-static'], without },
-  extra: JSON.stringify([redisSettings, redisEntrypoint]),
+  extra: redisEntrypoint,
   settings: redisSettings,
   async finish(root) {
     await addSystem(root)

@@ -3,10 +3,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { hasApt, isRoot } from '../../../src/base-images/apt.ts'
-import { commandEnv, hasCommand, run } from '../../../src/base-images/command.ts'
-import { withFileLock } from '../../../src/base-images/file-lock.ts'
-import { installPackages } from '../system/apt.ts'
+import { hasApt, installPackages, isRoot } from '../system/apt.ts'
+import { commandEnv, hasCommand, run } from '../system/command.ts'
+import { withFileLock } from '../system/file-lock.ts'
 import { MissingPrerequisite } from '../system/missing-prerequisite.ts'
 import { requestEngine } from './engine-request.ts'
 

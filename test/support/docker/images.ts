@@ -1,17 +1,17 @@
 // The base images of tests and the demo, built from Debian packages, or pulled where that fails.
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from '../../../src/base-images/command.ts'
-import { cacheDirectory, PackagesMissing } from '../../../src/base-images/debian-packages.ts'
-import { ensureImage, type ImageStore, type Recipe } from '../../../src/base-images/recipe.ts'
-import type { RootFilesystem } from '../../../src/base-images/root-filesystem.ts'
+import { cacheDirectory, PackagesMissing } from '../debian/packages.ts'
+import { ensureImage, type ImageStore, type Recipe } from '../debian/recipe.ts'
+import type { RootFilesystem } from '../debian/root-filesystem.ts'
+import { run } from '../system/command.ts'
 import { MissingPrerequisite } from '../system/missing-prerequisite.ts'
 import { ensureEngine } from './engine.ts'
 import { requestEngine } from './engine-request.ts'
 
 export interface TestRecipe extends Recipe {
-  /** The registry image to use instead. */
-  substitute: string
+  /** The registry image to use instead, or null. */
+  substitute: string | null
 }
 
 const settings = {
@@ -20,9 +20,7 @@ const settings = {
 }
 
 const busybox: TestRecipe = {
-  repository: 'localhost/berth-test',
   name: 'busybox',
-  version: 1,
   wish: { packages: ['busybox-static'], without: [] },
   extra: '',
   settings: { ...settings, Cmd: ['sh'] },
@@ -31,9 +29,7 @@ const busybox: TestRecipe = {
 }
 
 const node: TestRecipe = {
-  repository: 'localhost/berth-test',
   name: 'node',
-  version: 1,
   wish: {
     packages: ['busybox-static', 'libstdc++6', 'libgcc-s1', 'libc6', 'ca-certificates'],
     without: [
@@ -74,10 +70,8 @@ export async function ensureTestImage(engine: string, recipe: TestRecipe): Promi
     has: (reference) => hasImage(engine, reference),
     load: (archive) => loadImage(engine, archive),
   }
-  const onMake = (reference: string) =>
-    console.error(`Building the base image ${reference} from Debian packages …`)
   try {
-    return await ensureImage(store, recipe, { onMake })
+    return await ensureImage(store, recipe)
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
     return pullSubstitute(engine, recipe, error.message)
@@ -133,6 +127,7 @@ async function loadImage(engine: string, archive: Buffer): Promise<void> {
 
 async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string): Promise<string> {
   const reference = recipe.substitute
+  if (reference === null) throw new MissingPrerequisite(`no ${recipe.name} image: ${reason}`)
   if (await hasImage(engine, reference)) return reference
   console.error(`No ${recipe.name} image from Debian packages (${reason}): pulling ${reference} instead …`)
   const path = `/images/create?fromImage=${encodeURIComponent(reference)}`

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { commandEnv } from '../../../src/base-images/command.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
+import { commandEnv } from '../system/command.ts'
 import { pingEngine } from './engine.ts'
 
 export interface NamespaceEngine {

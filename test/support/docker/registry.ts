@@ -9,17 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { buffer, text } from 'node:stream/consumers'
 import { pack } from 'tar-stream'
-import {
-  cacheDirectory,
-  choosePackages,
-  fetchPackages,
-  PackagesMissing,
-  readPackage,
-} from '../../../src/base-images/debian-packages.ts'
-import { withFileLock } from '../../../src/base-images/file-lock.ts'
-import { createRootFilesystem } from '../../../src/base-images/root-filesystem.ts'
 import { type Engine, openEngine } from '../../../src/docker/engine/client.ts'
+import { cacheDirectory, choosePackages, PackagesMissing, readPackage } from '../debian/packages.ts'
+import { createRootFilesystem } from '../debian/root-filesystem.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
+import { withFileLock } from '../system/file-lock.ts'
 import { MissingPrerequisite } from '../system/missing-prerequisite.ts'
 import { ensureEngine } from './engine.ts'
 import { baseImages } from './images.ts'
@@ -104,7 +98,6 @@ async function findProgram(): Promise<string> {
 }
 
 async function extractProgram(files: string[], path: string): Promise<void> {
-  await fetchPackages(files)
   const root = createRootFilesystem()
   await root.unpack(await readPackage(files[0]!))
   await writeFile(`${path}.new`, root.read('usr/bin/docker-registry'))

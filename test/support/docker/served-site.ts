@@ -1,20 +1,21 @@
-// A running site in the static server's image, shared by all tests of a file.
+// A running site in nginx as the product configures it, shared by all tests of a file.
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before } from 'node:test'
-import { ensureStaticServer } from '../../../src/base-images/static-server.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { type Engine, openEngine } from '../../../src/docker/engine/client.ts'
 import { imageName, ownerLabels } from '../../../src/docker/engine/names.ts'
 import { siteDockerfile } from '../../../src/effects/deploy/build/site-dockerfile.ts'
+import { writeServerFiles } from '../../../src/effects/deploy/build/site-server.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { writeTree } from '../archive/write-tree.ts'
 import { unlimited } from './build-site.ts'
 import { removeAll, testOwner, until } from './docker-site.ts'
 import { ensureEngine } from './engine.ts'
+import { nginxImage } from './server-images.ts'
 
 export interface Answer {
   status: number
@@ -78,14 +79,13 @@ export function servedSite(files: Record<string, string>, options: SiteOptions =
 }
 
 async function buildSite(engine: Engine, image: string, files: Record<string, string>, options: SiteOptions) {
-  const server = await ensureStaticServer(engine, {
-    onMake: (reference) => console.error(`Making ${reference} …`),
-  })
+  const server = { server: await nginxImage(), serverFolder: 'server' }
   const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
   try {
     const { links = {}, isSpa = false } = options
-    const Dockerfile = siteDockerfile({ server, isSpa, from: null, folder, needsIndex: false })
+    const Dockerfile = siteDockerfile({ ...server, isSpa, from: null, folder, needsIndex: false })
     writeTree(directory, { Dockerfile })
+    await writeServerFiles(join(directory, 'server'))
     writeTree(join(directory, folder), files)
     for (const [path, target] of Object.entries(links)) symlinkSync(target, join(directory, folder, path))
     await createBuildKit(engine, unlimited(testOwner())).build({

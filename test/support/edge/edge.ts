@@ -5,8 +5,9 @@ import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { hasCommand } from '../../../src/base-images/command.ts'
+import { haproxyImage } from '../docker/server-images.ts'
 import { installPackages } from '../system/apt.ts'
+import { hasCommand } from '../system/command.ts'
 
 /** Below the ephemeral port range, so that no outgoing connection can take the port. */
 const ports = { least: 20_000, most: 32_000 }
@@ -19,7 +20,8 @@ export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promis
   await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))
   // All clients of a test share one address.
   const limit = ['--edge-requests-per-address', '1000000']
-  return ['--edge', kind, '--http-port', http!, '--https-port', https!, ...limit]
+  const image = kind === 'container' ? ['--edge-image', await haproxyImage()] : []
+  return ['--edge', kind, ...image, '--http-port', http!, '--https-port', https!, ...limit]
 }
 
 /** The ports in the result of `edgeArgs`. */

@@ -4,8 +4,8 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { commandEnv } from '../../../src/base-images/command.ts'
 import { until } from '../daemon/service.ts'
+import { commandEnv } from '../system/command.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
 
 export interface Bind {

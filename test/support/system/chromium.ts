@@ -1,12 +1,11 @@
 // A real browser for tests of pages: Debian's Chromium, installed if necessary, without a window.
 // A visitor records console messages, where the browser reports script errors and violations of the CSP.
 import { type Browser, launch, type Page, type Viewport } from 'puppeteer-core'
-import { hasApt, isRoot } from '../../../src/base-images/apt.ts'
-import { hasCommand } from '../../../src/base-images/command.ts'
-import { withFileLock } from '../../../src/base-images/file-lock.ts'
 import { messageOf } from '../../../src/errors.ts'
-import { installPackages } from './apt.ts'
+import { hasApt, installPackages, isRoot } from './apt.ts'
+import { hasCommand } from './command.ts'
 import type { Scope } from './directory.ts'
+import { withFileLock } from './file-lock.ts'
 
 const program = 'chromium'
 const programFile = '/usr/bin/chromium'

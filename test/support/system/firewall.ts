@@ -1,9 +1,9 @@
 // The prerequisites of the daemon's packet filter on this machine, and the removal of its rules.
-import { hasApt, isRoot } from '../../../src/base-images/apt.ts'
-import { hasCommand, run } from '../../../src/base-images/command.ts'
-import { withFileLock } from '../../../src/base-images/file-lock.ts'
+
 import { tableOf } from '../../../src/firewall/rules.ts'
-import { installPackages } from './apt.ts'
+import { hasApt, installPackages, isRoot } from './apt.ts'
+import { hasCommand, run } from './command.ts'
+import { withFileLock } from './file-lock.ts'
 
 /** The reason why services cannot be isolated here, or null. */
 export async function whyNoFirewall(): Promise<string | null> {

@@ -4,9 +4,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { hasApt, isRoot } from '../../../src/base-images/apt.ts'
-import { commandEnv, hasCommand, run } from '../../../src/base-images/command.ts'
-import { installPackages } from './apt.ts'
+import { hasApt, installPackages, isRoot } from './apt.ts'
+import { commandEnv, hasCommand, run } from './command.ts'
 
 const marker = 'BERTH_TEST_NAMESPACE'
 const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']

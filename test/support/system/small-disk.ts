@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { commandEnv } from '../../../src/base-images/command.ts'
+import { commandEnv } from './command.ts'
 import type { Scope } from './directory.ts'
 
 /** A tmpfs of that many MiB, unmounted afterwards. Needs root. */

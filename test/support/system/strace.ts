@@ -5,9 +5,8 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { hasApt, isRoot } from '../../../src/base-images/apt.ts'
-import { commandEnv, hasCommand, run } from '../../../src/base-images/command.ts'
-import { installPackages } from './apt.ts'
+import { hasApt, installPackages, isRoot } from './apt.ts'
+import { commandEnv, hasCommand, run } from './command.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
 
 export interface Trace {

@@ -69,13 +69,6 @@ export const borders: Border[] = [
     ],
     types: [],
   },
-  {
-    of: 'src/base-images/',
-    packages: ['tar-stream'],
-    node: true,
-    values: ['src/base-images/', 'src/docker/', 'src/errors.ts'],
-    types: [],
-  },
   { of: 'src/firewall/', packages: [], node: true, values: ['src/firewall/', 'src/errors.ts'], types: [] },
   {
     of: 'src/dns/',
@@ -121,7 +114,6 @@ export const borders: Border[] = [
       'src/effects/',
       'src/account/',
       'src/archive/',
-      'src/base-images/',
       'src/dns/',
       'src/docker/',
       'src/firewall/',

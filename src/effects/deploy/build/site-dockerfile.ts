@@ -1,13 +1,15 @@
 // The Dockerfile that puts a site into the static server's image, and which files of the source it
 // includes. Pure.
 import { posix } from 'node:path'
-import { siteOwner } from '../../../base-images/static-server-files.ts'
 import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
 import { Failure } from '../../../errors.ts'
+import { serverLines, siteOwner } from './site-server.ts'
 
 export interface Site {
-  /** The server image: it serves /site on $PORT, and reads BERTH_SPA. */
+  /** The server image: nginx, or an image that serves /site on $PORT, and reads BERTH_SPA. */
   server: string
+  /** The folder of the context with the configuration of nginx; null for a complete server. */
+  serverFolder: string | null
   isSpa: boolean
   /** The image that contains the site; null for the build context. */
   from: string | null
@@ -17,12 +19,13 @@ export interface Site {
   needsIndex: boolean
 }
 
-export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site): string {
+export function siteDockerfile({ server, serverFolder, isSpa, from, folder, needsIndex }: Site): string {
   const options = [`--chown=${siteOwner}:${siteOwner}`, ...(from === null ? [] : [`--from=${from}`])]
   const copy = (path: string) =>
     `COPY ${options.join(' ')} ${JSON.stringify([escapePattern(path), '/site/'])}`
   return [
     `FROM ${server}`,
+    ...(serverFolder === null ? [] : serverLines(serverFolder)),
     `ENV BERTH_SPA=${isSpa ? 1 : 0}`,
     // Missing, it fails this step: a way to look into an image that has no container.
     ...(needsIndex ? [copy(posix.join(folder, 'index.html'))] : []),

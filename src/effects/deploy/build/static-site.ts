@@ -3,7 +3,6 @@
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { ensureStaticServer } from '../../../base-images/static-server.ts'
 import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
 import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
@@ -21,6 +20,7 @@ import {
 } from '../source/source.ts'
 import { buildDockerfile, findBuildCache } from './dockerfile.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
+import { obtainNginx, writeServerFiles } from './site-server.ts'
 
 interface SiteInput {
   id: string
@@ -154,13 +154,14 @@ async function buildServer(
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
   const { ports, settings, image, log, signal } = build
-  const server = ports.settings.staticImage || (await ensureServerImage(build))
-  const dockerfile = join(await createGeneratedDirectory(build), 'Dockerfile')
-  await writeFile(dockerfile, siteDockerfile({ ...site, server, isSpa: settings.spa_fallback }))
+  const directory = await createGeneratedDirectory(build)
+  const server = await prepareServer(build, contextDir, join(directory, 'server'))
+  const dockerfile = join(directory, 'Dockerfile')
+  await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa: settings.spa_fallback }))
   await ports.builder.build({
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
-    ignore,
+    ignore: server.serverFolder === null ? ignore : [...ignore, `!${server.serverFolder}`],
     tag: image,
     labels: imageLabels(build, 'image'),
     noCache: false,
@@ -179,9 +180,14 @@ async function createGeneratedDirectory({ ports, input }: SiteBuild): Promise<st
   return realpath(directory)
 }
 
-function ensureServerImage({ ports, log, signal }: SiteBuild): Promise<string> {
-  const onMake = () => log.info('building the static server image from Debian packages, once')
-  return ensureStaticServer(ports.engine, { onMake, signal })
+/** The image of --static-image, or nginx and the files in `folder` that configure it. */
+async function prepareServer({ ports, log, signal }: SiteBuild, contextDir: string, folder: string) {
+  const { engine, settings } = ports
+  if (settings.staticImage !== '') return { server: settings.staticImage, serverFolder: null }
+  const server = await obtainNginx(engine, ({ reason }) => log.info(reason), signal)
+  log.info(`the server is ${server}`)
+  await writeServerFiles(folder)
+  return { server, serverFolder: relative(contextDir, folder) }
 }
 
 function imageLabels({ ports, input }: SiteBuild, kind: string): Record<string, string> {

@@ -4,7 +4,7 @@ import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { replaceReferences } from '../../../domain/env-references.ts'
-import { listens } from '../../../domain/service-types.ts'
+import { listens, sitePort } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 
 /** The value of `${{kind.NAME.PROP}}`; null if the object or the property does not exist. */
@@ -51,7 +51,9 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
   if (envPort !== '' && listens({ type })) {
     throw new Failure('invalid_request', 'the variable PORT is not a port from 1 to 65535')
   }
-  if (exposed.length === 1) return { port: exposed[0]!, portSource: 'image' }
+  // The official nginx image exposes 80, too.
+  const own = type === 'static_site' && exposed.includes(sitePort) ? [sitePort] : exposed
+  if (own.length === 1) return { port: own[0]!, portSource: 'image' }
   return { port: 3000, portSource: 'default' }
 }
 

@@ -16,7 +16,14 @@ import { unlimited } from '../../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite } from '../../../support/docker/docker-site.ts'
 import { temporaryDirectory } from '../../../support/system/directory.ts'
 
-const site: Site = { server: 'server:1', isSpa: false, from: null, folder: 'source/dist', needsIndex: false }
+const site: Site = {
+  server: 'server:1',
+  serverFolder: null,
+  isSpa: false,
+  from: null,
+  folder: 'source/dist',
+  needsIndex: false,
+}
 const linesOf = (changes: Partial<Site>) =>
   siteDockerfile({ ...site, ...changes })
     .trimEnd()
@@ -25,6 +32,24 @@ const linesOf = (changes: Partial<Site>) =>
 test('a folder of the source is copied into the server image', () => {
   assert.deepEqual(linesOf({}), [
     'FROM server:1',
+    'ENV BERTH_SPA=0',
+    'COPY --chown=65533:65533 ["source/dist","/site/"]',
+  ])
+})
+
+test('nginx gets its configuration, its user and its port', () => {
+  assert.deepEqual(linesOf({ server: 'nginx:1', serverFolder: 'generated/server' }), [
+    'FROM nginx:1',
+    'COPY ["generated/server/serve-site","/usr/bin/serve-site"]',
+    'COPY ["generated/server/http.conf","/etc/nginx/http.conf"]',
+    'COPY ["generated/server/server.conf","/etc/nginx/server.conf"]',
+    'COPY ["generated/server/pages.conf","/etc/nginx/pages.conf"]',
+    'COPY ["generated/server/app.conf","/etc/nginx/app.conf"]',
+    'USER 65534:65534',
+    'EXPOSE 8080',
+    'STOPSIGNAL SIGQUIT',
+    'ENTRYPOINT ["sh","/usr/bin/serve-site"]',
+    'CMD []',
     'ENV BERTH_SPA=0',
     'COPY --chown=65533:65533 ["source/dist","/site/"]',
   ])

@@ -109,6 +109,7 @@ test("the port is the setting, else PORT of the env, else the image's only port,
     [[web(), [], []], 3000],
     [[web(), env('65535'), []], 65_535],
     [[web(8080), env('http'), []], 8080],
+    [[{ type: 'static_site', port: null }, [], [80, 8080]], 8080],
   ]
   assert.deepEqual(
     cases.map(([given]) => choosePort(...given).port),

@@ -1,15 +1,70 @@
-// The files of the static server other than its packages: nginx and its configuration. The site and the
-// server have different owners, so that `if_not_owner` follows links within the site and refuses links that
-// leave it.
+// What turns the official nginx image into the server of a static site. The site and the server have
+// different owners, so that `if_not_owner` follows links within the site and refuses links that leave it.
 
-/** The user of nginx, and the owner of the served files. */
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { basename, join, posix } from 'node:path'
+import type { Engine } from '../../../docker/engine/client.ts'
+import { findNewestImage, obtainOfficialImage } from '../../../docker/images/official-image.ts'
+import { sitePort } from '../../../domain/service-types.ts'
+
+/** Each build resolves the tag, so a site gets the fixes of this nginx with its next deploy. */
+const officialImage = 'nginx:1.28-alpine-slim'
 export const serverUser = 65_534
+/** The owner of the served files. */
 export const siteOwner = 65_533
+export const entrypoint = '/usr/bin/serve-site'
+
+/**
+ * The name of an nginx image on the engine. It also has a shell and `chown`. Throws `static_server_missing`,
+ * `docker_unavailable`, and the signal's reason.
+ */
+export function obtainNginx(
+  engine: Engine,
+  onOther: (facts: { image: string; reason: string }) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const wanted = {
+    reference: officialImage,
+    // Berth used to build `berth/static-server`.
+    findOther: () => findNewestImage(engine, ['nginx', 'localhost/berth/static-server']),
+    onOther,
+    missingCode: 'static_server_missing',
+    option: '--static-image',
+  }
+  return obtainOfficialImage(engine, wanted, signal)
+}
+
+/** Writes the files that `serverLines` copies. */
+export async function writeServerFiles(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const [path, content] of Object.entries(serverFiles)) {
+    const file = join(folder, basename(path))
+    await writeFile(file, content)
+    // The server runs as another user, whatever the umask is.
+    await chmod(file, 0o644)
+  }
+}
+
+/** The lines of a Dockerfile that make nginx the server of a site. */
+export function serverLines(folder: string): string[] {
+  const copies = Object.keys(serverFiles).map(
+    (path) => `COPY ${JSON.stringify([posix.join(folder, posix.basename(path)), path])}`,
+  )
+  return [
+    ...copies,
+    `USER ${serverUser}:${serverUser}`,
+    `EXPOSE ${sitePort}`,
+    // On SIGTERM, nginx would abort running responses.
+    'STOPSIGNAL SIGQUIT',
+    `ENTRYPOINT ["sh","${entrypoint}"]`,
+    'CMD []',
+  ]
+}
 
 // nginx writes only to a tmpfs, so everything else can be mounted read-only.
-const entrypoint = `#!/bin/sh
+const script = `#!/bin/sh
 set -eu
-port=\${PORT:-8080}
+port=\${PORT:-${sitePort}}
 case $port in *[!0-9]*) echo "PORT is '$port', which is not a number" >&2; exit 64 ;; esac
 case \${BERTH_SPA:-0} in 0 | false) kind=pages ;; *) kind=app ;; esac
 for run in /dev/shm /tmp; do if [ -w "$run" ]; then break; fi; done
@@ -17,7 +72,6 @@ cat > "$run/nginx.conf" <<END
 daemon off;
 pid $run/nginx.pid;
 error_log stderr;
-load_module /usr/lib/nginx/modules/ngx_http_brotli_filter_module.so;
 events { worker_connections 4096; }
 http {
   client_body_temp_path $run/body;
@@ -93,9 +147,8 @@ const packable = Object.keys(types).filter((type) => /json|xml|wasm|ttf|otf|font
 const compressed = [...new Set([...texts, ...packable])].join(' ')
 const extensions = Object.entries(types).flatMap(([type, names]) => (type === 'text/html' ? [] : [names]))
 
-// No brotli_static: it computes its path one byte too long, and disable_symlinks then treats the file as a
-// folder. Only names with a content hash are cached without a limit. Everything else is revalidated, which
-// costs a 304 each time and shows a new version immediately.
+// Only names with a content hash are cached without a limit. Everything else is revalidated, which costs a
+// 304 each time and shows a new version immediately.
 const http = `
 types {
 ${Object.entries(types)
@@ -118,10 +171,6 @@ gzip_comp_level 5;
 gzip_min_length 512;
 gzip_types ${compressed};
 gzip_static on;
-brotli on;
-brotli_comp_level 5;
-brotli_min_length 512;
-brotli_types ${compressed};
 map "$status $uri" $caching {
   default no-cache;
   "~^\\d+ .*\\.html?$" no-cache;
@@ -160,11 +209,11 @@ location / { try_files $uri $uri.html $uri/ /index.html; }
 location ~* \\.(${extensions.join(' ').replaceAll(' ', '|')})$ { try_files $uri =404; }
 `
 
-/** Path and content. The modes only matter to someone who inspects the image. */
-export const serverFiles: { path: string; content: string; mode?: number }[] = [
-  { path: 'usr/bin/serve-site', content: entrypoint, mode: 0o755 },
-  { path: 'etc/nginx/http.conf', content: http },
-  { path: 'etc/nginx/server.conf', content: server },
-  { path: 'etc/nginx/pages.conf', content: pages },
-  { path: 'etc/nginx/app.conf', content: app },
-]
+/** By their path in the image. */
+export const serverFiles: Record<string, string> = {
+  [entrypoint]: script,
+  '/etc/nginx/http.conf': http,
+  '/etc/nginx/server.conf': server,
+  '/etc/nginx/pages.conf': pages,
+  '/etc/nginx/app.conf': app,
+}
