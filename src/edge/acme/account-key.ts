@@ -30,10 +30,9 @@ export async function openAccountKey(jwk: AccountJwk): Promise<AccountKey> {
     async sign(payload, { url, nonce, kid }) {
       const text = payload === null ? '' : JSON.stringify(payload)
       const who = kid === null ? { jwk: publicJwk } : { kid }
-      const jws = await new FlattenedSign(new TextEncoder().encode(text))
+      return new FlattenedSign(new TextEncoder().encode(text))
         .setProtectedHeader({ alg: 'ES256', nonce, url, ...who })
         .sign(key)
-      return { protected: jws.protected, payload: jws.payload, signature: jws.signature }
     },
   }
 }

@@ -2,11 +2,8 @@
 // (`onPending`) as soon as it exists, so that it can be resumed after a crash: CAs count certificates,
 // including lost ones.
 import { sleep } from '../../async/sleep.ts'
-import type { AcmeResponse } from './answer.ts'
-import { bundleOf, type IssuedCertificate } from './bundle.ts'
-import { type CertificateRequest, requestCertificate } from './certificate-request.ts'
-import { AcmeFailure } from './failure.ts'
-import { challengeFailure, type Problem, retryAtOf } from './refusal.ts'
+import { bundleOf, type IssuedCertificate, requestCertificate } from './certificate-files.ts'
+import { AcmeFailure, checkFailure, type Problem, retryAtOf } from './failure.ts'
 import { type Account, jsonOf, locationOf, openSession, type Session } from './session.ts'
 
 /** The data for downloading the certificate of a pending order. */
@@ -47,7 +44,6 @@ interface Challenge {
   type: string
   url: string
   token: string
-  status: string
   error?: Problem
 }
 
@@ -73,9 +69,8 @@ export async function issueCertificate(
   if (resumed) return resumed
   const response = await session.post(session.newOrderUrl, { identifiers: [{ type: 'dns', value: host }] })
   const url = locationOf(response)
-  for (const address of orderIn(response).authorizations) await prove(session, wanted, address, signal)
-  const ready = await settled(session, url, ['pending'], signal)
-  requireGood(host, ready)
+  for (const address of jsonOf<Order>(response).authorizations) await prove(session, wanted, address, signal)
+  const ready = await settledOrder(session, host, url, 'pending', signal)
   const { keyPem, csr } = await requestCertificate(host)
   onPending({ url, keyPem })
   await session.post(ready.finalize, { csr })
@@ -96,18 +91,14 @@ async function resume(session: Session, host: string, pending: PendingOrder, sig
 async function collect(
   session: Session,
   host: string,
-  { url, keyPem }: { url: string; keyPem: CertificateRequest['keyPem'] },
+  { url, keyPem }: PendingOrder,
   signal: AbortSignal,
 ): Promise<IssuedCertificate> {
-  const order = await settled(session, url, ['processing'], signal)
-  requireGood(host, order)
-  if (!order.certificate) {
-    throw new AcmeFailure(
-      'acme_rejected',
-      `the order of ${host} is ${order.status}: no certificate was issued`,
-    )
+  const { status, certificate } = await settledOrder(session, host, url, 'processing', signal)
+  if (!certificate) {
+    throw new AcmeFailure('acme_rejected', `the order of ${host} is ${status}: no certificate was issued`)
   }
-  const { text } = await session.post(order.certificate, null)
+  const { text } = await session.post(certificate, null)
   return bundleOf(host, keyPem, text)
 }
 
@@ -115,7 +106,7 @@ async function collect(
  * Proves to the CA that this server controls the host. The challenge response is always removed afterwards.
  */
 async function prove(session: Session, { host, challenges }: OrderRequest, url: string, signal: AbortSignal) {
-  const authorization = authorizationIn(await session.post(url, null))
+  const authorization = jsonOf<Authorization>(await session.post(url, null))
   if (authorization.status === 'valid') return
   const challenge = authorization.challenges.find(({ type }) => type === challenges.type)
   if (authorization.status !== 'pending' || !challenge) {
@@ -130,66 +121,34 @@ async function prove(session: Session, { host, challenges }: OrderRequest, url: 
   try {
     await challenges.put(challenge.token, session.authorize(challenge.token))
     await session.post(challenge.url, {})
-    const outcome = await settledAuthorization(session, url, signal)
+    const outcome = await settled<Authorization>(session, url, 'pending', signal)
     if (outcome.status === 'valid') return
     const failed = outcome.challenges.find(({ type }) => type === challenges.type)
-    throw challengeFailure(host, failed?.error ?? null)
+    throw checkFailure('acme_challenge_failed', host, failed?.error ?? null)
   } finally {
     await challenges.drop(challenge.token)
   }
 }
 
-function requireGood(host: string, order: Order): void {
-  if (order.status !== 'invalid') return
-  const words = challengeFailure(host, order.error ?? null)
-  throw new AcmeFailure('acme_rejected', words.message, { problem: words.problem })
+async function settledOrder(session: Session, host: string, url: string, open: string, signal: AbortSignal) {
+  const order = await settled<Order>(session, url, open, signal)
+  if (order.status === 'invalid') throw checkFailure('acme_rejected', host, order.error ?? null)
+  return order
 }
 
-async function settled(session: Session, url: string, open: string[], signal: AbortSignal): Promise<Order> {
-  return orderIn(await poll(session, url, (response) => !open.includes(orderIn(response).status), signal))
-}
-
-async function settledAuthorization(session: Session, url: string, signal: AbortSignal) {
-  const hasEnded = (response: AcmeResponse) => authorizationIn(response).status !== 'pending'
-  return authorizationIn(await poll(session, url, hasEnded, signal))
-}
-
-/** Polls until it has ended: at the interval that the CA requests, or with a growing one. */
-async function poll(
+/** Polls until its status is another: at the interval that the CA requests, or with a growing one. */
+async function settled<T extends { status: string }>(
   session: Session,
   url: string,
-  hasEnded: (answer: AcmeResponse) => boolean,
+  open: string,
   signal: AbortSignal,
-): Promise<AcmeResponse> {
+): Promise<T> {
   for (let pauseMs = minPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const response = await session.post(url, null)
-    if (hasEnded(response)) return response
+    const found = jsonOf<T>(response)
+    if (found.status !== open) return found
     const retryAt = retryAtOf(response.headers)
     const askedMs = retryAt === null ? pauseMs : Date.parse(retryAt) - Date.now()
-    const waitMs = Math.min(longestPauseMs, Math.max(minPauseMs, askedMs))
-    await sleep(waitMs, signal)
+    await sleep(Math.min(longestPauseMs, Math.max(minPauseMs, askedMs)), signal)
   }
-}
-
-function orderIn(response: AcmeResponse): Order {
-  const { status, authorizations, finalize, ...rest } = jsonOf<Order>(response)
-  const isComplete = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
-  if (!isComplete) throw new AcmeFailure('acme_unreachable', `${response.url} did not return an order`)
-  return { ...rest, status, authorizations, finalize }
-}
-
-function authorizationIn(response: AcmeResponse): Authorization {
-  const { status, challenges } = jsonOf<Authorization>(response)
-  if (typeof status !== 'string' || !Array.isArray(challenges)) {
-    throw new AcmeFailure('acme_unreachable', `${response.url} did not return an authorization`)
-  }
-  return { status, challenges: challenges.filter(isChallenge) }
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string')
-}
-
-function isChallenge(value: Challenge | null): boolean {
-  return typeof value?.type === 'string' && typeof value.url === 'string' && typeof value.token === 'string'
 }

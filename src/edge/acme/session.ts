@@ -1,9 +1,8 @@
 // A session with a CA: its directory, single-use nonces, an account and signed requests. A rejected nonce
 // does not fail the request, which is sent again with the next nonce.
 import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
-import { type AcmeResponse, parseCaUrl, sendRequest } from './answer.ts'
-import { AcmeFailure } from './failure.ts'
-import { isBadNonce, refusalOf } from './refusal.ts'
+import { AcmeFailure, type AcmeResponse, isBadNonce, refusalOf } from './failure.ts'
+import { parseCaUrl, sendRequest } from './request.ts'
 
 export interface Account {
   directoryUrl: string
@@ -73,14 +72,12 @@ async function readDirectory(url: string, signal: AbortSignal): Promise<Director
   const response = await sendRequest(url, { method: 'GET' }, signal)
   if (response.status >= 300) throw refused(response)
   const { newNonce, newAccount, newOrder } = jsonOf<Directory>(response)
-  const addresses = [newNonce, newAccount, newOrder]
-  if (!addresses.every((address) => typeof address === 'string'))
-    throw strange(url, 'is not an ACME directory')
+  if (!newNonce || !newAccount || !newOrder) throw strange(url, 'is not an ACME directory')
   return { newNonce, newAccount, newOrder }
 }
 
 /** Throws `acme_unreachable` if the response is not a JSON object: the server does not speak ACME. */
-export function jsonOf<T extends object>({ url, text }: AcmeResponse): Partial<T> & T {
+export function jsonOf<T extends object>({ url, text }: AcmeResponse): T {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as T
@@ -105,5 +102,5 @@ function refused(response: AcmeResponse): AcmeFailure {
 
 function strange(url: string, what: string): AcmeFailure {
   const hint = 'is --acme-directory the address of an ACME directory?'
-  return new AcmeFailure('acme_unreachable', `${url} ${what}`, { hint })
+  return new AcmeFailure('acme_unreachable', `${url} ${what}`, hint)
 }

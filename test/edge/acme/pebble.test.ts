@@ -88,8 +88,8 @@ test('a host that points elsewhere is refused by the CA, and the challenge is re
   names.hosts.set('elsewhere.example.com', [otherAddress])
 
   await assert.rejects(issueCertificate(order('elsewhere.example.com'), timeout()), (error: never) => {
-    const { code, problem, message } = error as { code: string; problem: string; message: string }
-    assert.deepEqual([code, problem], ['acme_challenge_failed', 'unauthorized'])
+    const { code, message } = error as { code: string; message: string }
+    assert.equal(code, 'acme_challenge_failed')
     assert.match(message, /^the CA could not check elsewhere\.example\.com: .*404/)
     return true
   })
@@ -99,7 +99,6 @@ test('a host that points elsewhere is refused by the CA, and the challenge is re
 test('a host without an address fails its challenge, and the hint names what to check', async () => {
   await assert.rejects(issueCertificate(order('nowhere.example.com'), timeout()), {
     code: 'acme_challenge_failed',
-    problem: 'connection',
     hint: 'port 80 of this server must be reachable from the internet',
   })
 })

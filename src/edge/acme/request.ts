@@ -3,20 +3,7 @@
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
 import { duration, size } from '../../quantities.ts'
-import { AcmeFailure } from './failure.ts'
-
-export interface AcmeResponse {
-  url: string
-  status: number
-  headers: Headers
-  text: string
-}
-
-export interface AcmeRequest {
-  method: 'GET' | 'HEAD' | 'POST'
-  /** A signed request. */
-  body?: object
-}
+import { AcmeFailure, type AcmeResponse } from './failure.ts'
 
 const requestMs = 30_000
 const largestBytes = 256 * 1024
@@ -24,34 +11,28 @@ const largestBytes = 256 * 1024
 /** Throws `acme_unreachable`, or the signal's reason. Resolves for any status. */
 export async function sendRequest(
   url: string,
-  question: AcmeRequest,
+  { method, body }: { method: 'GET' | 'HEAD' | 'POST'; body?: object },
   signal: AbortSignal,
 ): Promise<AcmeResponse> {
   const { host } = parseCaUrl(url)
   const late = new Error(`no response within ${duration(requestMs)}`)
+  const exchange = async (bound: AbortSignal) => {
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      signal: bound,
+      headers: { 'user-agent': 'berth', 'content-type': 'application/jose+json' },
+      body: body ? JSON.stringify(body) : null,
+    })
+    return { url, status: response.status, headers: response.headers, text: await boundedText(response) }
+  }
   try {
-    return await withTimeout(requestMs, signal, (bound) => exchange(url, question, bound), late)
+    return await withTimeout(requestMs, signal, exchange, late)
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Failure) throw error
     throw new AcmeFailure('acme_unreachable', `${host} cannot be reached: ${reasonOf(error)}`)
   }
-}
-
-async function exchange(
-  url: string,
-  { method, body }: AcmeRequest,
-  signal: AbortSignal,
-): Promise<AcmeResponse> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'manual',
-    signal,
-    headers: { 'user-agent': 'berth', ...(body ? { 'content-type': 'application/jose+json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  })
-  const text = await boundedText(response)
-  return { url, status: response.status, headers: response.headers, text }
 }
 
 /** Throws `acme_unreachable` for an address without TLS: anyone on the path could forge its responses. */
