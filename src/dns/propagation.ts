@@ -71,10 +71,7 @@ async function stateAt(address: string, { name, value }: TxtRecord): Promise<Sta
 
 function resolverFor(nameServers: string[] | undefined): Resolver {
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
-  if (nameServers)
-    resolver.setServers(
-      nameServers.map((nameServer) => (/^[^[].*:.*:/.test(nameServer) ? `[${nameServer}]` : nameServer)),
-    )
+  if (nameServers) resolver.setServers(nameServers)
   return resolver
 }
 
@@ -82,11 +79,8 @@ function tooLate({ name }: TxtRecord, servers: string[], states: State[]): Failu
   const missing = servers.filter((_, index) => states[index] === 'missing')
   if (missing.length > 0) {
     const reason = `the TXT record ${name} has not reached ${missing.join(', ')}`
-    return new Failure(
-      'dns_failed',
-      reason,
-      'check that --acme-dns updates the zone that the name servers serve',
-    )
+    const hint = 'check that --acme-dns updates the zone that the name servers serve'
+    return new Failure('dns_failed', reason, hint)
   }
   const reason = `no authoritative name server of ${name} responds`
   return new Failure('dns_failed', reason, 'this server must be able to query name servers on port 53')
