@@ -3,14 +3,14 @@ import pLimit from 'p-limit'
 import type { machine } from '../../../machines/certificate/certificate.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { inTurn } from '../../async/in-turn.ts'
+import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import { codeOf } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import { checkHost } from './check.ts'
 import { createOrders, isWildcard } from './order.ts'
 import type { CertificatePorts } from './ports.ts'
 import { keepWatch } from './watch.ts'
-import { whileRouted } from './while-routed.ts'
 
 /** CAs also limit requests per address, so a server with many hosts orders only a few at a time. */
 const maxConcurrentOrders = 4
@@ -58,6 +58,29 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
       return { at: isoNow() }
     },
   }
+}
+
+/**
+ * A service that is removed must not wait for a CA: the signal of the work is aborted with the outer one, or
+ * with `host_unrouted` once the host is not routed.
+ */
+function whileRouted<T>(
+  { routedHosts, storage }: CertificatePorts,
+  { serviceId, host }: { serviceId: string | null; host: string },
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const watch = (end: (reason: unknown) => void) => {
+    const look = () => {
+      if (routedHosts(serviceId).includes(host)) return
+      end(new Failure('host_unrouted', `${host} is no longer served`))
+    }
+    look()
+    return storage.changes.subscribe((change) => {
+      if (change.kind === 'service' && change.service_id === serviceId) look()
+    })
+  }
+  return withLinkedSignal(outer, watch, work)
 }
 
 /** An unavailable edge reads all certificates when it comes back. */

@@ -6,7 +6,7 @@ import type { CertificateProblem } from '../../../machines/certificate/certifica
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'
-import type { Echo, Internet } from './internet.ts'
+import type { Echo } from './internet.ts'
 import type { CertificatePorts } from './ports.ts'
 
 type CheckPorts = Pick<CertificatePorts, 'edge' | 'internet'>
@@ -26,103 +26,74 @@ export async function checkHost(
   host: string,
   signal: AbortSignal,
 ): Promise<CertificateProblem | null> {
-  const addresses = await internet.addressesOf(host).catch((error: unknown) => error as Error)
-  if (addresses instanceof Error) return resolutionFailed(host, messageOf(addresses))
-  if (addresses.length === 0) return noAddress(host, internet)
+  const addresses = await internet.addressesOf(host).catch((error: unknown) => messageOf(error))
+  if (typeof addresses === 'string') {
+    return toProblem('host_unknown', `cannot resolve ${host}: ${addresses}`, 'no name server responds')
+  }
+  const own = internet.ownAddresses()
+  if (addresses.length === 0) {
+    return toProblem('host_unknown', `${host} has no address in DNS`, addressHint(host, own))
+  }
   const [token, answer] = [newToken(), newToken()]
   try {
     const failure = await withTimeout(edgeTimeoutMs, signal, (bounded) =>
       edge.putChallenge(token, answer, bounded),
     ).catch((error: unknown) => {
       signal.throwIfAborted()
-      return edgeUnavailable(messageOf(error))
+      return toProblem('edge_away', `the edge cannot respond to a CA now: ${messageOf(error)}`, null)
     })
     if (failure) return failure
-    const ownAddresses = new Set(internet.ownAddresses())
     const path = `/.well-known/acme-challenge/${token}`
     const requests = addresses.slice(0, maxAddresses).map(async (address): Promise<AddressResult> => {
-      const isOurs = ownAddresses.has(address) && !isLoopback(address)
-      const isReachable = isOurs || isPublicAddress(address)
-      const echo: Echo = isReachable
-        ? await internet.echo({ address, host, path, answer })
-        : { kind: 'silent', reason: 'it is a private address' }
+      const isOurs = own.includes(address) && !isLoopback(address)
+      const echo: Echo =
+        isOurs || isPublicAddress(address)
+          ? await internet.echo({ address, host, path, answer })
+          : { kind: 'silent', reason: 'it is a private address' }
       return { address, isOurs, echo }
     })
-    return evaluate(host, await Promise.all(requests), [...ownAddresses])
+    return evaluate(host, await Promise.all(requests), own)
   } finally {
     edge.dropChallenge(token)
   }
 }
 
-function evaluate(host: string, results: AddressResult[], ownAddresses: string[]): CertificateProblem | null {
+function evaluate(host: string, results: AddressResult[], own: string[]): CertificateProblem | null {
   const foreign = results.filter(({ address, isOurs, echo }) => {
     const isForeign = echo.kind === 'other' || (echo.kind === 'silent' && !isPublicAddress(address))
     return isForeign && !isOurs
   })
-  if (foreign.length > 0) return pointsElsewhere(host, foreign, results.length, ownAddresses)
+  if (foreign.length > 0) return pointsElsewhere(host, foreign, results.length, own)
   if (results.some(({ echo }) => echo.kind === 'match')) return null
   const ours = results.find(({ isOurs }) => isOurs)
   if (ours) return edgeUnreachable(host, ours)
   // Many routers do not route requests from inside back to their own public address, so no answer
   // proves nothing.
-  return ownAddresses.some(isPublicAddress)
-    ? pointsElsewhere(host, results, results.length, ownAddresses)
-    : null
+  return own.some(isPublicAddress) ? pointsElsewhere(host, results, results.length, own) : null
 }
 
-function pointsElsewhere(
-  host: string,
-  foreign: AddressResult[],
-  count: number,
-  ownAddresses: string[],
-): CertificateProblem {
-  const list = foreign.map(({ address }) => describeAddress(address)).join(' and ')
+function pointsElsewhere(host: string, foreign: AddressResult[], count: number, own: string[]) {
+  const list = foreign
+    .map(({ address }) => (isPublicAddress(address) ? address : `the private address ${address}`))
+    .join(' and ')
   const also = foreign.length < count ? ' also' : ''
-  return createProblem(
-    'host_elsewhere',
-    `${host}${also} points to ${list}, not to this server`,
-    addressHint(host, ownAddresses),
-  )
-}
-
-function describeAddress(address: string): string {
-  return isPublicAddress(address) ? address : `the private address ${address}`
+  const message = `${host}${also} points to ${list}, not to this server`
+  return toProblem('host_elsewhere', message, addressHint(host, own))
 }
 
 function edgeUnreachable(host: string, { address, echo }: AddressResult): CertificateProblem {
   const reason = echo.kind === 'silent' ? echo.reason : 'another program responds'
   const message = `${host} points to ${address}, which is this server, but not to its edge: ${reason}`
-  return createProblem(
-    'host_unreachable',
-    message,
-    'the CA connects to port 80: check --http-port and port forwarding',
-  )
+  const hint = 'the CA connects to port 80: check --http-port and port forwarding'
+  return toProblem('host_unreachable', message, hint)
 }
 
-function noAddress(host: string, internet: Internet): CertificateProblem {
-  return createProblem(
-    'host_unknown',
-    `${host} has no address in DNS`,
-    addressHint(host, internet.ownAddresses()),
-  )
+function addressHint(host: string, own: string[]): string {
+  const address = own.find(isPublicAddress) ?? 'the public address of this server'
+  return `set the A (or AAAA) record of ${host} to ${address}`
 }
 
-function resolutionFailed(host: string, reason: string): CertificateProblem {
-  return createProblem('host_unknown', `cannot resolve ${host}: ${reason}`, 'no name server responds')
-}
-
-function edgeUnavailable(reason: string): CertificateProblem {
-  return createProblem('edge_away', `the edge cannot respond to a CA now: ${reason}`, null)
-}
-
-function addressHint(host: string, ownAddresses: string[]): string {
-  const [address] = ownAddresses.filter(isPublicAddress)
-  return address
-    ? `set the A (or AAAA) record of ${host} to ${address}`
-    : `set the A (or AAAA) record of ${host} to the public address of this server`
-}
-
-function createProblem(code: string, message: string, hint: string | null): CertificateProblem {
+function toProblem(code: string, message: string, hint: string | null): CertificateProblem {
   return { code, message, hint, retryAt: null }
 }
 

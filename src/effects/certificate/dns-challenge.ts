@@ -32,24 +32,31 @@ const sweepIntervalMs = 10 * 60_000
 /** An order that is canceled still removes its record. */
 const cleanupTimeoutMs = 60_000
 
-export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenges {
-  const { certificates } = parts.storage
-  const { lookup } = ports
+export function createDnsChallenges(
+  { logger, storage: { certificates } }: Parts,
+  { provider, lookup }: DnsPorts,
+): DnsChallenges {
   const needed = new Map<string, StoredTxtRecord>()
-  const { publish, remove } = createZone(parts, ports, needed)
+  // Changes to the zone: a removal must not overtake the publication of the same record.
+  const oneAtATime = pLimit(1)
 
-  let isSweeping = false
+  async function cleanUp(record: StoredTxtRecord): Promise<void> {
+    if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
+    await provider.cleanup(record, AbortSignal.timeout(cleanupTimeoutMs))
+    certificates.removeTxtRecord(record)
+  }
 
-  /** Never rejects. A slow sweep skips the next one. */
+  /** The sweep repeats a failed removal. */
+  const remove = (record: StoredTxtRecord) =>
+    oneAtATime(() => cleanUp(record)).catch((error: unknown) =>
+      logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),
+    )
+
   async function sweep(): Promise<void> {
-    if (isSweeping) return
-    isSweeping = true
     try {
       for (const record of certificates.txtRecords()) await remove(record)
     } catch (error) {
-      parts.logger.warn({ reason: messageOf(error) }, 'the list of TXT records cannot be read')
-    } finally {
-      isSweeping = false
+      logger.warn({ reason: messageOf(error) }, 'the list of TXT records cannot be read')
     }
   }
 
@@ -61,7 +68,7 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
         const record = { name, value: createHash('sha256').update(keyAuthorization).digest('base64url') }
         needed.set(token, record)
         certificates.saveTxtRecord(record)
-        await publish(record, signal)
+        await oneAtATime(() => provider.present(record, signal))
         await waitForRecord(record, lookup, signal)
       },
       async drop(token) {
@@ -76,34 +83,5 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
       const timer = setInterval(() => void sweep(), sweepIntervalMs).unref()
       return () => clearInterval(timer)
     },
-  }
-}
-
-/**
- * Changes to the zone run one after the other: a removal must not overtake the publication of the
- * same record.
- */
-function createZone(
-  { storage, logger }: Parts,
-  { provider }: DnsPorts,
-  needed: Map<string, StoredTxtRecord>,
-) {
-  const oneAtATime = pLimit(1)
-
-  async function cleanUp(record: StoredTxtRecord): Promise<void> {
-    if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
-    await provider.cleanup(record, AbortSignal.timeout(cleanupTimeoutMs))
-    storage.certificates.removeTxtRecord(record)
-  }
-
-  return {
-    publish: (record: StoredTxtRecord, signal: AbortSignal) =>
-      oneAtATime(() => provider.present(record, signal)),
-
-    /** The sweep repeats a failed removal. */
-    remove: (record: StoredTxtRecord) =>
-      oneAtATime(() => cleanUp(record)).catch((error: unknown) =>
-        logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),
-      ),
   }
 }

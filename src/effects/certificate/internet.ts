@@ -1,7 +1,8 @@
 // The internet as this server sees it: DNS, its own addresses, and the responses at an address. Names are
 // resolved by name servers only, because a CA does not see /etc/hosts.
 import { Resolver } from 'node:dns/promises'
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { codeOf, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
@@ -38,36 +39,26 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
     ownAddresses: () =>
       Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
 
-    echo: ({ address, host, path, answer }) =>
-      new Promise((resolve) => {
-        const sent = request(
-          { host: address, port, path, headers: { host, 'user-agent': 'berth' }, agent: false },
-          (response) => {
-            let text = ''
-            const settle = () => {
-              const status = response.statusCode ?? 0
-              resolve(
-                status === 200 && text.trim() === answer ? { kind: 'match' } : { kind: 'other', status },
-              )
-              sent.destroy()
-            }
-            response.setEncoding('utf8')
-            response.on('data', (chunk: string) => {
-              text += chunk
-              if (text.length > 4 * answer.length) settle()
-            })
-            response.once('end', settle)
-          },
-        )
-        const late = new Error(`no response within ${duration(echoMs)}`)
-        const timer = setTimeout(() => sent.destroy(late), echoMs)
-        sent.once('error', (error) => resolve({ kind: 'silent', reason: messageOf(error) }))
-        sent.once('close', () => {
-          clearTimeout(timer)
-          resolve({ kind: 'silent', reason: 'the connection was closed' })
-        })
-        sent.end()
-      }),
+    async echo({ address, host, path, answer }) {
+      const late = AbortSignal.timeout(echoMs)
+      const headers = { host, 'user-agent': 'berth' }
+      const asking = request({ host: address, port, path, headers, agent: false, signal: late })
+      // An error may follow the response that is enough.
+      asking.on('error', () => undefined)
+      try {
+        const [response] = (await once(asking.end(), 'response')) as [IncomingMessage]
+        const { statusCode: status = 0 } = response
+        let text = ''
+        for await (const chunk of response.setEncoding('utf8')) {
+          text += chunk
+          if (text.length > 4 * answer.length) break
+        }
+        return status === 200 && text.trim() === answer ? { kind: 'match' } : { kind: 'other', status }
+      } catch (error) {
+        const reason = late.aborted ? `no response within ${duration(echoMs)}` : messageOf(error)
+        return { kind: 'silent', reason }
+      }
+    },
   }
 }
 

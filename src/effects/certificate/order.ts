@@ -2,12 +2,12 @@
 // stored before the CA gets them, so a crash loses no certificate.
 import type { CertificateProblem, CertificateValidity } from '../../../machines/certificate/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
-import { withTimeout } from '../../async/with-timeout.ts'
+import { TimeoutError, withTimeout } from '../../async/with-timeout.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
 import type { Account } from '../../edge/acme/session.ts'
-import { codeOf, type Failure, messageOf } from '../../errors.ts'
+import { codeOf, type Failure } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import type { CertificatePorts } from './ports.ts'
 
@@ -24,23 +24,19 @@ const dnsOrderTimeoutMs = 10 * 60_000
 const orderLifetimeMs = 24 * 60 * 60_000
 
 export function createOrders(ports: OrderPorts) {
-  const keys = new Map<string, Promise<AccountJwk>>()
-
-  /** Created once per CA and e-mail address, by the first caller. */
-  function accountKey(account: CertificateAccount): Promise<AccountJwk> {
-    const which = `${account.directoryUrl} ${account.email}`
-    const known = keys.get(which) ?? openAccountKey(ports, account)
-    keys.set(which, known)
-    known.catch(() => keys.delete(which))
-    return known
-  }
+  /** Created once, by the first order. */
+  let opening: Promise<AccountJwk> | null = null
 
   return async (host: string, signal: AbortSignal): Promise<OrderResult> => {
     const { acmeEmail: email, acmeDirectory: directoryUrl } = ports.settings
     if (email === null) return { validity: null, trouble: certificatesDisabled }
     const account = { directoryUrl, email }
     try {
-      const key = await accountKey(account)
+      opening ??= openAccountKey(ports, account)
+      const key = await opening.catch((error: unknown) => {
+        opening = null
+        throw error
+      })
       const validity = await withTimeout(
         isWildcard(host) ? dnsOrderTimeoutMs : orderTimeoutMs,
         signal,
@@ -90,10 +86,8 @@ async function fetchInto(
 function challengesOf({ dns, edge }: OrderPorts, name: string, signal: AbortSignal): Challenges {
   if (isWildcard(name)) {
     if (dns) return dns.challengesOf(name, signal)
-    throw new AcmeFailure(
-      'acme_rejected',
-      `${name} needs --acme-dns: a wildcard can only be validated by DNS`,
-    )
+    const reason = `${name} needs --acme-dns: a wildcard can only be validated by DNS`
+    throw new AcmeFailure('acme_rejected', reason)
   }
   return {
     type: 'http-01',
@@ -121,20 +115,13 @@ const certificatesDisabled: CertificateProblem = {
   retryAt: null,
 }
 
-/** Rethrows errors that neither the CA nor the connection caused. */
+/** Rethrows errors that neither the CA, the zone nor the connection caused. */
 function toProblem(error: unknown): CertificateProblem {
-  if (error instanceof AcmeFailure) {
-    const { code, message, hint = null, retryAt } = error
-    return { code, message, hint, retryAt }
+  if (error instanceof TimeoutError) {
+    return { code: 'acme_unreachable', message: `the order: ${error.message}`, hint: null, retryAt: null }
   }
-  if (codeOf(error) === 'dns_failed') {
-    return {
-      code: 'dns_failed',
-      message: messageOf(error),
-      hint: (error as Failure).hint ?? null,
-      retryAt: null,
-    }
-  }
-  if (codeOf(error) !== 'timeout') throw error
-  return { code: 'acme_unreachable', message: `the order: ${messageOf(error)}`, hint: null, retryAt: null }
+  const isExpected = error instanceof AcmeFailure || codeOf(error) === 'dns_failed'
+  if (!isExpected) throw error
+  const { code, message, hint = null, retryAt = null } = error as Failure & Partial<AcmeFailure>
+  return { code, message, hint, retryAt }
 }
