@@ -1,26 +1,24 @@
-// berth: parses and runs the command, and exits with its exit code. The first Ctrl-C requests an orderly end;
-// the second ends the process.
-import { CommanderError } from 'commander'
-import { printFailure } from './command.ts'
+// berth: runs the command, and exits with its exit code. The first Ctrl-C requests an orderly end; the second
+// ends the process.
 import { exitCodes } from './failure.ts'
-import { createProgram } from './program.ts'
-import { openOutput } from './terminal/output.ts'
+import { run } from './program.ts'
 
 /** Time limit for a command to finish after Ctrl-C. */
 const exitGraceMs = 3000
 
 async function main(): Promise<void> {
   exitQuietlyOnBrokenPipe()
-  if (process.argv.includes('--no-color')) disableColours()
-  const program = createProgram({
-    env: process.env,
-    signal: interruptSignal(),
-    setExitCode: (code) => {
-      process.exitCode = code
-    },
-  })
+  const { env, stdin, stdout, stderr } = process
   const args = process.argv.slice(2)
-  await program.parseAsync(args.length > 0 ? args : ['--help'], { from: 'user' })
+  process.exitCode = await run({
+    args,
+    env,
+    cwd: process.cwd(),
+    stdin,
+    stdout,
+    stderr,
+    signal: interruptSignal(),
+  })
 }
 
 // `berth services | head -1`: a reader that closes the pipe early is not a failure.
@@ -33,12 +31,6 @@ function exitQuietlyOnBrokenPipe(): void {
   }
 }
 
-// Sets the variable that the prompt library reads.
-function disableColours(): void {
-  process.env.NO_COLOR = '1'
-  delete process.env.FORCE_COLOR
-}
-
 function interruptSignal(): AbortSignal {
   const controller = new AbortController()
   process.on('SIGINT', () => {
@@ -49,11 +41,5 @@ function interruptSignal(): AbortSignal {
   return controller.signal
 }
 
-main()
-  .catch((error: unknown) => {
-    if (error instanceof CommanderError && error.exitCode === 0) return
-    const out = openOutput({ ...process, env: process.env, isJson: false })
-    process.exitCode = printFailure(out, error)
-  })
-  // An open prompt or a keep-alive connection must not keep the process running after all output is written.
-  .finally(() => process.stdout.write('', () => process.exit()))
+// An open prompt or a keep-alive connection must not keep the process running after all output is written.
+main().finally(() => process.stdout.write('', () => process.exit()))

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type Cli, type GlobalFlags, openSession } from './client/session.ts'
 import { noticeUpdate } from './config/update-notice.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import type { Output } from './terminal/output.ts'
 import { plain } from './terminal/output.ts'
 
@@ -12,23 +13,19 @@ export type Runner = <Args extends unknown[]>(
   action: (cli: Cli, ...args: Args) => Promise<number | void>,
 ) => (...args: Args) => Promise<void>
 
-export interface RunnerOptions {
-  program: Command
-  env: NodeJS.ProcessEnv
-  /** Ctrl-C. */
-  signal: AbortSignal
-  setExitCode(code: number): void
-}
-
-export function createRunner({ program, env, signal, setExitCode }: RunnerOptions): Runner {
+export function createRunner(
+  program: Command,
+  invocation: Invocation,
+  setExitCode: (code: number) => void,
+): Runner {
   return (action) =>
     async (...args) => {
-      const cli = openSession({ flags: program.opts<GlobalFlags>(), env, signal })
+      const cli = openSession(invocation, program.opts<GlobalFlags>())
       try {
         setExitCode((await action(cli, ...args)) ?? exitCodes.ok)
       } catch (error) {
         cli.out.rest()
-        setExitCode(printFailure(cli.out, signal.aborted ? asInterruption(error) : error))
+        setExitCode(printFailure(cli.out, invocation.signal.aborted ? asInterruption(error) : error))
       } finally {
         cli.out.rest()
         noticeUpdate(cli)

@@ -1,17 +1,23 @@
 // The layout of help texts: commands before options, with the global options listed once.
 import { styleText } from 'node:util'
-import type { Argument, Command, Help } from 'commander'
+import type { Argument, Command, Help, OutputConfiguration } from 'commander'
+import type { Invocation } from './invocation.ts'
 import { wantsColour } from './terminal/output.ts'
 
 const maxColumns = 100
 
+/** Where the help is printed. */
+export function helpFor({ stdout, env }: Invocation): OutputConfiguration {
+  return {
+    getOutHelpWidth: () => Math.min(maxColumns, stdout.columns || 80),
+    getOutHasColors: () => wantsColour(stdout, env),
+    writeOut: (text) => void stdout.write(text),
+  }
+}
+
 /** Sets the style of the help. Commands created from this program afterwards inherit the style. */
 export function styleHelp(program: Command): void {
   program
-    .configureOutput({
-      getOutHelpWidth: () => Math.min(maxColumns, process.stdout.columns || 80),
-      getOutHasColors: () => wantsColour(process.stdout, process.env),
-    })
     .configureHelp({
       formatHelp,
       styleTitle: (text) => styleText('bold', text, { validateStream: false }),

@@ -1,7 +1,7 @@
 // All commands of `berth`: each file of commands/ adds its own, and help shows them in these groups.
-import { Command, type CommanderError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { version } from '../version.ts'
-import { createRunner, type Runner, type RunnerOptions } from './command.ts'
+import { createRunner, printFailure, type Runner } from './command.ts'
 import { addCreateCommands } from './commands/create.ts'
 import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
@@ -31,8 +31,11 @@ import { addStatusCommands } from './commands/status.ts'
 import { addUpCommands } from './commands/up.ts'
 import { addWhyCommands } from './commands/why.ts'
 import { examples } from './examples.ts'
+import { exitCodes } from './failure.ts'
 import { shareOptions } from './global-options.ts'
-import { styleHelp } from './help.ts'
+import { helpFor, styleHelp } from './help.ts'
+import type { Invocation } from './invocation.ts'
+import { openOutput } from './terminal/output.ts'
 import { wrongUsage } from './wrong-usage.ts'
 
 const groups: Record<string, string[]> = {
@@ -57,13 +60,34 @@ const groups: Record<string, string[]> = {
   'More:': ['api', 'completion'],
 }
 
-export function createProgram(options: Omit<RunnerOptions, 'program'>): Command {
-  const program = new Command('berth')
-  return buildProgram(program, createRunner({ ...options, program }))
+/** Runs the command that the arguments name. Resolves with its exit code. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, env } = invocation
+  if (args.includes('--no-color')) disableColours(env)
+  const program = new Command('berth').configureOutput(helpFor(invocation))
+  let exitCode: number = exitCodes.ok
+  const runner = createRunner(program, invocation, (code) => {
+    exitCode = code
+  })
+  try {
+    await buildProgram(program, runner, args).parseAsync(args.length > 0 ? args : ['--help'], {
+      from: 'user',
+    })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+    return printFailure(openOutput({ ...invocation, isJson: false }), error)
+  }
+}
+
+// Sets the variable that the prompt library reads.
+function disableColours(env: NodeJS.ProcessEnv): void {
+  env.NO_COLOR = '1'
+  delete env.FORCE_COLOR
 }
 
 /** Adds all commands; the runner executes their actions. */
-export function buildProgram(program: Command, run: Runner): Command {
+export function buildProgram(program: Command, run: Runner, args: string[] = []): Command {
   program
     .description('The command line of Berth, a self-hosted deployment server')
     .version(version, '-V, --version', 'the version of berth')
@@ -76,7 +100,7 @@ export function buildProgram(program: Command, run: Runner): Command {
   for (const add of additions) add(program, run)
   groupCommands(program)
   shareOptions(program)
-  for (const command of everyCommand(program)) command.exitOverride((error) => exitWith(command, error))
+  for (const command of everyCommand(program)) command.exitOverride((error) => exitWith(command, error, args))
   return program
 }
 
@@ -128,7 +152,7 @@ function groupCommands(program: Command): void {
   }
 }
 
-/** Help and version also end the program with an error. Errors with exit code 0 pass to main unchanged. */
-function exitWith(command: Command, error: CommanderError): never {
-  throw error.exitCode === 0 ? error : wrongUsage(command, error)
+/** Help and version also end the program with an error. Errors with exit code 0 pass to `run` unchanged. */
+function exitWith(command: Command, error: CommanderError, args: string[]): never {
+  throw error.exitCode === 0 ? error : wrongUsage(command, error, args)
 }

@@ -38,8 +38,9 @@ const intentions: Record<string, [problem: RegExp, meant: (name: string, file: s
   'berth scale': [[/^NUMBER is '0+'/, (name) => `berth suspend ${name}`]],
 }
 
-export function wrongUsage(command: Command, error: CommanderError): CliFailure {
-  const failure = usageProblem(command, error)
+/** `args` are all words after `berth`. */
+export function wrongUsage(command: Command, error: CommanderError, args: string[]): CliFailure {
+  const failure = usageProblem(command, error, args)
   const [, meant] = intentions[pathOf(command)]?.find(([problem]) => problem.test(failure.message)) ?? []
   if (!meant) return failure
   const words = command.args.flatMap((word) => word.split(/(?<=^--env-file)=/))
@@ -49,9 +50,9 @@ export function wrongUsage(command: Command, error: CommanderError): CliFailure 
   return usageFailure(failure.message, meant(quote(name), quote(file)))
 }
 
-function usageProblem(command: Command, { code, message }: CommanderError): CliFailure {
+function usageProblem(command: Command, { code, message }: CommanderError, args: string[]): CliFailure {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
-  if (command.name() === 'run' && !process.argv.includes('--')) {
+  if (command.name() === 'run' && !args.includes('--')) {
     return usageFailure(what, 'put the command after --: berth run NAME -- COMMAND')
   }
   if (code === 'commander.unknownCommand') return unknownCommand(command, what, suggestion)

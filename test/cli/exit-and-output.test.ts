@@ -4,9 +4,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { berthCommand, berthEnv, runBerth } from '../support/cli/berth.ts'
+import { berthEnv, runBerth } from '../support/cli/berth.ts'
 import { type FakeResponse, problem, startFakeServer } from '../support/cli/fake-server.ts'
+import { openFakeTerminal } from '../support/cli/fake-terminal.ts'
 import { openTerminal } from '../support/cli/pty.ts'
+import { berthCommand } from '../support/cli/spawned.ts'
 
 const introducer = '\u001b'
 
@@ -149,7 +151,7 @@ describe('output of a command', { concurrency: 4 }, () => {
   test('has colours at a terminal, and none where they are disabled', async (t) => {
     const env = await serverThat(t, rows)
     const onTerminal = async (more: Record<string, string>, ...flags: string[]) => {
-      const terminal = openTerminal(t, ['registries', ...flags], { env: { ...env, ...more } })
+      const terminal = openFakeTerminal(t, ['registries', ...flags], { env: { ...env, ...more } })
       await terminal.ended()
       return terminal.written.includes(introducer)
     }
@@ -172,7 +174,7 @@ describe('output of a command', { concurrency: 4 }, () => {
 
     const list = await runBerth(t, ['registries'], { env })
     const refused = await runBerth(t, ['registries', 'rm', 'x'], { env: refusal })
-    const raw = openTerminal(t, ['api', 'GET', '/registries'], { env: { ...env, NO_COLOR: '1' } })
+    const raw = openFakeTerminal(t, ['api', 'GET', '/registries'], { env: { ...env, NO_COLOR: '1' } })
     await raw.ended()
 
     const unwanted = /[^\P{Cc}\n]|\u202e/u

@@ -10,7 +10,7 @@ import { readUntrustedFile } from '../../src/cli/config/untrusted-file.ts'
 import { writeTree } from '../support/archive/write-tree.ts'
 import { berthEnv, runBerth } from '../support/cli/berth.ts'
 import { startFakeServer } from '../support/cli/fake-server.ts'
-import { openTerminal } from '../support/cli/pty.ts'
+import { openFakeTerminal } from '../support/cli/fake-terminal.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const introducer = '\u001b'
@@ -57,7 +57,7 @@ test('an API call at a terminal ends when a response or one of its lines is endl
   const { env: blank } = await flood(t, {}, ' '.repeat(mebibyte))
   const { env: stream } = await flood(t, events, 'x'.repeat(50_000))
   const look = async (env: Record<string, string>) => {
-    const terminal = openTerminal(t, ['api', 'GET', '/events'], { env })
+    const terminal = openFakeTerminal(t, ['api', 'GET', '/events'], { env })
     return [await terminal.ended(), terminal.screen().join('\n')] as const
   }
 
@@ -84,7 +84,7 @@ test('a value is printed with escapes, and cannot reach the clipboard at a termi
   const env = { BERTH_SERVER: url }
 
   const piped = await runBerth(t, ['env', 'shop', '--show'], { env })
-  const terminal = openTerminal(t, ['env', 'shop', '--show'], { env })
+  const terminal = openFakeTerminal(t, ['env', 'shop', '--show'], { env })
   await terminal.ended()
 
   const line = 'EVIL="a\\0033]52;c;aGk=\\ab"'

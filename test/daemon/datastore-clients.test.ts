@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BerthOptions, runBerth, startBerth } from '../support/cli/berth.ts'
+import { type BerthOptions, runBerth } from '../support/cli/berth.ts'
 import { keys, openTerminal } from '../support/cli/pty.ts'
+import { spawnBerth } from '../support/cli/spawned.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
@@ -88,8 +89,8 @@ test('redis-cli works at a terminal, with arguments and through a pipe', async (
 })
 
 test('redis-cli runs as long as its user wants: subscribed, piped, at a terminal', async (t) => {
-  const subscribed = startBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
-  const piped = startBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
+  const subscribed = spawnBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
+  const piped = spawnBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
   const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
   await terminal.shows('127.0.0.1:6379>')
   terminal.type(`monitor${keys.enter}`)
@@ -126,7 +127,7 @@ test('no password appears in an argument list or in the log', async (t) => {
 test('nothing remains when the command is killed, at a terminal or through pipes', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
-  const piped = startBerth(t, ['db', 'psql', 'shop', '--', '-c', 'select pg_sleep(1000)'], { daemon })
+  const piped = spawnBerth(t, ['db', 'psql', 'shop', '--', '-c', 'select pg_sleep(1000)'], { daemon })
   await until('both', async () => (await clientsIn('shop')).filter((each) => /SELECT$/.test(each)).length > 0)
 
   piped.child.kill('SIGKILL')

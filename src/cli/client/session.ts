@@ -3,6 +3,7 @@
 import { readConfig } from '../config/config.ts'
 import { findProject } from '../config/project.ts'
 import { chooseServer, type ServerChoice, type ServerFlags } from '../config/server-choice.ts'
+import type { Invocation } from '../invocation.ts'
 import { type Output, openOutput } from '../terminal/output.ts'
 import { type Client, createClient } from './client.ts'
 
@@ -10,13 +11,10 @@ export interface GlobalFlags extends ServerFlags {
   json?: boolean
 }
 
-export interface Cli {
+export interface Cli extends Invocation {
   /** The client of the chosen server. The first use chooses it, and throws (usage) if its name is unknown. */
   readonly client: Client
   readonly out: Output
-  /** Ctrl-C. */
-  readonly signal: AbortSignal
-  readonly env: NodeJS.ProcessEnv
   /** The name of the chosen server, or its address if it has no name. */
   readonly serverName: string
   readonly server: ServerChoice
@@ -25,28 +23,27 @@ export interface Cli {
   readonly serverVersion: string | undefined
 }
 
-export interface SessionOptions {
-  flags: GlobalFlags
-  env: NodeJS.ProcessEnv
-  signal: AbortSignal
-}
-
 // The server is chosen on first use: `berth login` must work without a known server.
-export function openSession({ flags, env, signal }: SessionOptions): Cli {
+export function openSession(invocation: Invocation, flags: GlobalFlags): Cli {
+  const { env, signal } = invocation
   let choice: ServerChoice | null = null
   let client: Client | null = null
   let serverVersion: string | undefined
   const server = () => {
-    choice ??= chooseServer({ flags, env, findProject, config: readConfig(env) })
+    choice ??= chooseServer({
+      ...invocation,
+      flags,
+      findProject: () => findProject(invocation.cwd),
+      config: readConfig(env),
+    })
     return choice
   }
   const onResponse = (headers: Headers) => {
     serverVersion = headers.get('berth-version') ?? undefined
   }
   return {
-    out: openOutput({ ...process, env, isJson: flags.json === true }),
-    signal,
-    env,
+    ...invocation,
+    out: openOutput({ ...invocation, isJson: flags.json === true }),
     flags,
     get client() {
       client ??= createClient({ ...server(), signal, onResponse })

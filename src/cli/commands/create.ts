@@ -52,7 +52,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const settings = parsedSettings({ ...options })
   // Only cron jobs have a schedule.
   const type = options.type ?? (settings.schedule ? 'cron_job' : undefined)
-  const env = await readEnv(options)
+  const env = await readEnv(cli, options)
   const hasSource = 'repo_url' in settings || 'image' in settings || type === 'static_site'
   if (name !== undefined && out.canAsk) assertServiceName(name)
   const chosen = name ?? (await askName(cli))
@@ -83,9 +83,9 @@ function deployCommand({ name, repo_url, image }: Service): string {
   return repo_url || image ? `berth deploy ${name}` : `berth up ${name}`
 }
 
-async function readEnv({ env = [], envFile }: CreateOptions): Promise<EnvVar[]> {
-  const fromFile = envFile === undefined ? [] : await readEnvFile(envFile)
-  const named = await parseAssignments(env)
+async function readEnv(cli: Cli, { env = [], envFile }: CreateOptions): Promise<EnvVar[]> {
+  const fromFile = envFile === undefined ? [] : await readEnvFile(cli, envFile)
+  const named = await parseAssignments(cli, env)
   const isNamed = new Set(named.map(({ key }) => key))
   return [...fromFile.filter(({ key }) => !isNamed.has(key)), ...named]
 }

@@ -58,7 +58,7 @@ export function addDeployCommands(program: Command, run: Runner): void {
 async function deploy(cli: Cli, name: string | undefined, options: DeployOptions): Promise<number> {
   const { commit, clearCache, follow } = options
   const body = { ...(commit ? { commit } : {}), ...(clearCache ? { clear_cache: true } : {}) }
-  const path = `${servicePath(requireServiceName(name))}/deploys`
+  const path = `${servicePath(requireServiceName(cli, name))}/deploys`
   return followUp(cli, await cli.client.call<Deploy>('POST', path, { body }), follow)
 }
 

@@ -43,7 +43,7 @@ export function addEnvFileCommands(program: Command, run: Runner): void {
 }
 
 async function importEnv(cli: Cli, name: string, file: string, options: ImportOptions): Promise<number> {
-  const wanted = await readEnvFile(file)
+  const wanted = await readEnvFile(cli, file)
   if (wanted.length === 0)
     throw new CliFailure(`${file} contains no variables`, { hint: 'a line is KEY=value' })
   const previous = await readEnv(cli, name)

@@ -70,7 +70,7 @@ function showLines(vars: EnvVar[], { isTerminal, print }: Cli['out']): void {
 }
 
 async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {
-  const set = await parseAssignments(words)
+  const set = await parseAssignments(cli, words)
   const previous = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
   const keys = [...new Set(set.map(({ key }) => key))]
   const added = keys.filter((key) => !previous.has(key))

@@ -49,7 +49,7 @@ export function addInstanceCommands(program: Command, run: Runner): void {
 }
 
 async function restart(cli: Cli, name: string | undefined, { follow }: { follow: boolean }): Promise<number> {
-  const path = `${servicePath(requireServiceName(name))}/restart`
+  const path = `${servicePath(requireServiceName(cli, name))}/restart`
   return followUp(cli, await cli.client.call<Deploy>('POST', path), follow)
 }
 
@@ -71,7 +71,7 @@ async function scale(cli: Cli, name: string, instances: number, { wait }: WaitOp
 
 async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boolean, { wait }: WaitOption) {
   const verb = isSuspended ? 'suspend' : 'resume'
-  const path = `${servicePath(requireServiceName(name))}/${verb}`
+  const path = `${servicePath(requireServiceName(cli, name))}/${verb}`
   const service = await cli.client.call<Service>('POST', path)
   const end = service.type === 'cron_job' ? 'no instance is running' : 'its instances are stopping'
   const words = `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`

@@ -64,9 +64,9 @@ async function runCommand(
   others: string[],
   options: RunOptions,
 ): Promise<number> {
-  const { name, words } = splitArguments(first === undefined ? [] : [first, ...others])
-  const service = requireServiceName(name)
-  if (cli.flags.tokenFile !== '-') onUnusedInput(() => reportUnusedInput(cli))
+  const { name, words } = splitArguments(cli, first === undefined ? [] : [first, ...others])
+  const service = requireServiceName(cli, name)
+  if (cli.flags.tokenFile !== '-') onUnusedInput(cli, () => reportUnusedInput(cli))
   const started = await startRun(cli, service, words, options)
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
@@ -79,10 +79,9 @@ function reportUnusedInput({ out }: Cli): void {
 }
 
 /** The argument before `--` is the name, if there is one. Throws (usage) for more than one. */
-function splitArguments(given: string[]) {
-  const { argv } = process
-  const dashes = argv.indexOf('--')
-  const words = dashes === -1 ? [] : argv.slice(dashes + 1)
+function splitArguments({ args }: Cli, given: string[]) {
+  const dashes = args.indexOf('--')
+  const words = dashes === -1 ? [] : args.slice(dashes + 1)
   const [name, ...surplus] = given.slice(0, given.length - words.length)
   if (surplus.length > 0) {
     throw usageFailure('put the command after --', `berth run ${name} -- ${toShellCommand(surplus)}`)

@@ -128,7 +128,7 @@ function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {
 
 /** Resolves with the number of lines. */
 async function printLines(
-  { out }: Cli,
+  { out, stdout }: Cli,
   events: AsyncGenerator<StreamEvent>,
   format: Format,
 ): Promise<number> {
@@ -138,7 +138,7 @@ async function printLines(
     if (out.isJson) out.json(line)
     else out.print(formatLine(out, line, format))
     count += 1
-    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+    if (stdout.writableNeedDrain) await once(stdout, 'drain')
   }
   return count
 }

@@ -42,7 +42,7 @@ async function rollback(
       `berth deploys ${name} lists them`,
     )
   }
-  const path = servicePath(requireServiceName(name))
+  const path = servicePath(requireServiceName(cli, name))
   const deploy_id = deployId ?? (await pickFormerDeploy(cli, path))
   const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
   return followUp(cli, deploy, follow)

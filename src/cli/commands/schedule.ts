@@ -10,7 +10,6 @@ import { clockTime, dayAndTime, haveSameClock, isKnownTimeZone, ownTimeZone } fr
 import { runStyle, runSummary } from '../job/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { age, span } from '../terminal/ages.ts'
-import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
 
 /** The policy for a scheduled time during an active run. */
@@ -34,23 +33,22 @@ async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {
   const service = await resolveService(cli, name)
   const schedule = await client.call<Schedule>('GET', `${servicePath(service)}/schedule`)
   if (out.isJson) return out.json(schedule)
-  printSchedule(out, service, schedule)
+  printSchedule(cli, service, schedule)
 }
 
-function printSchedule(out: Output, name: string, reported: Schedule): void {
+function printSchedule({ out, env }: Cli, name: string, reported: Schedule): void {
   const { schedule, overlap } = reported
   printFacts(out, [
     ['name', name, 'bold'],
     ['schedule', schedule],
-    ['time zone', zoneLabel(reported)],
+    ['time zone', zoneLabel(reported, ownTimeZone(env))],
     ['overlap', `${overlap}: a run that is due during another run ${overlaps[overlap] ?? ''}`],
     ...nextFacts(name, reported),
     ...lastFacts(reported),
   ])
 }
 
-function zoneLabel({ timezone, next }: Schedule): string {
-  const localZone = ownTimeZone()
+function zoneLabel({ timezone, next }: Schedule, localZone: string): string {
   if (!isKnownTimeZone(timezone)) return `${timezone}, which is unknown on this machine: times are in UTC`
   const instants = next.length > 0 ? next : [new Date().toISOString()]
   if (haveSameClock(timezone, localZone, instants)) return timezone

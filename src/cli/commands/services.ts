@@ -88,7 +88,7 @@ async function showOne(cli: Cli, name: string | undefined): Promise<void> {
 async function updateService(cli: Cli, name: string | undefined, options: object): Promise<void> {
   const { client, out } = cli
   const settings = parsedSettings({ ...options })
-  const chosen = requireServiceName(name)
+  const chosen = requireServiceName(cli, name)
   if (Object.keys(settings).length === 0) {
     throw usageFailure('nothing to change', 'berth update --help lists the settings')
   }

@@ -44,7 +44,7 @@ export function addUpCommands(program: Command, run: Runner): void {
 
 async function up(cli: Cli, first: string | undefined, second: string, options: UpOptions): Promise<number> {
   const { toServiceName } = await import('../source/new-service.ts')
-  const { named, folder } = await parseTarget(first, second)
+  const { named, folder } = await parseTarget(cli, first, second)
   const project = named === undefined ? findProject(folder) : null
   const name = named ?? project?.service ?? toServiceName(folder)
   const existing = await findService(cli, name)
@@ -108,9 +108,9 @@ function printTarget({ out, serverName }: Cli, name: string, path: string | null
 }
 
 /** A single argument that looks like a path is the folder. */
-async function parseTarget(first: string | undefined, second: string) {
+async function parseTarget({ cwd }: Cli, first: string | undefined, second: string) {
   const isPath = first !== undefined && second === '.' && isFolderPath(first)
-  const folder = resolve(isPath ? first : second)
+  const folder = resolve(cwd, isPath ? first : second)
   const stats = await stat(folder).catch(() => null)
   if (!stats?.isDirectory()) throw usageFailure(`${folder} is not a folder`, 'berth up NAME DIR')
   return { named: isPath ? undefined : first, folder }

@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CliFailure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
 import { parseJsonOf } from './json-file.ts'
 import { readUntrustedFile } from './untrusted-file.ts'
 
@@ -17,7 +18,7 @@ export interface Project {
 }
 
 /** The nearest project file, from this folder upwards. */
-export function findProject(folder: string = process.cwd()): Project | null {
+export function findProject(folder: string): Project | null {
   for (let directory = folder; ; directory = dirname(directory)) {
     const path = join(directory, 'berth.json')
     const file = readUntrustedFile(path, longestBytes)
@@ -38,8 +39,8 @@ function assertTrustedOwner(path: string, uid: number, folder: string): void {
  * The given service, otherwise the service of the project file. Throws a usage failure if neither names
  * a service.
  */
-export function requireServiceName(name: string | undefined): string {
-  const chosen = name ?? findProject()?.service
+export function requireServiceName({ cwd }: Pick<Invocation, 'cwd'>, name: string | undefined): string {
+  const chosen = name ?? findProject(cwd)?.service
   if (chosen) return chosen
   throw whichService()
 }

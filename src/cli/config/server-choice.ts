@@ -1,7 +1,9 @@
 // Chooses the server and the token of a command: flag, environment, project file, config, default.
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { isPlainUrl } from '../client/client.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
 import { type Config, defaultUrl, findServer, isServerUrl, parseServerUrl } from './config.ts'
 import type { Project } from './project.ts'
 
@@ -20,16 +22,18 @@ export interface ServerChoice {
   isAssumed?: boolean
 }
 
-interface Sources {
+type Place = Pick<Invocation, 'env' | 'cwd' | 'stdin'>
+
+interface Sources extends Place {
   flags: ServerFlags
-  env: NodeJS.ProcessEnv
   /** Called only if neither a flag nor the environment names a server. */
   findProject: () => Project | null
   config: Config
 }
 
-export function chooseServer({ flags, env, findProject, config }: Sources): ServerChoice {
-  const token = configuredToken(flags, env)
+export function chooseServer({ flags, findProject, config, ...place }: Sources): ServerChoice {
+  const { env } = place
+  const token = configuredToken(flags, place)
   const named = flags.server ?? (env.BERTH_SERVER || undefined)
   if (named !== undefined) return withToken(lookUp(config, named), token)
   const project = findProject()
@@ -39,15 +43,16 @@ export function chooseServer({ flags, env, findProject, config }: Sources): Serv
 }
 
 /** The token from the flags or the environment; undefined if neither contains a token. */
-export function configuredToken(flags: ServerFlags, env: NodeJS.ProcessEnv): string | undefined {
+export function configuredToken(flags: ServerFlags, place: Place): string | undefined {
+  const { env } = place
   if (flags.token !== undefined) return checkedToken(flags.token, '--token')
-  if (flags.tokenFile !== undefined) return checkedToken(readToken(flags.tokenFile), flags.tokenFile)
+  if (flags.tokenFile !== undefined) return checkedToken(readToken(flags.tokenFile, place), flags.tokenFile)
   return env.BERTH_TOKEN ? checkedToken(env.BERTH_TOKEN, 'BERTH_TOKEN') : undefined
 }
 
-function readToken(path: string): string {
+function readToken(path: string, { cwd, stdin }: Place): string {
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8')
+    return readFileSync(path === '-' ? stdin.fd! : resolve(cwd, path), 'utf8')
   } catch (error) {
     throw usageFailure(`cannot read the token from ${path}: ${(error as Error).message}`)
   }

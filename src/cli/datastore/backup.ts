@@ -53,7 +53,7 @@ function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Wor
 
 /** Throws CliFailure if the downloaded bytes differ from those that the server verified. */
 export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 }: Backup): Promise<void> {
-  const { client, out } = cli
+  const { client, out, stdout } = cli
   const response = await client.open('GET', `/backups/${id}/content`)
   const hash = createHash('sha256')
   let bytes = 0
@@ -68,7 +68,7 @@ export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 
       for await (const piece of pieces) {
         hash.update(piece)
         bytes += piece.length
-        if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+        if (!stdout.write(piece)) await once(stdout, 'drain')
       }
     } catch (error) {
       if (cli.signal.aborted) throw interruption()

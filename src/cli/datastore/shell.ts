@@ -19,14 +19,16 @@ type Start = Extract<ClientMessage, { type: 'start' }>
  */
 export async function runShell(cli: Cli, socket: WebSocket, words: string[]): Promise<number> {
   const send = (message: ClientMessage) => socket.send(JSON.stringify(message))
-  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
-  const terminal = isTerminal ? openRawTerminal(() => send({ type: 'resize', ...terminal!.size() })) : null
+  const isTerminal = cli.stdin.isTTY === true && cli.stdout.isTTY === true
+  const terminal = isTerminal
+    ? openRawTerminal(cli, () => send({ type: 'resize', ...terminal!.size() }))
+    : null
   try {
     const window = createWindow()
     const exit = untilExit(cli, socket, window.give)
     send({ type: 'start', words, terminal: terminalOf(cli, terminal) })
     socket.resume()
-    return await Promise.race([exit, sendInput(socket, window.take)])
+    return await Promise.race([exit, sendInput(cli, socket, window.take)])
   } finally {
     terminal?.close()
     socket.terminate()
@@ -40,9 +42,13 @@ function terminalOf({ env }: Cli, terminal: RawTerminal | null): Start['terminal
 }
 
 /** Never resolves, because the client may continue after the end of its input. */
-async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<void>): Promise<never> {
+async function sendInput(
+  { stdin }: Cli,
+  socket: WebSocket,
+  take: (bytes: number) => Promise<void>,
+): Promise<never> {
   try {
-    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    for await (const chunk of stdin as AsyncIterable<Buffer>) {
       for (let at = 0; at < chunk.length; at += pieceBytes) {
         const piece = chunk.subarray(at, at + pieceBytes)
         await take(piece.length)
@@ -63,7 +69,7 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
     const giveUp = () => reject(interruption())
     signal.addEventListener('abort', giveUp, { once: true })
     socket.on('message', (data, isBinary) => {
-      if (isBinary) return writeOutput(socket, data as Buffer)
+      if (isBinary) return writeOutput(cli, socket, data as Buffer)
       const message = parseMessage(data)
       if (message.type === 'taken') give(message.bytes)
       else if (message.type === 'exit') resolve(message.code)
@@ -84,8 +90,8 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
 }
 
 /** Pauses reading until the output is written. */
-function writeOutput(socket: WebSocket, data: Buffer): void {
-  const output = data[0] === stderrChannel ? process.stderr : process.stdout
+function writeOutput({ stdout, stderr }: Cli, socket: WebSocket, data: Buffer): void {
+  const output = data[0] === stderrChannel ? stderr : stdout
   if (output.write(data.subarray(1))) return
   socket.pause()
   output.once('drain', () => socket.resume())

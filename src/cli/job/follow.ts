@@ -7,6 +7,7 @@ import { jobPath } from '../client/client.ts'
 import { followEvents } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, interruption, withResumeHint } from '../failure.ts'
+import type { OutputStream } from '../invocation.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import { clip } from '../terminal/clip.ts'
 import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts'
@@ -46,13 +47,13 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
 }
 
 /** Waits for a slow reader. */
-async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
+async function showLine({ out, env, stdout, stderr }: Cli, line: LogLine): Promise<void> {
   if (out.isJson) out.json(line)
-  else if (line.stream === 'stdout') out.print(stripControls(process.stdout, out.isColoured, line.line))
+  else if (line.stream === 'stdout') out.print(stripControls(stdout, out.isColoured, line.line))
   else if (line.stream !== 'system') {
-    out.say(stripControls(process.stderr, wantsColour(process.stderr, env), line.line))
+    out.say(stripControls(stderr, wantsColour(stderr, env), line.line))
   } else if (line.mark !== 'outcome') out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
-  for (const stream of [process.stdout, process.stderr]) {
+  for (const stream of [stdout, stderr]) {
     if (stream.writableNeedDrain) await once(stream, 'drain')
   }
 }
@@ -62,7 +63,7 @@ function onOneLine(out: Output, text: string): string {
 }
 
 /** Unchanged for a file or a program; at a terminal, control sequences that move the cursor are removed. */
-function stripControls(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
+function stripControls(stream: OutputStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)
 }

@@ -19,7 +19,8 @@ export function dayAndTime(at: string, timeZone: string, now = new Date()): stri
 }
 
 /** The time zone of this terminal. */
-export function ownTimeZone(): string {
+export function ownTimeZone({ TZ }: NodeJS.ProcessEnv): string {
+  if (TZ && isKnownTimeZone(TZ)) return TZ
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 

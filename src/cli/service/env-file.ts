@@ -2,12 +2,13 @@
 
 import type { EnvVar } from '../../api/env.ts'
 import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../../domain/env-file.ts'
+import type { Cli } from '../client/session.ts'
 import { usageFailure } from '../failure.ts'
 import { readFileOrInput } from '../terminal/standard-input.ts'
 
 /** The variables of a file, or of stdin for `-`. Throws a usage failure. */
-export async function readEnvFile(path: string): Promise<EnvVar[]> {
-  return parseEnvText(await readFileOrInput(path, envFileLimitMib), path)
+export async function readEnvFile(cli: Cli, path: string): Promise<EnvVar[]> {
+  return parseEnvText(await readFileOrInput(cli, path, envFileLimitMib), path)
 }
 
 /** `name` is that of the text in error messages. */

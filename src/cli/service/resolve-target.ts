@@ -30,7 +30,7 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
  */
 export async function resolveService(cli: Cli, nameOrFolder: string | undefined): Promise<string> {
   if (nameOrFolder !== undefined && !isFolderPath(nameOrFolder)) return nameOrFolder
-  const folder = resolve(nameOrFolder ?? '.')
+  const folder = resolve(cli.cwd, nameOrFolder ?? '.')
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw usageFailure(`${plain(folder)} is not a folder`, 'name a service: berth services lists them')
   }

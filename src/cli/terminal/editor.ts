@@ -13,7 +13,8 @@ const maxMib = 16
 const terminationSignals = ['SIGHUP', 'SIGTERM'] as const
 
 /** Returns the saved text. Throws without a terminal, and when the editor fails. */
-export async function editText({ env, out }: Cli, text: string, name: string): Promise<string> {
+export async function editText(cli: Cli, text: string, name: string): Promise<string> {
+  const { env, out } = cli
   if (!out.canAsk) throw usageFailure('an editor needs a terminal', 'berth env import NAME - reads a pipe')
   const folder = mkdtempSync(join(env.XDG_RUNTIME_DIR || tmpdir(), 'berth-edit-'))
   const path = join(folder, name)
@@ -24,8 +25,8 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
   for (const signal of terminationSignals) process.once(signal, leave)
   try {
     writeFileSync(path, text, { mode: 0o600 })
-    await runEditor(env.VISUAL || env.EDITOR || 'vi', path)
-    return await readFileOrInput(path, maxMib)
+    await runEditor(cli, path)
+    return await readFileOrInput(cli, path, maxMib)
   } finally {
     remove()
     process.off('exit', remove)
@@ -34,9 +35,10 @@ export async function editText({ env, out }: Cli, text: string, name: string): P
 }
 
 // `code --wait` is a program with an argument. Quotes are not supported, because no shell is used.
-async function runEditor(editor: string, path: string): Promise<void> {
+async function runEditor({ env, cwd }: Cli, path: string): Promise<void> {
+  const editor = env.VISUAL || env.EDITOR || 'vi'
   const [program = '', ...args] = editor.trim().split(/\s+/)
-  const child = spawn(program, [...args, path], { stdio: 'inherit' })
+  const child = spawn(program, [...args, path], { stdio: 'inherit', env, cwd })
   const [code] = await once(child, 'exit').catch((error: Error) => {
     throw new CliFailure(`cannot start ${program}: ${error.message}`, {
       hint: 'set EDITOR to another program',

@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import type { createLogUpdate } from 'log-update'
 import { withoutControlSequences } from '../../control-sequences.ts'
+import type { Invocation, OutputStream } from '../invocation.ts'
 
 export type Style = Parameters<typeof styleText>[0]
 
@@ -34,11 +35,7 @@ export interface Output {
   rest(): void
 }
 
-export interface OutputOptions {
-  stdin: NodeJS.ReadStream
-  stdout: NodeJS.WriteStream
-  stderr: NodeJS.WriteStream
-  env: NodeJS.ProcessEnv
+export interface OutputOptions extends Pick<Invocation, 'stdin' | 'stdout' | 'stderr' | 'env'> {
   isJson: boolean
 }
 
@@ -50,7 +47,7 @@ const frameMs = 80
 export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions): Output {
   const isLive = stderr.isTTY === true && env.TERM !== 'dumb'
   const canAsk = stdin.isTTY === true && isLive
-  const painter = (stream: NodeJS.WriteStream) => {
+  const painter = (stream: OutputStream) => {
     const isColoured = wantsColour(stream, env)
     return (style: Style, text: string) =>
       isColoured ? styleText(style, text, { validateStream: false }) : text
@@ -58,7 +55,7 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
   const stage = isLive ? openStage(stderr) : null
   // The animated lines are cleared while a permanent line is written, also to stdout: both streams may be the
   // same terminal.
-  const write = (stream: NodeJS.WriteStream, line: string) => {
+  const write = (stream: OutputStream, line: string) => {
     if (!stream.isTTY) return void stream.write(`${line}\n`)
     stage?.clear()
     stream.write(`${line}\n`)
@@ -88,14 +85,14 @@ function toJson(value: unknown): string {
 }
 
 /** FORCE_COLOR takes precedence, as in Node and in the prompts. */
-export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
+export function wantsColour(stream: OutputStream, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_COLOR: forced } = env
   if (forced !== undefined) return forced !== '0' && forced !== 'false'
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 }
 
 /** The animated lines. Their library is loaded on first use. */
-function openStage(stream: NodeJS.WriteStream) {
+function openStage(stream: OutputStream) {
   let drawing: ((spinner: string) => string[]) | null = null
   let update: LogUpdate | null = null
   let timer: NodeJS.Timeout | null = null

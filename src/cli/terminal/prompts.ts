@@ -62,10 +62,10 @@ export async function search(cli: Cli, question: Question & { choices: Choice[] 
   return answered(await clack.autocomplete({ ...common, message: question.message, options, maxItems: 10 }))
 }
 
-async function begin({ out, signal }: Cli, { message, instead }: Question) {
+async function begin({ out, signal, stdin, stderr }: Cli, { message, instead }: Question) {
   if (!out.canAsk) throw usageFailure(`not a terminal, cannot ask: ${message}`, instead)
   const clack = await import('@clack/prompts')
-  const common = { input: process.stdin, output: process.stderr, signal, withGuide: false }
+  const common = { input: stdin, output: stderr, signal, withGuide: false }
   return { clack, common }
 }
 

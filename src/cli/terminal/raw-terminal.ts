@@ -1,6 +1,7 @@
 // A terminal in raw mode: every key goes to the reader of standard input, including Ctrl-C. The mode must be
 // restored on every exit, or the shell afterwards does not echo keys.
 import { constants } from 'node:os'
+import type { Invocation } from '../invocation.ts'
 
 export interface RawTerminal {
   size(): { cols: number; rows: number }
@@ -12,11 +13,10 @@ export interface RawTerminal {
 const terminationSignals = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
 /** Standard input and output must be terminals. */
-export function openRawTerminal(onResize: () => void): RawTerminal {
-  const { stdin, stdout } = process
-  const restore = () => void stdin.setRawMode(false)
+export function openRawTerminal({ stdin, stdout }: Invocation, onResize: () => void): RawTerminal {
+  const restore = () => void stdin.setRawMode?.(false)
   const leave = (signal: (typeof terminationSignals)[number]) => process.exit(128 + constants.signals[signal])
-  stdin.setRawMode(true)
+  stdin.setRawMode?.(true)
   process.once('exit', restore)
   for (const signal of terminationSignals) process.once(signal, leave)
   stdout.on('resize', onResize)

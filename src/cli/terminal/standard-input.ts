@@ -1,23 +1,29 @@
 // Input piped into a command, mostly secrets: arguments would be visible to every user of the host.
 import { createReadStream, fstatSync, openSync, readlinkSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { readBytes } from '../bounded-text.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
+import type { Invocation } from '../invocation.ts'
 
 /** A password, a token or the value of a variable: the server accepts far less. */
 const secretLimitMib = 1
 
 /** All of stdin, without the newline that `echo` appends. */
-export async function readStandardInput(what: string): Promise<string> {
-  if (process.stdin.isTTY) {
+export async function readStandardInput({ stdin }: Invocation, what: string): Promise<string> {
+  if (stdin.isTTY) {
     throw usageFailure(`${what} is read from standard input, which is a terminal`, `use a pipe: … | berth …`)
   }
-  return decode(await readBytes(process.stdin, secretLimitMib, what), what).replace(/\r?\n$/, '')
+  return decode(await readBytes(stdin, secretLimitMib, what), what).replace(/\r?\n$/, '')
 }
 
 /** Reads a text file, or stdin for `-`, unchanged. */
-export async function readFileOrInput(path: string, limitMib: number): Promise<string> {
-  const source = path === '-' ? process.stdin : createReadStream(path)
+export async function readFileOrInput(
+  { stdin, cwd }: Invocation,
+  path: string,
+  limitMib: number,
+): Promise<string> {
+  const source = path === '-' ? stdin : createReadStream(resolve(cwd, path))
   const bytes = await readBytes(source, limitMib, path).catch((error: Error) => {
     throw error instanceof CliFailure ? error : usageFailure(`cannot read ${path}: ${error.message}`)
   })
@@ -37,9 +43,10 @@ function decode(bytes: Buffer, what: string): string {
  * Calls back if something is piped or redirected into this command, which does not use it. Input that the
  * parent process has too is not looked at: a loop of a script may be reading it.
  */
-export function onUnusedInput(report: () => void): void {
+export function onUnusedInput({ stdin }: Invocation, report: () => void): void {
+  if (stdin.fd === undefined) return
   try {
-    const input = fstatSync(0)
+    const input = fstatSync(stdin.fd)
     if (readlinkSync('/proc/self/fd/0') === readlinkSync(`/proc/${process.ppid}/fd/0`)) return
     if (input.isFile() && input.size > 0) report()
     if (!input.isFIFO() && !input.isSocket()) return
@@ -47,16 +54,16 @@ export function onUnusedInput(report: () => void): void {
     // Standard input is closed, or the system does not tell where it is from.
     return
   }
-  process.stdin.once('data', () => {
-    process.stdin.pause()
+  stdin.once('data', () => {
+    stdin.pause()
     report()
   })
 }
 
 /** A file as a stream, with its size. */
-export function openFile(path: string): { stream: Readable; sizeBytes: number } {
+export function openFile({ cwd }: Invocation, path: string): { stream: Readable; sizeBytes: number } {
   try {
-    const file = openSync(path, 'r')
+    const file = openSync(resolve(cwd, path), 'r')
     return { stream: createReadStream('', { fd: file }), sizeBytes: fstatSync(file).size }
   } catch (error) {
     throw usageFailure(`cannot read ${path}: ${(error as Error).message}`)

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { AccessLog } from '../../../src/effects/logs/access-log.ts'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { accessLine } from '../../support/http/access-line.ts'
 import { startApi, token } from '../../support/http/http-context.ts'
 
@@ -64,7 +64,7 @@ test('at a terminal the colour shows the status, and clients cannot inject contr
   ask(`/${introducer}[31mred${introducer}[2J\u009b5A`, 200, { userAgent: `${introducer}]0;title\u0007` })
   await written()
 
-  const terminal = openTerminal(t, ['logs', 'web', '--access'], options)
+  const terminal = openFakeTerminal(t, ['logs', 'web', '--access'], options)
   assert.equal(await terminal.ended(), 0)
 
   const colours = [...terminal.written.matchAll(/\[(\d+)mGET \/(\w?)/g)].map(([, colour, path]) => [

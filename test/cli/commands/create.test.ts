@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 
 const suite = daemonSuite()
@@ -10,7 +10,7 @@ const suite = daemonSuite()
 test('create rejects an invalid answer right after its question', async (t) => {
   const taken = 'quite-taken'
   await suite.api.post('/services', { name: taken, type: 'web_service' })
-  const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
+  const terminal = openFakeTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
   await terminal.shows('What is the service called?')
   terminal.type('My_App\r')
   await terminal.shows('lower-case letters')
@@ -27,7 +27,7 @@ test('create rejects an invalid answer right after its question', async (t) => {
 
   assert.equal(await terminal.ended(), 0)
   assert.equal((await suite.api.get('/services/quite-free')).repo_url, 'https://example.com/shop.git')
-  const named = openTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
+  const named = openFakeTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
   assert.equal(await named.ended(), 2)
   await named.shows("'My_App' is not a valid name")
 })
@@ -36,7 +36,7 @@ test('create proposes a disk for an image that keeps data, and warns without a t
   const image = 'registry.invalid/postgres:15'
   const ask = async (name: string, answer: string) => {
     const args = ['create', name, '--image', image, '--no-deploy']
-    const terminal = openTerminal(t, args, { daemon: suite.daemon })
+    const terminal = openFakeTerminal(t, args, { daemon: suite.daemon })
     await terminal.shows('keeps its data in /var/lib/postgresql/data')
     terminal.type(answer)
     assert.equal(await terminal.ended(), 0)

@@ -3,16 +3,24 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  openSync,
+  type ReadStream,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { Backup, Restore } from '../../../src/api/backup.ts'
-import { berthCommand, berthEnv, runBerth } from '../../support/cli/berth.ts'
+import { berthEnv, runBerth } from '../../support/cli/berth.ts'
 import { problem } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { berthCommand } from '../../support/cli/spawned.ts'
 import { instant } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -91,16 +99,11 @@ async function redirected(
   args: string[],
   { input = '/dev/null', output }: { input?: string; output: string },
 ) {
-  const files = [openSync(input, 'r'), openSync(output, 'w')] as const
-  const child = spawn(process.execPath, [...berthCommand, ...args], {
-    cwd: temporaryDirectory(t),
-    env: berthEnv(t, { env }),
-    stdio: [...files, 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const [stderr] = await Promise.all([text(child.stderr!), once(child, 'close')])
-  for (const file of files) closeSync(file)
-  return { code: child.exitCode, stderr }
+  const stdin = createReadStream(input, { fd: openSync(input, 'r') }) as ReadStream & { fd: number }
+  const stdout = createWriteStream(output)
+  const ended = await runBerth(t, args, { env, stdin, stdout })
+  await once(stdout.end(), 'close')
+  return ended
 }
 
 test('a backup into a file is a download, and the server keeps it only on request', async (t) => {
@@ -149,9 +152,13 @@ for (const [what, send] of Object.entries(broken)) {
 test('a full disk is reported, and the server keeps its copy', async (t) => {
   const { env, asked } = await start(t)
 
-  const { code, stderr } = await redirected(t, env, ['db', 'backup', 'shop-db'], { output: '/dev/full' })
+  const child = spawn(process.execPath, [...berthCommand, 'db', 'backup', 'shop-db'], {
+    env: berthEnv(t, { env }),
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+  })
+  const [stderr] = await Promise.all([text(child.stderr!), once(child, 'close')])
 
-  assert.notEqual(code, 0)
+  assert.notEqual(child.exitCode, 0)
   assert.match(stderr, /ENOSPC|no space left/)
   assert.ok(!asked.includes('DELETE /backups/bak-1'))
 })
@@ -240,8 +247,8 @@ test('a missing datastore, backup or file ends with 3', async (t) => {
 
 test('at a terminal data is neither read nor printed', async (t) => {
   const { env, asked } = await start(t)
-  const restore = openTerminal(t, ['db', 'restore', 'shop-db'], { env })
-  const get = openTerminal(t, ['db', 'backups', '--get', 'bak-1'], { env })
+  const restore = openFakeTerminal(t, ['db', 'restore', 'shop-db'], { env })
+  const get = openFakeTerminal(t, ['db', 'backups', '--get', 'bak-1'], { env })
 
   assert.deepEqual([await restore.ended(), await get.ended()], [2, 2])
   assert.match(restore.written, /read from standard input, which is a terminal/)

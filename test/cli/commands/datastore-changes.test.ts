@@ -12,7 +12,7 @@ import {
   starting,
 } from '../../support/cli/fake-datastores.ts'
 import { problem, type ReceivedRequest } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 
 test('db create sends its flags, and waits until the datastore is available', async (t) => {
   const looks = [datastore('new', { status: 'creating', phase: 'probing' }), datastore('new')]
@@ -117,13 +117,13 @@ test('db rm requires the name typed at a terminal, and --yes elsewhere', async (
   const silent = await berth('db', 'rm', 'shop-db')
   assert.equal(silent.code, 2)
   assert.match(silent.stderr, /This deletes the postgres shop-db\. Type.*\n +confirm with --yes/)
-  const wrong = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
+  const wrong = openFakeTerminal(t, ['db', 'rm', 'shop-db'], { env })
   await wrong.shows('Type its name:')
   wrong.type('shop\r')
   assert.equal(await wrong.ended(), 1)
   assert.ok(asked().every(([method]) => method === 'GET'))
 
-  const right = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
+  const right = openFakeTerminal(t, ['db', 'rm', 'shop-db'], { env })
   await right.shows('Type its name:')
   right.type('shop-db\r')
   assert.equal(await right.ended(), 0)

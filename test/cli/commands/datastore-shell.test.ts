@@ -5,10 +5,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keepAlive } from '../../../src/cli/datastore/keepalive.ts'
-import { berthCommand, runBerth, startBerth } from '../../support/cli/berth.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { problem } from '../../support/cli/fake-server.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { openTerminal } from '../../support/cli/pty.ts'
 import { type ShellServer, startShellServer } from '../../support/cli/shell-server.ts'
+import { berthCommand, spawnBerth } from '../../support/cli/spawned.ts'
 import { until } from '../../support/daemon/service.ts'
 import { issueTestCertificate } from '../../support/edge/test-certificate.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
@@ -61,7 +63,8 @@ test('a server with a certificate of a custom authority is trusted as by every c
   const authority = join(temporaryDirectory(t), 'authority.pem')
   writeFileSync(authority, authorityPem)
   const foreign = await runBerth(t, words, { env: envOf(server) })
-  const known = await runBerth(t, words, { env: { ...envOf(server), NODE_EXTRA_CA_CERTS: authority } })
+  const env = { ...envOf(server), NODE_EXTRA_CA_CERTS: authority }
+  const known = await spawnBerth(t, words, { env }).ended()
   assert.deepEqual([foreign.code, known.code], [5, 0])
 })
 
@@ -122,15 +125,15 @@ test('at most half a MiB is sent beyond what the server has accepted', async (t)
   assert.equal((await runBerth(t, words, { env: envOf(taking), input })).code, 0)
   assert.equal(String(Buffer.concat(taking.received.bytes)), input)
   assert.ok(sizeOf() <= 512 * 1024, 'the other one had the time of a whole command')
-  assert.equal(running.child.exitCode, null)
+  assert.equal(await Promise.race([running.ended(), 'running']), 'running')
   assert.deepEqual(taking.received.messages.at(-1), { type: 'eof' })
 })
 
 test('Ctrl-C ends a transfer through pipes', async (t) => {
   const server = await startShellServer(t, {})
-  const running = startBerth(t, words, { env: envOf(server) })
+  const running = spawnBerth(t, words, { env: envOf(server) })
   await until('the start', async () => server.received.messages.length > 0)
-  running.child.kill('SIGINT')
+  running.interrupt()
   const { code, stderr } = await running.ended()
   assert.deepEqual([code, stderr], [130, ''])
 })
@@ -144,10 +147,13 @@ const ends: Record<string, (socket: { terminate(): void; send(text: string): voi
 
 for (const [what, end] of Object.entries(ends)) {
   test(`the terminal is restored when ${what}`, async (t) => {
-    const server = await startShellServer(t, { answer: end })
-    const terminal = openTerminal(t, words, { env: envOf(server), afterwards: 'stty -a' })
+    const server = await startShellServer(t, {})
+    const terminal = openFakeTerminal(t, words, { env: envOf(server) })
+    await until('the start', async () => server.received.messages.length > 0)
+    assert.equal(terminal.isRaw, true)
+    end(server.sockets[0]!)
     await terminal.ended()
-    assert.match(terminal.written, / icanon .* echo /s)
+    assert.equal(terminal.isRaw, false)
   })
 }
 

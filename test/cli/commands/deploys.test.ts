@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
-import { keys, openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { keys } from '../../support/cli/pty.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 
@@ -136,7 +137,7 @@ test('a deploy that is canceled by someone else ends with exit code 1 and a mess
 
 test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with exit code 130', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('one', slowStep(3)), { deploy: false })
-  const terminal = openTerminal(t, ['deploy', name], suite)
+  const terminal = openFakeTerminal(t, ['deploy', name], suite)
   await terminal.shows('tick 1')
 
   terminal.type(keys.interrupt)
@@ -151,7 +152,7 @@ for (const columns of [80, 120]) {
   test(`at ${columns} columns each state has one line, and lines fit`, async (t) => {
     const files = await pageApp('one', slowStep(5))
     const { name } = await createService(t, suite.api, files, { deploy: false })
-    const terminal = openTerminal(t, ['deploy', name], { ...suite, columns })
+    const terminal = openFakeTerminal(t, ['deploy', name], { ...suite, columns })
     await terminal.shows('tick 2')
     const moving = terminal.screen()
 
@@ -174,7 +175,7 @@ test('a deploy that waits for another one of the service names it', async (t) =>
     deploy: false,
   })
   const { id } = await request()
-  const terminal = openTerminal(t, ['deploy', name], suite)
+  const terminal = openFakeTerminal(t, ['deploy', name], suite)
 
   await terminal.shows(`behind ${id}`)
 

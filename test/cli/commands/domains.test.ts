@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { startFakeServer } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { until } from '../../support/daemon/service.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { token } from '../../support/http/http-context.ts'
@@ -134,7 +134,9 @@ test('at a terminal without a graphical display open prints the address too', as
   const { env, create } = await start(t)
   await create({ name: 'shop' })
 
-  const terminal = openTerminal(t, ['open', 'shop'], { env: { ...env, DISPLAY: '', WAYLAND_DISPLAY: '' } })
+  const terminal = openFakeTerminal(t, ['open', 'shop'], {
+    env: { ...env, DISPLAY: '', WAYLAND_DISPLAY: '' },
+  })
 
   assert.equal(await terminal.ended(), 0)
   assert.match(terminal.screen().join('\n'), /^http:\/\/shop\.localhost$/m)

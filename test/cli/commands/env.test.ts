@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -75,7 +75,7 @@ describe('berth env', { concurrency: 4 }, () => {
 
   test('set does not read a secret from a terminal, where it would be visible', async (t) => {
     const name = await serviceWith({})
-    const terminal = openTerminal(t, ['env', 'set', name, 'A=-'], { daemon: suite.daemon })
+    const terminal = openFakeTerminal(t, ['env', 'set', name, 'A=-'], { daemon: suite.daemon })
     assert.equal(await terminal.ended(), 2)
   })
 
@@ -158,7 +158,7 @@ describe('berth env', { concurrency: 4 }, () => {
     const name = await serviceWith({ A: 'one', B: 'two', ODD: difficult })
     const folder = temporaryDirectory(t)
     const env = { EDITOR: 'sed -i s/^A=one/A=three/;s/^B=/C=/', XDG_RUNTIME_DIR: folder }
-    const terminal = openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env })
+    const terminal = openFakeTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env })
     await terminal.shows('Save this for')
     assert.doesNotMatch(terminal.screen().join('\n'), /ODD/)
     assert.match(terminal.screen().join('\n'), /\+ C.*\n.*~ A.*\n.*- B/)
@@ -172,7 +172,7 @@ describe('berth env', { concurrency: 4 }, () => {
   test('edit saves nothing without confirmation, after a broken edit, or without a terminal', async (t) => {
     const name = await serviceWith({ A: 'one' })
     const edit = (EDITOR: string) =>
-      openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env: { EDITOR, VISUAL: '' } })
+      openFakeTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env: { EDITOR, VISUAL: '' } })
     const declined = edit('sed -i s/one/two/')
     await declined.shows('Save this for')
     declined.type('n')

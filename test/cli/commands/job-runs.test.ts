@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
-import { keys, openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { keys } from '../../support/cli/pty.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
 import { hostileTexts } from '../../support/daemon/hostile.ts'
 import { finishedDeploy, until } from '../../support/daemon/service.ts'
@@ -99,7 +100,7 @@ test('a run is followed to its end across a cut connection and a killed daemon',
 })
 
 test('Ctrl-C leaves a run running, and prints how to follow it and how to end it', async (t) => {
-  const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo begun; sleep 600'], suite)
+  const terminal = openFakeTerminal(t, ['run', await idleWorker(), '--', 'echo begun; sleep 600'], suite)
   await terminal.shows('begun')
 
   terminal.type(keys.interrupt)
@@ -137,7 +138,11 @@ test('a run canceled by someone else ends with 1 and a message; a second cancel 
 })
 
 test('a terminal shows the running command and its duration, and clears that at the end', async (t) => {
-  const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo one; sleep 2; echo two'], suite)
+  const terminal = openFakeTerminal(
+    t,
+    ['run', await idleWorker(), '--', 'echo one; sleep 2; echo two'],
+    suite,
+  )
   await terminal.shows(/one[\s\S]*running {6}job-\S+ +1(\.\d)?s/)
 
   assert.equal(await terminal.ended(), 0)
@@ -195,7 +200,7 @@ test('schedule changes take effect immediately, so no restart is suggested', asy
 
 test('create asks for a missing schedule, and without a terminal names the flag', async (t) => {
   const silent = await berth(t, 'create', 'asked-not', '--type', 'cron_job')
-  const terminal = openTerminal(
+  const terminal = openFakeTerminal(
     t,
     ['create', 'asked', '--type', 'cron_job', '--image', 'x', '--no-deploy'],
     suite,

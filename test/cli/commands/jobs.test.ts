@@ -5,7 +5,7 @@ import { openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { berthCommand, berthEnv, runBerth } from '../../support/cli/berth.ts'
+import { berthEnv, runBerth } from '../../support/cli/berth.ts'
 import {
   jobRun,
   logStream,
@@ -15,7 +15,8 @@ import {
   succeeded,
 } from '../../support/cli/fake-jobs.ts'
 import { problem } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { berthCommand, spawnBerth } from '../../support/cli/spawned.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const introducer = '\u001b'
@@ -49,7 +50,7 @@ test('at a terminal the output of a run can set colours and nothing else', async
     runEndingAs(succeeded, ['stdout', unusualLine], ['stderr', unusualLine]),
   )
 
-  const terminal = openTerminal(t, ['run', 'nightly'], { env })
+  const terminal = openFakeTerminal(t, ['run', 'nightly'], { env })
   assert.equal(await terminal.ended(), 0)
 
   const [one, other, end] = terminal.screen()
@@ -125,7 +126,7 @@ test('input that is piped into a run is not forwarded, and not taken from others
   const piped = await withStdin(berth, 'pipe')
   const redirected = await withStdin(berth, openSync(file, 'r'))
   const shared = await withStdin(['timeout', '60', ...berth], 'pipe')
-  const empty = await runBerth(t, run, { env })
+  const empty = await spawnBerth(t, run, { env }).ended()
   const token = await withStdin([...berth.slice(0, -3), '--token-file', '-', 'shop', '--', 'cat'], 'pipe')
 
   assert.match(piped, note)

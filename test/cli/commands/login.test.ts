@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
 import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { openTerminal } from '../../support/cli/pty.ts'
 import type { Body } from '../../support/daemon/api.ts'
 import { until } from '../../support/daemon/service.ts'
@@ -47,7 +48,7 @@ describe('berth login', { concurrency: 4 }, () => {
   test('shows the page and the code, waits for approval, and stores the verified token', async (t) => {
     const server = await loginServer(t, { polls: [pending, approved] })
     const { env, config } = homeOf(t)
-    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+    const terminal = openFakeTerminal(t, ['login', server.url, '--no-browser'], { env })
 
     await terminal.shows('waiting for the approval')
     assert.equal(await terminal.ended(), 0)
@@ -98,7 +99,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const server = await loginServer(t, { polls: [{ body: { status: 'denied' } }] })
     const { env, config } = homeOf(t)
 
-    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+    const terminal = openFakeTerminal(t, ['login', server.url, '--no-browser'], { env })
 
     assert.equal(await terminal.ended(), 4)
     const screen = terminal.screen().join('\n')
@@ -121,7 +122,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const starting = problem(503, 'unavailable', 'the server is starting')
     const server = await loginServer(t, { polls: [pending, starting, starting, approved] })
     const { env } = homeOf(t)
-    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+    const terminal = openFakeTerminal(t, ['login', server.url, '--no-browser'], { env })
     await until('a poll', async () => server.requests.length > 1)
 
     await server.stop()
@@ -234,7 +235,7 @@ describe('berth login, on a real server', () => {
     assert.match(early.stderr, /setup link/)
 
     const session = await signUp(api.url, daemon.dataDir)
-    const terminal = openTerminal(t, ['login', api.url, '--no-browser'], { env })
+    const terminal = openFakeTerminal(t, ['login', api.url, '--no-browser'], { env })
     await terminal.shows('waiting for the approval')
     const [, id] = /cli-login\?id=(\S+)/.exec(terminal.screen().join('\n')) ?? []
     const asking = await read(`${api.url}/api/v1/auth/cli/${id}`, session)
@@ -255,7 +256,7 @@ describe('berth login, on a real server', () => {
   test('is denied by the administrator', async (t) => {
     const { env } = homeOf(t)
     const session = await signIn(suite.api.url)
-    const terminal = openTerminal(t, ['login', suite.api.url, '--no-browser'], { env })
+    const terminal = openFakeTerminal(t, ['login', suite.api.url, '--no-browser'], { env })
     await terminal.shows('waiting for the approval')
     const [, id] = /cli-login\?id=(\S+)/.exec(terminal.screen().join('\n')) ?? []
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
 import { dockerfile, logLines, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
@@ -57,7 +57,7 @@ test('at a terminal the output of instances can set colours and nothing else', a
   })
 
   await until('its words are stored', async () => (await runBerth(t, ['logs', name], suite)).stdout !== '')
-  const terminal = openTerminal(t, ['logs', name], suite)
+  const terminal = openFakeTerminal(t, ['logs', name], suite)
   assert.equal(await terminal.ended(), 0)
   const piped = await runBerth(t, ['logs', name], suite)
   const timed = await runBerth(t, ['logs', name, '--timestamps', '--tail', '1'], suite)
@@ -89,7 +89,7 @@ test('the logs of a service continue after a loss, without gap or repetition', a
     numbers,
     numbers.map((_, index) => index + 1),
   )
-  following.child.kill('SIGINT')
+  following.interrupt()
   const { code, stderr } = await following.ended()
   assert.deepEqual([code, stderr.match(/lost/g)?.length], [130, 1])
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { JobRun } from '../../../src/api/job.ts'
 import { Schedule } from '../../../src/api/schedule.ts'
 import { failed, respond, runs, schedule, startFakeJobs } from '../../support/cli/fake-jobs.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 
 test('the fixtures of these tests match the API', () => {
   assert.deepEqual(JobRun.array().parse(runs), runs)
@@ -38,7 +38,7 @@ for (const columns of [80, 120]) {
     const { env } = await startFakeJobs(t, (requested) =>
       requested.path.includes('/jobs') ? { body: [killed, ...runs] } : respond(requested),
     )
-    const terminal = openTerminal(t, ['jobs', 'nightly'], { env, columns })
+    const terminal = openFakeTerminal(t, ['jobs', 'nightly'], { env, columns })
 
     assert.equal(await terminal.ended(), 0)
 
@@ -101,7 +101,7 @@ test('schedule shows the next times, the last run, and the reason for a skipped 
 test('a terminal in the time zone of the schedule shows no second time', async (t) => {
   const { server, env } = await startFakeJobs(t)
   for (const TZ of ['Europe/Berlin', 'Europe/Paris']) {
-    const terminal = openTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
+    const terminal = openFakeTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
     assert.equal(await terminal.ended(), 0)
     assert.equal(terminal.screen()[2], 'time zone     Europe/Berlin')
   }

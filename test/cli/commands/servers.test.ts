@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
 import { type FakeServer, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { spawnBerth } from '../../support/cli/spawned.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 async function listServer(t: TestContext): Promise<FakeServer> {
@@ -82,7 +83,8 @@ describe('the choice of a server', { concurrency: 4 }, () => {
 
     await runBerth(t, ['services', '--token', 'of-flag', '--token-file', file], { env: variable })
     await runBerth(t, ['services', '--token-file', file], { env: variable })
-    await runBerth(t, ['services', '--token-file', '-'], { env: variable, input: 'of-stdin\n' })
+    const input = { env: variable, input: 'of-stdin\n' }
+    await spawnBerth(t, ['services', '--token-file', '-'], input).ended()
     await runBerth(t, ['services'], { env: variable })
     await runBerth(t, ['services'], { env })
 
@@ -159,7 +161,7 @@ describe('a server that is newer', () => {
     const XDG_STATE_HOME = temporaryDirectory(t)
     const env = { BERTH_SERVER: server.url, XDG_STATE_HOME }
     const look = async () => {
-      const terminal = openTerminal(t, ['services'], { env })
+      const terminal = openFakeTerminal(t, ['services'], { env })
       await terminal.ended()
       return terminal.screen().filter((line) => line.includes('99.1.0')).length
     }

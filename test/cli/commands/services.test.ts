@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import type { Ended } from '../../support/cli/berth.ts'
 import { runBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
@@ -55,7 +55,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
   })
 
   test('create prompts at a terminal for what is missing', async (t) => {
-    const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
+    const terminal = openFakeTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
     await terminal.shows('What is the service called?')
     terminal.type('asked\r')
     await terminal.shows('Where does the source come from?')
@@ -93,13 +93,13 @@ describe('services without a deploy', { concurrency: 4 }, () => {
   test('delete requires the name typed at a terminal, and --yes elsewhere', async (t) => {
     const name = await emptyService()
     const silent = await berth(t, 'delete', name)
-    const wrong = openTerminal(t, ['delete', name], { daemon: suite.daemon })
+    const wrong = openFakeTerminal(t, ['delete', name], { daemon: suite.daemon })
     await wrong.shows('Type its name:')
     wrong.type('something\r')
     assert.deepEqual([silent.code, await wrong.ended()], [2, 1])
     assert.equal((await suite.api.get(`/services/${name}`)).name, name)
 
-    const right = openTerminal(t, ['delete', name], { daemon: suite.daemon })
+    const right = openFakeTerminal(t, ['delete', name], { daemon: suite.daemon })
     await right.shows('Type its name:')
     right.type(`${name}\r`)
 
@@ -136,7 +136,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const args = ['registries', 'add', 'ghcr.io', '-u', 'ada', '--no-verify']
     const piped = await runBerth(t, args, { daemon: suite.daemon, input: 'pass-1\n' })
     const hidden = ['registries', 'add', 'quay.io', '-u', 'bob', '--no-verify']
-    const terminal = openTerminal(t, hidden, { daemon: suite.daemon })
+    const terminal = openFakeTerminal(t, hidden, { daemon: suite.daemon })
     await terminal.shows('Password of bob at quay.io:')
     terminal.type('pass-2\r')
     assert.deepEqual([piped.code, await terminal.ended()], [0, 0])
@@ -222,7 +222,7 @@ test('restart, status and rollback follow the deploy, and the picker lists earli
   assert.equal(silent.code, 2)
   assert.ok(silent.stderr.includes(second.id), silent.stderr)
 
-  const terminal = openTerminal(t, ['rollback', name], { daemon: suite.daemon })
+  const terminal = openFakeTerminal(t, ['rollback', name], { daemon: suite.daemon })
   await terminal.shows('Which deploy should run again?')
   terminal.type('\u001b[B\r')
   assert.equal(await terminal.ended(), 0)
@@ -230,7 +230,7 @@ test('restart, status and rollback follow the deploy, and the picker lists earli
   const { latest_deploy } = await suite.api.get(`/services/${name}`)
   assert.deepEqual([latest_deploy.trigger, latest_deploy.source.deploy_id], ['rollback', first.id])
 
-  const watch = openTerminal(t, ['status', name, '--watch'], { daemon: suite.daemon })
+  const watch = openFakeTerminal(t, ['status', name, '--watch'], { daemon: suite.daemon })
   await watch.shows(`${name} is live`)
   await suite.api.post(`/services/${name}/suspend`)
   await watch.shows(`${name} is suspended`)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { datastore, startFakeDatastores, trashEntry } from '../../support/cli/fake-datastores.ts'
 import type { FakeResponse, ReceivedRequest } from '../../support/cli/fake-server.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 
 const disk = trashEntry('berth-svc-1', {
   id: 'dsk-1',
@@ -89,7 +89,7 @@ test('trash purge requires the name typed at a terminal, and --yes elsewhere', a
     silent.stderr,
     /This removes shop-db \(postgres 17\) with all its data\..*\n +confirm with --yes/,
   )
-  const wrong = openTerminal(t, ['trash', 'purge', 'shop-db'], { env })
+  const wrong = openFakeTerminal(t, ['trash', 'purge', 'shop-db'], { env })
   await wrong.shows('Type its name:')
   wrong.type('shop\r')
   assert.equal(await wrong.ended(), 1)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { runBerth } from '../../support/cli/berth.ts'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
 import { pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
@@ -94,13 +94,13 @@ test('the name comes from berth.json, otherwise from the folder, made valid', as
 
 test('at a terminal a service is created only after confirmation', async (t) => {
   const { folder, name } = await createApp(t)
-  const refused = openTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  const refused = openFakeTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
   await refused.shows(`Create ${name}, a web service, built by its Dockerfile?`)
   refused.type('n')
   assert.equal(await refused.ended(), 130)
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
 
-  const agreed = openTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  const agreed = openFakeTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
   await agreed.shows(/Create .*\?/)
   agreed.type('y')
 
@@ -149,7 +149,7 @@ test('at a terminal the suggested Dockerfile is written after confirmation', asy
   const folder = temporaryDirectory(t)
   writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
   const name = newName()
-  const terminal = openTerminal(t, ['up', name, folder], { ...suite })
+  const terminal = openFakeTerminal(t, ['up', name, folder], { ...suite })
   await terminal.shows('Write it to')
   terminal.type('\r')
   await terminal.shows(`Create ${name}, a web service, built by its Dockerfile?`)

@@ -39,7 +39,8 @@ test('a server is found by its name, and by its address with or without the sche
 test('before the first login, a server that does not respond is one to log in to', () => {
   const hintFor = (flags: { server?: string }, env: NodeJS.ProcessEnv, servers = {}) => {
     const config = { default: undefined, servers }
-    const { url, isAssumed } = chooseServer({ flags, env, findProject: () => null, config })
+    const place = { env, cwd: '/', stdin: process.stdin }
+    const { url, isAssumed } = chooseServer({ ...place, flags, findProject: () => null, config })
     return unreachable(url, new Error('nothing listens'), isAssumed).hint
   }
   const other = 'is berthd running there? for another server: --server NAME or URL'

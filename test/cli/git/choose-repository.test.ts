@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openTerminal } from '../../support/cli/pty.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
 import { createRepository } from '../../support/git/repository.ts'
@@ -21,7 +21,7 @@ test('create offers the repositories and branches of a connected account', async
   const token = provider.createToken('ada')
   await suite.api.post('/git/connections', { provider: 'gitea', base_url: provider.url, token })
 
-  const terminal = openTerminal(t, ['create', 'shop', '--no-deploy'], { daemon: suite.daemon })
+  const terminal = openFakeTerminal(t, ['create', 'shop', '--no-deploy'], { daemon: suite.daemon })
   await terminal.shows('Where does the source come from?')
   terminal.type('\u001b[B\r')
   await terminal.shows('Which repository?')

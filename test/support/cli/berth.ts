@@ -1,10 +1,12 @@
-// The command line as users run it: a separate process with piped output and its own configuration.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+// The command line as users run it, in the process of the test: with its own folder, environment and streams.
+// `spawned.ts` has it as a process of its own.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import type { Input, OutputStream } from '../../../src/cli/invocation.ts'
+import { run } from '../../../src/cli/program.ts'
 import type { TestDaemon } from '../daemon/daemon.ts'
-import { programArgs } from '../daemon/program.ts'
 import { until } from '../daemon/service.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
 
@@ -16,8 +18,6 @@ export interface BerthOptions {
   env?: Record<string, string>
   /** The content of stdin. */
   input?: string
-  /** Leaves stdin open, so that a test can write to it. */
-  keepsInput?: true
 }
 
 export interface Ended {
@@ -27,16 +27,20 @@ export interface Ended {
 }
 
 export interface RunningBerth {
-  readonly child: ChildProcess
   readonly stdout: string
   readonly stderr: string
+  /** Ctrl-C. */
+  interrupt(): void
   ended(): Promise<Ended>
   /** Waits until stdout or stderr contains this text. */
   shows(text: string | RegExp): Promise<void>
 }
 
-/** Arguments for Node that run the command line in any working directory. */
-export const berthCommand = programArgs('src/cli/main')
+/** Streams in place of those that the command would have. */
+interface Redirections {
+  stdin?: Input
+  stdout?: OutputStream
+}
 
 /** The environment of a user whose only configuration is this server. */
 export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.ProcessEnv {
@@ -51,42 +55,70 @@ export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.P
 }
 
 /** Starts the command and leaves it running until the test ends. */
-export function startBerth(t: Scope, args: string[], options: BerthOptions = {}): RunningBerth {
-  const child = spawn(process.execPath, [...berthCommand, ...args], {
-    cwd: options.cwd ?? temporaryDirectory(t),
-    env: berthEnv(t, options),
-    stdio: 'pipe',
-  })
-  t.after(() => child.kill('SIGKILL'))
+export function startBerth(
+  t: Scope,
+  args: string[],
+  options: BerthOptions & Redirections = {},
+): RunningBerth {
+  const { cwd = temporaryDirectory(t), input = '' } = options
   const said = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
+  const keep = (name: keyof typeof said) =>
+    textStream((text) => {
       said[name] += text
     })
-  }
-  child.stdin.on('error', () => {}).write(options.input ?? '')
-  if (!options.keepsInput) child.stdin.end()
-  const closed = once(child, 'close')
+  const { stdin = new PassThrough().end(input), stdout = keep('stdout') } = options
+  const command = begin(t, args, { env: berthEnv(t, options), cwd, stdin, stdout, stderr: keep('stderr') })
   return {
-    child,
     get stdout() {
       return said.stdout
     },
     get stderr() {
       return said.stderr
     },
+    interrupt: command.interrupt,
     async ended() {
-      await closed
-      return { code: child.exitCode, ...said }
+      return { code: await command.code, ...said }
     },
-    async shows(text) {
-      const fits = () => (typeof text === 'string' ? all().includes(text) : text.test(all()))
-      const all = () => said.stdout + said.stderr
-      await until(`${text} from berth ${args.join(' ')}`, async () => fits())
-    },
+    shows: (text) => untilShown(text, `berth ${args.join(' ')}`, () => said.stdout + said.stderr),
   }
 }
 
-export function runBerth(t: Scope, args: string[], options: BerthOptions = {}): Promise<Ended> {
+export function runBerth(
+  t: Scope,
+  args: string[],
+  options: BerthOptions & Redirections = {},
+): Promise<Ended> {
   return startBerth(t, args, options).ended()
+}
+
+/** Runs the command with these streams; interrupted after the test. */
+export function begin(
+  t: Scope,
+  args: string[],
+  invocation: Omit<Parameters<typeof run>[0], 'args' | 'signal'>,
+) {
+  const controller = new AbortController()
+  const interrupt = () => controller.abort()
+  const code = run({ ...invocation, args, signal: controller.signal })
+  t.after(async () => {
+    interrupt()
+    await code.catch(() => undefined)
+  })
+  return { code, interrupt }
+}
+
+/** A stream whose text is passed to `add`. */
+export function textStream(add: (text: string) => void): Writable {
+  const decoder = new StringDecoder()
+  return new Writable({
+    write(bytes: Buffer, _, done) {
+      add(decoder.write(bytes))
+      done()
+    },
+  })
+}
+
+export async function untilShown(text: string | RegExp, what: string, shown: () => string): Promise<void> {
+  const isShown = () => (typeof text === 'string' ? shown().includes(text) : text.test(shown()))
+  await until(`${text} from ${what}`, async () => isShown())
 }

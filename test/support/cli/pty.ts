@@ -3,10 +3,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
-import { until } from '../daemon/service.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
-import { type BerthOptions, berthCommand, berthEnv } from './berth.ts'
+import { type BerthOptions, berthEnv, untilShown } from './berth.ts'
 import { toScreen } from './screen.ts'
+import { berthCommand } from './spawned.ts'
 
 export interface Terminal {
   /** All output with its control sequences. */
@@ -68,10 +68,8 @@ export function openShell(
     screen: () => toScreen(written, columns),
     type: (text) => void child.stdin.write(text),
     async shows(text) {
-      const fits = (seen: string) => (typeof text === 'string' ? seen.includes(text) : text.test(seen))
-      await until(`${text} on the terminal of ${run}`, async () =>
-        fits(stripVTControlCharacters(written)),
-      ).catch((error: Error) => {
+      const shown = () => stripVTControlCharacters(written)
+      await untilShown(text, `the terminal of ${run}`, shown).catch((error: Error) => {
         throw new Error(`${error.message}\n${toScreen(written, columns).join('\n')}`)
       })
     },

@@ -11,6 +11,7 @@ import type { FakeResponse } from './fake-server.ts'
 export interface ShellServer {
   /** With the host name localhost. */
   url: string
+  sockets: WebSocket[]
   /** Upgrade requests. */
   upgrades: IncomingMessage[]
   /** Messages received: text parsed, binary as bytes. */
@@ -30,6 +31,7 @@ export async function startShellServer(t: Scope, options: Options): Promise<Shel
   const { tls, kind = 'postgres' } = options
   const server: Server = tls ? createSecureServer(tls) : createServer()
   const upgrades: IncomingMessage[] = []
+  const opened: WebSocket[] = []
   const received: ShellServer['received'] = { messages: [], bytes: [] }
   server.on('request', (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -39,7 +41,10 @@ export async function startShellServer(t: Scope, options: Options): Promise<Shel
   server.on('upgrade', (request: IncomingMessage, wire: Duplex, head: Buffer) => {
     upgrades.push(request)
     if (options.refusal) return refuse(wire, options.refusal)
-    sockets.handleUpgrade(request, wire, head, (socket) => listen(socket, received, options.answer))
+    sockets.handleUpgrade(request, wire, head, (socket) => {
+      opened.push(socket)
+      listen(socket, received, options.answer)
+    })
   })
   const listening = once(server, 'listening')
   server.listen(0, '127.0.0.1')
@@ -50,7 +55,7 @@ export async function startShellServer(t: Scope, options: Options): Promise<Shel
     server.closeAllConnections()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http${tls ? 's' : ''}://localhost:${port}`, upgrades, received }
+  return { url: `http${tls ? 's' : ''}://localhost:${port}`, sockets: opened, upgrades, received }
 }
 
 function listen(socket: WebSocket, received: ShellServer['received'], response: Options['answer']): void {

@@ -124,7 +124,7 @@ interface RestoreOptions {
 async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): Promise<void> {
   const { client, out } = cli
   const path = `${datastorePath(name)}/restores`
-  if (from === undefined && process.stdin.isTTY) {
+  if (from === undefined && cli.stdin.isTTY) {
     throw usageFailure(
       'the data is read from standard input, which is a terminal',
       `berth db restore ${name} < FILE, or --from a backup`,
@@ -139,11 +139,11 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
 }
 
 /** A file has a size, a pipe does not. */
-async function upload({ client, signal }: Cli, path: string): Promise<Restore> {
-  const input = fstatSync(0)
-  const length = input.isFile() ? { 'content-length': String(input.size) } : {}
+async function upload({ client, signal, stdin }: Cli, path: string): Promise<Restore> {
+  const input = stdin.fd === undefined ? null : fstatSync(stdin.fd)
+  const length = input?.isFile() ? { 'content-length': String(input.size) } : {}
   const headers = { 'content-type': 'application/octet-stream', ...length }
-  const response = await client.open('POST', `${path}/upload`, { body: process.stdin, headers })
+  const response = await client.open('POST', `${path}/upload`, { body: stdin, headers })
   return readJson<Restore>(response, { url: client.url, signal })
 }
 

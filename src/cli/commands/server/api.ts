@@ -53,7 +53,7 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
   const response = await cli.client.open(method, pathOf(givenPath), {
     ...(isQuery ? { query: toQuery(fields) } : {}),
     ...(hasBody ? { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } } : {}),
-    ...(options.input === undefined ? {} : await readInput(options.input)),
+    ...(options.input === undefined ? {} : await readInput(cli, options.input)),
   })
   await printResponse(cli, response).catch((error: unknown) => {
     throw cli.signal.aborted || error instanceof CliFailure ? error : incompleteResponse(cli.client.url)
@@ -96,11 +96,14 @@ function toQuery(fields: Record<string, unknown>): Query {
  * JSON is sent as a whole: the server accepts a body without a length only for uploads. Archives
  * are streamed.
  */
-async function readInput(path: string) {
+async function readInput(cli: Cli, path: string) {
   if (!/\.(tgz|gz)$/.test(path)) {
-    return { body: await readFileOrInput(path, maxBodyMib), headers: { 'content-type': 'application/json' } }
+    return {
+      body: await readFileOrInput(cli, path, maxBodyMib),
+      headers: { 'content-type': 'application/json' },
+    }
   }
-  const { stream, sizeBytes } = openFile(path)
+  const { stream, sizeBytes } = openFile(cli, path)
   return {
     body: stream,
     headers: { 'content-type': 'application/gzip', 'content-length': String(sizeBytes) },
@@ -108,10 +111,10 @@ async function readInput(path: string) {
 }
 
 // Through a pipe the exact bytes; at a terminal JSON is indented, and control characters are escaped.
-async function printResponse({ out }: Cli, response: Response): Promise<void> {
+async function printResponse({ out, stdout }: Cli, response: Response): Promise<void> {
   if (!response.body) return
   if (!out.isTerminal) {
-    for await (const chunk of response.body) process.stdout.write(chunk)
+    for await (const chunk of response.body) stdout.write(chunk)
     return
   }
   const isStream = response.headers.get('content-type')?.includes('event-stream')

@@ -101,7 +101,7 @@ async function connect(cli: Cli, provider: string | undefined, options: ConnectO
 
 async function connectToken(cli: Cli, provider: string, baseUrl: string | undefined): Promise<GitConnection> {
   const question = { message: `Access token for ${baseUrl ?? provider}:`, instead: 'pipe the token in' }
-  const token = process.stdin.isTTY ? await askSecret(cli, question) : await readStandardInput('the token')
+  const token = cli.stdin.isTTY ? await askSecret(cli, question) : await readStandardInput(cli, 'the token')
   const body = { provider, token, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }
   return cli.client.call<GitConnection>('POST', '/git/connections', { body })
 }

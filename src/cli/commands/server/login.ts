@@ -66,7 +66,7 @@ async function logIn(cli: Cli, address: string | undefined, options: LoginOption
   const { env, flags, out } = cli
   const { url } = chooseTarget(cli, readConfig(env), address)
   const enter = async () => {
-    const token = configuredToken(flags, env) ?? (await approvedToken(cli, url, options))
+    const token = configuredToken(flags, cli) ?? (await approvedToken(cli, url, options))
     return { token, info: await verify(cli, url, token) }
   }
   const { token, info } = await enter().catch((error: unknown) => {

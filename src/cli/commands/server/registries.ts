@@ -64,9 +64,9 @@ async function list({ client, out }: Cli): Promise<void> {
 async function add(cli: Cli, host: string, { username, passwordStdin, verify }: AddOptions): Promise<void> {
   const question = { message: `Password of ${username} at ${host}:`, instead: 'pipe the password in' }
   const password =
-    process.stdin.isTTY && !passwordStdin
+    cli.stdin.isTTY && !passwordStdin
       ? await askSecret(cli, question)
-      : await readStandardInput('the password')
+      : await readStandardInput(cli, 'the password')
   const path = `/registries/${encodeURIComponent(host)}`
   const body = { username, password, ...(verify ? { verify } : {}) }
   const registry = await cli.client.call<Registry>('PUT', path, { body })
