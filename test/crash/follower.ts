@@ -1,9 +1,9 @@
-// Follows the logs of deploys or job runs across restarts of the daemon, and records the lines.
+// Follows the logs of deploys and job runs across restarts of the daemon, and records the lines.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 import type { Victim } from './victim.ts'
 
-export interface Seen {
+interface Seen {
   /** The id of the deploy or job run. */
   id: string
   /** Line n is at index n - 1. */
@@ -14,13 +14,15 @@ export interface Seen {
   isGone: boolean
 }
 
-export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys' | 'jobs' = 'deploys') {
+export type Followers = ReturnType<typeof openFollowers>
+
+export function openFollowers(victim: Victim, ledger: Ledger) {
   const all: Seen[] = []
   const controller = new AbortController()
   const { signal } = controller
 
   async function follow(seen: Seen): Promise<void> {
-    while (!seen.isEnded && !seen.isGone && !signal.aborted) {
+    while (!signal.aborted) {
       await readOn(seen).catch((error: Error) => {
         seen.isGone = /: 404 /.test(error.message)
       })
@@ -32,7 +34,7 @@ export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys
 
   async function readOn(seen: Seen): Promise<void> {
     const api = await victim.whenUp()
-    const path = `/${resource}/${seen.id}/logs?follow=true`
+    const path = `/${seen.id.startsWith('job-') ? 'jobs' : 'deploys'}/${seen.id}/logs?follow=true`
     for await (const { id, event, data } of api.events(path, { signal, lastEventId: seen.lines.length })) {
       seen.isEnded = event === 'end'
       if (seen.isEnded) return
@@ -46,13 +48,11 @@ export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys
 
   return {
     all,
-    follow(followed: string): void {
-      const seen = { id: followed, lines: [], isEnded: false, isGone: false }
+    follow(id: string): void {
+      const seen = { id, lines: [], isEnded: false, isGone: false }
       all.push(seen)
       void follow(seen)
     },
     close: () => controller.abort(),
   }
 }
-
-export type Followers = ReturnType<typeof openFollowers>

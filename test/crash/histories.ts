@@ -1,50 +1,55 @@
-// Checks of the histories: each state follows from the one before by the chart, and there is one end.
-import type { Ledger } from './ledger.ts'
-import { ends, type HistoryLine, type Settled } from './settled.ts'
+// Checks that each state in a history follows from the one before by the chart, and that there is one end.
+import type { Body } from '../support/daemon/api.ts'
 
-/** A copy of the chart, written by hand so that a change of the chart must be repeated here deliberately. */
-const follows: Record<string, string[]> = {
-  queued: ['running.fetching', 'running.pulling', 'running.starting', 'failing', 'canceling'],
-  'running.fetching': ['running.building', 'failing', 'canceling'],
-  'running.building': ['running.preparing', 'running.starting', 'failing', 'canceling'],
-  'running.pulling': ['running.preparing', 'running.starting', 'failing', 'canceling'],
-  'running.preparing': ['running.starting', 'failing', 'canceling'],
-  'running.starting': ['running.checking', 'failing', 'canceling'],
-  'running.checking': ['running.switching', 'failing', 'canceling'],
-  'running.switching': ['live', 'failing', 'canceling'],
-  live: ['live', 'draining'],
-  draining: ['deactivated'],
-  failing: ['failed'],
-  canceling: ['canceled'],
+export interface HistoryLine {
+  at: string
+  event: string
+  state: string
+  status: string
 }
 
-export function checkHistories(ledger: Ledger, { deploys }: Settled): void {
-  for (const { entry, history } of deploys) {
-    if (history.length === 0) continue
-    const faults = [...faultsOf(history)]
-    const evidence = history.map(({ at, event, state }) => `${at} ${event} -> ${state}`)
-    for (const fault of faults)
-      ledger.addViolation('histories follow the chart', `${entry.id}: ${fault}`, evidence)
-  }
+/** A copy of a chart, written by hand so that a change of the chart must be repeated here deliberately. */
+export interface ChartCopy {
+  first: string
+  follows: Record<string, string[]>
+  /** The statuses that a state may be shown with. */
+  statusesOf(state: string): string[]
+  /** The part of a state that `follows` describes; the whole by default. */
+  regionOf?(state: string): string
+  /** Events of another region: they come at any time, and change nothing in this one. */
+  aside?: RegExp
 }
 
-function* faultsOf(history: HistoryLine[]) {
-  if (history[0]!.event !== 'created' || history[0]!.state !== 'queued') yield 'does not start with created'
-  for (const [index, { state, at }] of history.entries()) {
-    const before = history[index - 1]
-    if (!before) continue
-    if (!follows[before.state]?.includes(state)) yield `${state} follows ${before.state}`
-    if (at < before.at) yield `${state} is older than ${before.state} before it`
+/** A text per fault. */
+export function historyFaults(chart: ChartCopy, history: readonly HistoryLine[], record: Body): string[] {
+  const { first, follows, statusesOf, regionOf = (state) => state, aside } = chart
+  const faults: string[] = []
+  let before = ''
+  let latest = ''
+  for (const { state: whole, status, event, at } of history) {
+    const state = regionOf(whole)
+    const isAside = aside?.test(event) && state === before
+    const isLegal = before === '' ? state === first && event === 'created' : follows[before]?.includes(state)
+    if (!statusesOf(state).includes(status)) faults.push(`${state} is reported as ${status}`)
+    if (!isLegal && !isAside) faults.push(`${state} follows ${before || 'nothing'} by ${event}`)
+    if (!isAside && at < latest) faults.push(`${state} is older than ${before} before it`)
+    if (!isAside) latest = at
+    before = state
   }
-  const ended = history.filter(({ state }) => ends.includes(state) && state !== 'live')
-  if (ended.length > 1) yield `has ${ended.length} ends`
+  const last = history.at(-1)
+  if (last?.status !== record.status) faults.push(`ends ${last?.status}, the record has ${record.status}`)
+  return faults
+}
+
+export function describeHistory(history: readonly HistoryLine[]): string[] {
+  return history.slice(-40).map(({ at, event, state, status }) => `${at} ${event} -> ${state} (${status})`)
 }
 
 /** Whether the daemon was killed in that state; `restarts` are the starts of its lives. */
-export function wasInterrupted(history: HistoryLine[], state: string, startsAt: number[]): boolean {
+export function wasInterrupted(history: readonly HistoryLine[], state: string, restarts: number[]): boolean {
   const index = history.findIndex((line) => line.state === state)
   const next = history[index + 1]
   if (index < 0 || !next) return false
   const [from, to] = [Date.parse(history[index]!.at), Date.parse(next.at)]
-  return startsAt.some((at) => at > from && at < to)
+  return restarts.some((at) => at > from && at < to)
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { commandEnv, run } from '../../support/system/command.ts'
 
-export type Kind = 'postgres' | 'redis'
+export const kinds = ['postgres', 'redis'] as const
+export type Kind = (typeof kinds)[number]
 
 export interface LineClient {
   /** The first line of the response. Rejects on error output, at the client's end, or on a timeout. */
@@ -22,18 +23,18 @@ const programs = {
 } as const
 
 /** The unpacked image files of each kind. */
-export function rootOf(prepared: string, kind: Kind): string {
-  return join(prepared, `${kind}-root`)
+export function rootOf(directory: string, kind: Kind): string {
+  return join(directory, `${kind}-root`)
 }
 
 /** Returns the output of one command. */
-export function runClient(prepared: string, kind: Kind, url: string, ...words: string[]): Promise<string> {
+export function runClient(directory: string, kind: Kind, url: string, ...words: string[]): Promise<string> {
   const clientArgs = kind === 'postgres' ? words.flatMap((word) => ['-c', word]) : words
-  return run('chroot', [rootOf(prepared, kind), ...programs[kind], url, ...clientArgs])
+  return run('chroot', [rootOf(directory, kind), ...programs[kind], url, ...clientArgs])
 }
 
-export function openLineClient(prepared: string, kind: Kind, url: string): LineClient {
-  const child = spawn('chroot', [rootOf(prepared, kind), ...programs[kind], url], {
+export function openLineClient(directory: string, kind: Kind, url: string): LineClient {
+  const child = spawn('chroot', [rootOf(directory, kind), ...programs[kind], url], {
     env: { ...commandEnv, PGCONNECT_TIMEOUT: '5' },
   })
   const closed = once(child, 'close')
@@ -64,18 +65,16 @@ function answersOf(child: ChildProcessWithoutNullStreams): () => Promise<string>
   createInterface({ input: child.stdout }).on('line', (line) => pending?.resolve(line))
   createInterface({ input: child.stderr }).on('line', fail)
   child.once('close', (code) => fail(`the client ended with ${code}`))
-  return () =>
-    new Promise((resolve, reject) => {
-      if (problem) return reject(problem)
-      const silence = setTimeout(() => fail('timed out'), answerMs)
-      const settle = (end: () => void) => {
-        clearTimeout(silence)
-        pending = null
-        end()
-      }
-      pending = {
-        resolve: (line) => settle(() => resolve(line)),
-        reject: (error) => settle(() => reject(error)),
-      }
-    })
+  return async () => {
+    if (problem) throw problem
+    const silence = setTimeout(() => fail('timed out'), answerMs)
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        pending = { resolve, reject }
+      })
+    } finally {
+      clearTimeout(silence)
+      pending = null
+    }
+  }
 }

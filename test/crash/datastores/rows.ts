@@ -12,50 +12,46 @@ interface RowKind {
   preparation(place: string): string | null
   statement(place: string, row: Row): string
   isAcknowledged(answer: string, row: Row): boolean
-  readAll(prepared: string, url: string, place: string): Promise<Row[]>
+  readAll(directory: string, url: string, place: string): Promise<Row[]>
 }
 
-const postgres: RowKind = {
-  preparation: (place) => `create table ${place} (number bigint primary key, word text not null)`,
-  statement: (place, { number, word }) =>
-    `insert into ${place} values (${number}, '${word}') returning number;`,
-  isAcknowledged: (response, { number }) => response === String(number),
-  async readAll(prepared, url, place) {
-    const select = `select number, word from ${place} order by number`
-    const lines = linesOf(await runClient(prepared, 'postgres', url, select))
-    return lines.map((line) => toRow(...(line.split('|') as [string, string])))
+export const rowKinds: Record<Kind, RowKind> = {
+  postgres: {
+    preparation: (place) => `create table ${place} (number bigint primary key, word text not null)`,
+    statement: (place, { number, word }) =>
+      `insert into ${place} values (${number}, '${word}') returning number;`,
+    isAcknowledged: (response, { number }) => response === String(number),
+    async readAll(directory, url, place) {
+      const select = `select number, word from ${place} order by number`
+      const lines = linesOf(await runClient(directory, 'postgres', url, select))
+      return lines.map((line) => toRow(...(line.split('|') as [string, string])))
+    },
+  },
+  redis: {
+    preparation: () => null,
+    statement: (place, { number, word }) => `HSET ${place} ${number} ${word}`,
+    isAcknowledged: (response) => response === '1',
+    async readAll(directory, url, place) {
+      const lines = linesOf(await runClient(directory, 'redis', url, 'hgetall', place))
+      const numbers = lines.filter((_, index) => index % 2 === 0)
+      return numbers.map((number, index) => toRow(number, lines[index * 2 + 1]!))
+    },
   },
 }
-
-const redis: RowKind = {
-  preparation: () => null,
-  statement: (place, { number, word }) => `HSET ${place} ${number} ${word}`,
-  isAcknowledged: (response) => response === '1',
-  async readAll(prepared, url, place) {
-    const lines = linesOf(await runClient(prepared, 'redis', url, 'hgetall', place))
-    const numbers = lines.filter((_, index) => index % 2 === 0)
-    return numbers.map((number, index) => toRow(number, lines[index * 2 + 1]!))
-  },
-}
-
-export const rowKinds: Record<Kind, RowKind> = { postgres, redis }
 
 /** A text per fault: rows that were lost, changed, or never sent. */
 export function rowFaults(
   records: readonly Row[],
   { sent, acknowledged }: { sent: ReadonlyMap<number, string>; acknowledged: readonly number[] },
 ): string[] {
-  const words = new Map(records.map(({ number, word }) => [number, word]))
-  const lost = acknowledged.filter((number) => !words.has(number))
-  const foreign = records.filter(({ number, word }) => sent.get(number) !== word)
+  const found = new Set(records.map(({ number }) => number))
+  const lost = acknowledged.filter((number) => !found.has(number))
+  const foreign = records.filter(({ number, word }) => sent.get(number) !== word).map(({ number }) => number)
+  const twice = records.length - found.size
   return [
     ...describe('acknowledged and not there', lost, acknowledged.length),
-    ...describe(
-      'there and never sent like that',
-      foreign.map(({ number }) => number),
-      records.length,
-    ),
-    ...(words.size === records.length ? [] : [`${records.length - words.size} are there twice`]),
+    ...describe('there and never sent like that', foreign, records.length),
+    ...(twice === 0 ? [] : [`${twice} are there twice`]),
   ]
 }
 

@@ -1,10 +1,10 @@
-// Writes numbered rows into a datastore continuously, across all incidents, and records
-// what was acknowledged.
+// Writes numbered rows into a datastore, across all incidents, and records which it acknowledged.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Drill } from '../drill.ts'
 import type { Chance } from '../random.ts'
-import type { DatastoreEntry } from './book.ts'
-import { openLineClient } from './line-client.ts'
-import { rowKinds } from './rows.ts'
+import { openLineClient, runClient } from './line-client.ts'
+import { type Row, rowFaults, rowKinds } from './rows.ts'
+import type { DatastoreEntry } from './users.ts'
 
 /** Connects to the host's port, or to the container's address in its network. */
 export type Way = 'port' | 'network'
@@ -14,31 +14,27 @@ export interface Writer {
   way: Way
   url: string
   /** The table or hash. */
-  table: string
+  place: string
   sent: Map<number, string>
   acknowledged: number[]
-  acknowledgedAt: number[]
   /** Established connections that broke. */
   breaks: { at: number; words: string }[]
-  /** Failed rows or connections. */
-  failures: number
 }
 
 const pauseMs = { least: 2, most: 25 }
 const againMs = 50
 
-export function createWriter(entry: DatastoreEntry, way: Way, url: string): Writer {
-  const table = `kept_by_${way}`
-  const rows = { sent: new Map<number, string>(), acknowledged: [], acknowledgedAt: [], breaks: [] }
-  return { entry, way, url, table: table, ...rows, failures: 0 }
+export async function createWriter(directory: string, entry: DatastoreEntry, way: Way, url: string) {
+  const place = `kept_by_${way}`
+  const preparation = rowKinds[entry.kind].preparation(place)
+  if (preparation !== null) await runClient(directory, entry.kind, url, preparation)
+  const writer: Writer = { entry, way, url, place, sent: new Map(), acknowledged: [], breaks: [] }
+  return writer
 }
 
-export async function writeRows(
-  writer: Writer,
-  { prepared, isOver, chance }: { prepared: string; isOver: () => boolean; chance: Chance },
-): Promise<void> {
+export async function writeRows(writer: Writer, directory: string, chance: Chance, isOver: () => boolean) {
   while (!isOver()) {
-    const client = openLineClient(prepared, writer.entry.kind, writer.url)
+    const client = openLineClient(directory, writer.entry.kind, writer.url)
     const before = writer.acknowledged.length
     try {
       while (!isOver()) {
@@ -46,9 +42,8 @@ export async function writeRows(
         await sleep(chance.between(pauseMs.least, pauseMs.most))
       }
     } catch (error) {
-      writer.failures++
       const hasServed = writer.acknowledged.length > before
-      if (hasServed) writer.breaks.push({ at: performance.now(), words: (error as Error).message })
+      if (hasServed) writer.breaks.push({ at: Date.now(), words: (error as Error).message })
     } finally {
       await client.close()
     }
@@ -58,15 +53,42 @@ export async function writeRows(
 
 /** A row without a response is not retried: whether it was written remains unknown. */
 async function writeRow(
-  { entry, table, sent, acknowledged, acknowledgedAt }: Writer,
+  writer: Writer,
   ask: (line: string) => Promise<string>,
   chance: Chance,
 ): Promise<void> {
-  const row = { number: sent.size + 1, word: `word-${chance.whole(0, 0xffffff).toString(16)}` }
+  const { entry, place, sent, acknowledged } = writer
+  const row: Row = { number: sent.size + 1, word: `word-${chance.whole(0, 0xffffff).toString(16)}` }
   sent.set(row.number, row.word)
   const kind = rowKinds[entry.kind]
-  const response = await ask(kind.statement(table, row))
+  const response = await ask(kind.statement(place, row))
   if (!kind.isAcknowledged(response, row)) throw new Error(response)
   acknowledged.push(row.number)
-  acknowledgedAt.push(performance.now())
+}
+
+/** A connection may break because of Docker or a requested restart, never because of a kill. */
+export function checkBreaks({ incidents, ledger, victim }: Drill, writers: Writer[]): void {
+  for (const { entry, way, breaks } of writers) {
+    for (const { at, words } of breaks.filter((one) => !incidents.isDisturbed(entry.id, one.at))) {
+      const { startedAt } = victim.lives.findLast((life) => life.startedAt < at)!
+      const text = `${entry.name} by its ${way}, ${at - startedAt} ms after a start of the daemon: ${words}`
+      ledger.addViolation('datastores serve without the daemon', text)
+    }
+  }
+}
+
+/** Reads the rows with a new client; the daemon may be down. */
+export async function checkWrittenRows(
+  { ledger }: Drill,
+  directory: string,
+  writers: Writer[],
+): Promise<void> {
+  for (const { entry, url, place, sent, acknowledged } of writers) {
+    const faults = await rowKinds[entry.kind].readAll(directory, url, place).then(
+      (records) => rowFaults(records, { sent, acknowledged }),
+      (error: Error) => [error.message],
+    )
+    for (const fault of faults)
+      ledger.addViolation('no acknowledged row is lost', `${entry.name} ${place}: ${fault}`)
+  }
 }

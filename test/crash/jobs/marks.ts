@@ -4,22 +4,15 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Scope } from '../../support/system/directory.ts'
 
-export type MarkWord = 'start' | 'line' | 'end'
-
 export interface Mark {
   id: string
-  word: MarkWord
-}
-
-export interface MarkServer {
-  port: number
-  marks: Mark[]
+  word: 'start' | 'line' | 'end'
 }
 
 const pattern = /^(job-[0-9a-z]+) (start|line|end)\n$/
 
 /** Listens on every address of the host; containers use the gateway of their network. */
-export async function listenForMarks(scope: Scope): Promise<MarkServer> {
+export async function listenForMarks(scope: Scope, port: number): Promise<Mark[]> {
   const marks: Mark[] = []
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -28,17 +21,27 @@ export async function listenForMarks(scope: Scope): Promise<MarkServer> {
     socket.on('error', () => undefined).on('close', () => open.delete(socket))
     socket.setEncoding('utf8').on('data', (text) => {
       const [, id, word] = pattern.exec(String(text)) ?? []
-      if (id !== undefined) marks.push({ id, word: word as MarkWord })
+      if (id !== undefined) marks.push({ id, word: word as Mark['word'] })
       socket.end()
     })
   })
-  server.listen(0, '0.0.0.0')
+  server.listen(port, '0.0.0.0')
   await once(server, 'listening')
   scope.after(() => {
     server.close()
     for (const socket of open) socket.destroy()
   })
-  return { port: (server.address() as AddressInfo).port, marks }
+  return marks
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 export const startsOf = (marks: readonly Mark[], id: string) =>

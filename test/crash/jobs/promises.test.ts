@@ -6,9 +6,8 @@ import { type Mark, overlapFaults, startsOf } from './marks.ts'
 import { type EndedRun, endFaults, outputFaults } from './output.ts'
 import type { Task } from './tasks.ts'
 
-const task: Task = {
-  ...{ kind: 'failing', lines: 3, linesAtOnce: 1, pauseSeconds: 0, exitCode: 7, isStubborn: false },
-}
+const pace = { linesAtOnce: 1, pauseSeconds: 0, isStubborn: false }
+const task: Task = { kind: 'failing', lines: 3, exitCode: 7, ...pace }
 const said = (line: string) => ({ stream: 'system', line })
 const line = (number: number) => ({ stream: 'stdout', line: `line ${number} of 3` })
 const last = said('failed: exited with code 7')
@@ -59,13 +58,8 @@ test('a different exit code is a fault, unless the record blames a restart of Do
 
 test('a run that started twice, and two overlapping runs, are faults', () => {
   const mark = (id: string, word: Mark['word']): Mark => ({ id, word })
-  const marks = [
-    mark('a', 'start'),
-    mark('b', 'start'),
-    mark('a', 'end'),
-    mark('a', 'start'),
-    mark('c', 'end'),
-  ]
+  const begun = [mark('a', 'start'), mark('b', 'start')]
+  const marks = [...begun, mark('a', 'end'), mark('a', 'start'), mark('c', 'end')]
   assert.deepEqual([startsOf(marks, 'a'), startsOf(marks, 'b')], [2, 1])
   assert.deepEqual(overlapFaults(marks, new Set(['a', 'b', 'c'])), ['b was at work while a was'])
   assert.deepEqual(overlapFaults(marks, new Set(['a', 'c'])), [])

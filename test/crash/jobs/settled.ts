@@ -1,14 +1,11 @@
 // Waits until every due time is handled and every run has ended, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../../support/daemon/api.ts'
-import type { HistoryLine } from '../settled.ts'
-import { stopSchedule } from './actions.ts'
-import { type Book, cronServices, type JobEntry, type JobService } from './book.ts'
-import { finalStates } from './histories.ts'
+import type { HistoryLine } from '../histories.ts'
 import { missedInstants } from './instants.ts'
 import type { ShownLine } from './output.ts'
 import type { Task } from './tasks.ts'
-import { lookAtSchedule } from './users.ts'
+import { type Book, cronServices, type JobEntry, type JobService, lookAtSchedule } from './users.ts'
 
 export interface SettledRun {
   id: string
@@ -20,9 +17,6 @@ export interface SettledRun {
   record: Body | null
   history: HistoryLine[]
   lines: ShownLine[]
-  /** The lines in the order they were received. */
-  sent: string[]
-  hasEnd: boolean
 }
 
 /** The due times of a service that its runs and reported skips must cover. */
@@ -34,18 +28,21 @@ export interface Schedule {
 const settleMs = 150_000
 /** The maximum delay of a run on a busy machine. */
 const latenessMs = 10_000
+const finalStates = ['succeeded', 'failed', 'canceled']
 
 /** Waits, with a timeout, until every due time is handled, then stops the schedules. */
 export async function endSchedules(api: Api, book: Book): Promise<Schedule[]> {
   const schedules: Schedule[] = []
   for (const service of cronServices(book)) {
+    const { id, liveAt: after, skips } = service
     const upTo = Date.now() - latenessMs
     for (const deadline = Date.now() + settleMs / 2; Date.now() < deadline; await sleep(200)) {
       await lookAtSchedule(book, service)
       const runs = await scheduledRuns(api, service)
-      if (missedInstants({ after: service.liveAt, upTo, runs, skips: service.skips }).length === 0) break
+      if (missedInstants({ after, upTo, runs, skips }).length === 0) break
     }
-    await stopSchedule(book, service)
+    // Never due during the run.
+    await api.patch(`/services/${id}`, { schedule: '0 0 1 1 *' })
     schedules.push({ service, upTo })
   }
   return schedules
@@ -57,16 +54,19 @@ export async function scheduledRuns(api: Api, { id }: JobService): Promise<Body[
 }
 
 export async function settleRuns(api: Api, book: Book): Promise<SettledRun[]> {
-  const { ledger } = book
   const deadline = Date.now() + settleMs
   let runs = await readRuns(api, book)
   while (!runs.every(hasEnded) && Date.now() < deadline) {
     await sleep(300)
     runs = await readRuns(api, book)
   }
-  for (const { id, record, history } of runs.filter((one) => !hasEnded(one)))
-    ledger.addViolation('every run ends', `${id} stays ${history.at(-1)?.state}`, [JSON.stringify(record)])
-  for (const run of runs.filter(({ record }) => record !== null)) await readLines(api, run)
+  for (const { id, record, history } of runs.filter((run) => !hasEnded(run))) {
+    const text = `${id} stays ${history.at(-1)?.state}`
+    book.drill.ledger.addViolation('every run ends', text, [JSON.stringify(record)])
+  }
+  for (const run of runs.filter(({ record }) => record !== null))
+    for await (const { event, data } of api.events(`/jobs/${run.id}/logs`))
+      if (event === 'log') run.lines.push(JSON.parse(data))
   return runs
 }
 
@@ -88,26 +88,8 @@ async function readRun(
   service: JobService,
   entry: JobEntry | null,
 ): Promise<SettledRun> {
-  const found = {
-    id,
-    service,
-    entry,
-    task: entry?.task ?? service.ownTask!,
-    lines: [],
-    sent: [],
-    hasEnd: false,
-  }
+  const run = { id, service, entry, task: entry?.task ?? service.cron!.task, lines: [] }
   const { status, body } = await api.call('GET', `/jobs/${id}`)
-  if (status === 404) return { ...found, record: null, history: [] }
-  return { ...found, record: body, history: await api.get(`/jobs/${id}/history`) }
-}
-
-async function readLines(api: Api, run: SettledRun): Promise<void> {
-  for await (const { event, data } of api.events(`/jobs/${run.id}/logs`)) {
-    if (event === 'end') run.hasEnd = true
-    else if (event === 'log') {
-      run.sent.push(data)
-      run.lines.push(JSON.parse(data))
-    }
-  }
+  if (status === 404) return { ...run, record: null, history: [] }
+  return { ...run, record: body, history: await api.get(`/jobs/${id}/history`) }
 }

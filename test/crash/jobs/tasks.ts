@@ -3,8 +3,7 @@
 // their order is the order of events.
 import type { Chance } from '../random.ts'
 
-export const taskKinds = ['quick', 'slow', 'failing', 'chatty', 'stubborn'] as const
-export type TaskKind = (typeof taskKinds)[number]
+export type TaskKind = 'quick' | 'slow' | 'failing' | 'chatty' | 'stubborn'
 
 export interface Task {
   kind: TaskKind
@@ -20,18 +19,14 @@ export interface Task {
 
 export function taskOf(kind: TaskKind, chance: Chance): Task {
   const task = { kind, linesAtOnce: 1, pauseSeconds: 0.4, exitCode: 0, isStubborn: false }
-  switch (kind) {
-    case 'quick':
-      return { ...task, lines: 1, pauseSeconds: 0 }
-    case 'slow':
-      return { ...task, lines: chance.whole(6, 14) }
-    case 'failing':
-      return { ...task, lines: chance.whole(1, 4), exitCode: chance.whole(1, 120) }
-    case 'chatty':
-      return { ...task, lines: chance.whole(200, 1200), linesAtOnce: 40, pauseSeconds: 0.2 }
-    case 'stubborn':
-      return { ...task, lines: chance.whole(6, 14), isStubborn: true }
+  const kinds: Record<TaskKind, () => Task> = {
+    quick: () => ({ ...task, lines: 1, pauseSeconds: 0 }),
+    slow: () => ({ ...task, lines: chance.whole(6, 14) }),
+    failing: () => ({ ...task, lines: chance.whole(1, 4), exitCode: chance.whole(1, 120) }),
+    chatty: () => ({ ...task, lines: chance.whole(200, 1200), linesAtOnce: 40, pauseSeconds: 0.2 }),
+    stubborn: () => ({ ...task, lines: chance.whole(6, 14), isStubborn: true }),
   }
+  return kinds[kind]()
 }
 
 /** A script for `sh -c` that sends its marks to that port. */

@@ -71,45 +71,50 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
   const args = [...standardArgs(engine, { dataDir, prefix }), ...(options.args ?? [])]
   const said: Said = { log: [], printed: [] }
-  const removeAll = async () => {
-    await removeLeftovers(prefix)
-    rmSync(dataDir, { recursive: true, force: true })
+  let child: ChildProcess
+  let api: Api | null = null
+  const start = async () => {
+    const started = spawnDaemon(args, options.env ?? {}, said)
+    child = started.child
+    const url = await started.listening
+    if (child === started.child) api = createApi(url, readFileSync(join(dataDir, 'api_token'), 'utf8').trim())
   }
-  let running = await run(args, options.env ?? {}, said).catch(async (error: unknown) => {
-    await removeAll()
-    throw error
-  })
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const end = async (signal: NodeJS.Signals) => {
-    if (running.child.exitCode !== null || running.child.signalCode !== null) return running.child.exitCode
-    running.child.kill(signal)
-    const [code] = await once(running.child, 'exit')
-    return code as number | null
+    if (hasEnded()) return child.exitCode
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+    return child.exitCode
   }
-  return {
+  const daemon: TestDaemon = {
     dataDir,
     prefix,
     ...said,
     get api() {
-      return running.api(dataDir)
+      return api!
     },
     get pid() {
-      return running.child.pid!
+      return child.pid!
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
     async ended() {
-      const { child } = running
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      if (!hasEnded()) await once(child, 'exit')
       return child.exitCode ?? child.signalCode!
     },
-    async start() {
-      running = await run(args, options.env ?? {}, said)
-    },
+    start,
     async remove() {
       await end('SIGKILL')
-      await removeAll()
+      await removeLeftovers(prefix)
+      rmSync(dataDir, { recursive: true, force: true })
     },
   }
+  await start().catch(async (error: unknown) => {
+    await daemon.remove()
+    throw error
+  })
+  return daemon
 }
 
 /** A daemon that is removed after the test, with everything it created. */
@@ -121,22 +126,17 @@ export async function startDaemon(t: TestContext, options: DaemonOptions = {}): 
 
 type Said = Pick<TestDaemon, 'log' | 'printed'>
 
-interface Running {
-  child: ChildProcess
-  api: (dataDir: string) => Api
-}
-
-/** Resolves when it logs that it is up; rejects with its output if it exits instead. */
-async function run(args: string[], env: Record<string, string>, { log, printed }: Said): Promise<Running> {
+/** `listening` resolves with its URL when it logs that it is up; it rejects if the process ends before. */
+function spawnDaemon(args: string[], env: Record<string, string>, { log, printed }: Said) {
   const child = spawn(process.execPath, [...programArgs('src/main'), ...args], {
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384', ...env },
   })
-  createInterface({ input: child.stdout! }).on('line', (line) => printed.push(line))
+  createInterface({ input: child.stdout }).on('line', (line) => printed.push(line))
   const first = log.length
-  const url = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stderr! }).on('line', (line) => {
+  const listening = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
       log.push(line)
       const up = /"url":"([^"]+)".*"msg":"berthd listens"/.exec(line)
       if (up) resolve(up[1]!)
@@ -145,5 +145,5 @@ async function run(args: string[], env: Record<string, string>, { log, printed }
       reject(new Error(`berthd ended with ${code}: ${log.slice(first).join('\n')}`)),
     )
   })
-  return { child, api: (dataDir) => createApi(url, readFileSync(join(dataDir, 'api_token'), 'utf8').trim()) }
+  return { child, listening }
 }

@@ -1,15 +1,8 @@
-// Waits until every deploy has ended and every deleted service is removed, and reads the state from the API.
+// Waits until every deploy has ended, and reads the state from the API.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Body } from '../support/daemon/api.ts'
-import type { DeployEntry, Ledger, ServiceEntry } from './ledger.ts'
-
-export interface HistoryLine {
-  at: string
-  event: string
-  state: string
-  status: string
-  phase: string | null
-}
+import type { Api, Body } from '../../support/daemon/api.ts'
+import { describeHistory, type HistoryLine } from '../histories.ts'
+import type { Book, DeployEntry, ServiceEntry } from './users.ts'
 
 /** A deploy in the API at the end; `record` is null if the daemon does not know it. */
 export interface SettledDeploy {
@@ -30,32 +23,32 @@ export interface Settled {
   deploys: SettledDeploy[]
   /** Services that were not deleted. */
   services: SettledService[]
+  recordOf(deployId: string): Body | null
 }
 
 /** A deploy stays `live`; the other states are final. */
-export const ends = ['live', 'deactivated', 'failed', 'canceled']
+const ends = ['live', 'deactivated', 'failed', 'canceled']
 const settleMs = 150_000
 
 /** Waits for every deploy to end; one that does not is a violation, with its history. */
-export async function settle(api: Api, ledger: Ledger): Promise<Settled> {
+export async function settle(api: Api, { drill, services, deploys: entries }: Book): Promise<Settled> {
   const deadline = Date.now() + settleMs
-  let deploys = await readDeploys(api, ledger)
+  const read = () => Promise.all([...entries.values()].map((entry) => readDeploy(api, entry)))
+  let deploys = await read()
   while (!isSettled(deploys) && Date.now() < deadline) {
     await sleep(200)
-    deploys = await readDeploys(api, ledger)
+    deploys = await read()
   }
   for (const deploy of deploys.filter((one) => !isEnded(one))) {
     const text = `${deploy.entry.id} stays ${deploy.history.at(-1)?.state}`
-    ledger.addViolation('every deploy comes to an end', text, await collectEvidence(api, deploy))
+    drill.ledger.addViolation('every deploy comes to an end', text, await collectEvidence(api, deploy))
   }
-  const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
-  return { deploys, services: await Promise.all(kept.map((entry) => readService(api, entry))) }
-}
-
-async function readDeploys(api: Api, ledger: Ledger): Promise<SettledDeploy[]> {
-  const deploys: SettledDeploy[] = []
-  for (const entry of ledger.deploys.values()) deploys.push(await readDeploy(api, entry))
-  return deploys
+  const kept = services.filter(({ isDeleted }) => !isDeleted)
+  return {
+    deploys,
+    services: await Promise.all(kept.map((entry) => readService(api, entry))),
+    recordOf: (id) => deploys.find(({ entry }) => entry.id === id)?.record ?? null,
+  }
 }
 
 /** With several live deploys, the older ones are about to drain. */
@@ -65,16 +58,15 @@ function isSettled(deploys: SettledDeploy[]): boolean {
 }
 
 async function readDeploy(api: Api, entry: DeployEntry): Promise<SettledDeploy> {
-  const response = await api.call('GET', `/deploys/${entry.id}`)
-  if (response.status === 404) return { entry, record: null, history: [] }
-  return { entry, record: response.body, history: await api.get(`/deploys/${entry.id}/history`) }
+  const { status, body } = await api.call('GET', `/deploys/${entry.id}`)
+  if (status === 404) return { entry, record: null, history: [] }
+  return { entry, record: body, history: await api.get(`/deploys/${entry.id}/history`) }
 }
 
 function isEnded({ record, history, entry }: SettledDeploy): boolean {
   // Another check reports a missing deploy of an existing service.
   if (record === null) return true
-  if (entry.service.isDeleted) return false
-  return ends.includes(history.at(-1)!.state)
+  return !entry.service.isDeleted && ends.includes(history.at(-1)!.state)
 }
 
 async function readService(api: Api, entry: ServiceEntry): Promise<SettledService> {
@@ -84,20 +76,15 @@ async function readService(api: Api, entry: ServiceEntry): Promise<SettledServic
   return { entry, record, env, deployIds: deploys.map(({ id }) => id) }
 }
 
-/** The history of a deploy and the end of its log. */
+/** The record of a deploy, its history and the end of its log. */
 export async function collectEvidence(
   api: Api,
   { entry, record, history }: SettledDeploy,
 ): Promise<string[]> {
   const lines: string[] = []
   if (record) {
-    for await (const { event, data } of api.events(`/deploys/${entry.id}/logs`)) {
-      if (event === 'log') lines.push(JSON.parse(data).line)
-    }
+    for await (const { event, data } of api.events(`/deploys/${entry.id}/logs`))
+      if (event === 'log') lines.push(`log: ${JSON.parse(data).line}`)
   }
-  return [
-    JSON.stringify(record),
-    ...history.map(({ at, event, state }) => `${at} ${event} -> ${state}`),
-    ...lines.slice(-15).map((line) => `log: ${line}`),
-  ]
+  return [JSON.stringify(record), ...describeHistory(history), ...lines.slice(-15)]
 }
