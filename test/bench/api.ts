@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd, whenHealthy } from './berthd.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { requestsPerCpuSecond, type Target } from './load.ts'
 import { median } from './percentiles.ts'
 import { startProgram } from './program.ts'
@@ -20,15 +20,10 @@ export async function measureApi(bench: Bench): Promise<Figure[]> {
   const list = await measure(bench, targets, `/api/v1/services/${serviceId}/deploys?limit=20`)
   const hello = await measure(bench, targets, '/healthz')
   return [
-    {
-      name: '20 deploys with a token, relative to raw uWS',
-      value: ratio(list, 'raw uWS'),
-      unit: '',
-      goal: { atLeast: 0.8 },
-    },
-    { name: '20 deploys with a token, relative to node:http', value: ratio(list, 'node:http'), unit: '' },
+    figure('20 deploys with a token, relative to raw uWS', ratio(list, 'raw uWS'), '', { atLeast: 0.8 }),
+    figure('20 deploys with a token, relative to node:http', ratio(list, 'node:http'), ''),
     ...rates('20 deploys with a token', list),
-    { name: 'hello, relative to raw uWS', value: ratio(hello, 'raw uWS'), unit: '' },
+    figure('hello, relative to raw uWS', ratio(hello, 'raw uWS'), ''),
     ...rates('hello', hello),
   ]
 }
@@ -75,9 +70,7 @@ function ratio(rounds: Rates[], to: Server): number {
 }
 
 function rates(what: string, rounds: Rates[]): Figure[] {
-  return servers.map((server) => ({
-    name: `${what}, ${server}, per CPU second`,
-    value: median(rounds.map((round) => round[server])),
-    unit: '/s',
-  }))
+  return servers.map((server) =>
+    figure(`${what}, ${server}, per CPU second`, median(rounds.map((round) => round[server])), '/s'),
+  )
 }

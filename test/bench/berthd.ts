@@ -22,16 +22,9 @@ export interface Berthd {
   prefix: string
   /** By the clock of `performance.now()`. */
   spawnedAt: number
-  /** Only with `probed`: see programs/process-probe.ts. */
-  probe(): Promise<Probed>
+  /** The heap in use after a garbage collection; only with `probed`. */
+  usedMegabytes(): Promise<number>
   end(): Promise<void>
-}
-
-export interface Probed {
-  /** The heap in use after a garbage collection. */
-  usedMegabytes: number
-  /** The 99th percentile of the event loop's delay since the last call. */
-  loopDelayMs: number
 }
 
 export interface BerthdOptions {
@@ -69,11 +62,11 @@ export async function startBerthd(
     child.once('exit', (code) => reject(new Error(`berthd ended with ${code}: ${log.join('\n')}`)))
   })
   const lines = createInterface({ input: child.stdout! })
-  const probe = async (): Promise<Probed> => {
+  const usedMegabytes = async (): Promise<number> => {
     child.kill('SIGUSR2')
     for (;;) {
       const [line] = await once(lines, 'line')
-      if (line.startsWith('{')) return JSON.parse(line)
+      if (line.startsWith('{')) return JSON.parse(line).usedMegabytes
     }
   }
   const token = readFileSync(join(dataDir, 'api_token'), 'utf8').trim()
@@ -86,7 +79,7 @@ export async function startBerthd(
     },
     prefix,
     spawnedAt,
-    probe,
+    usedMegabytes,
     end,
   }
 }

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
 import { removeContainer, runContainer } from './container-run.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { type LiveMoments, watchLiveMoments } from './live-moments.ts'
 import { median } from './percentiles.ts'
 
@@ -100,29 +100,14 @@ async function runAlone({ api, image, network, container }: Setting, round: numb
 }
 
 function toFigures(rounds: Round[]): Figure[] {
-  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
-  const phases = Object.keys(rounds[0]!.phases)
+  const restarts = rounds.map(({ restartMs }) => restartMs)
+  const alone = rounds.map(({ dockerRunMs }) => dockerRunMs)
+  const excess = rounds.map(({ restartMs, dockerRunMs }) => restartMs - dockerRunMs)
+  const phaseOf = (phase: string) => median(rounds.map(({ phases }) => phases[phase] ?? 0))
   return [
-    {
-      name: 'restart, in excess of docker run',
-      value: middle(({ restartMs, dockerRunMs }) => restartMs - dockerRunMs),
-      unit: 'ms',
-      goal: { atMost: 300 },
-    },
-    {
-      name: 'restart, from the request until live',
-      value: middle(({ restartMs }) => restartMs),
-      unit: 'ms',
-    },
-    {
-      name: 'docker run until the first response',
-      value: middle(({ dockerRunMs }) => dockerRunMs),
-      unit: 'ms',
-    },
-    ...phases.map((phase) => ({
-      name: `restart, ${phase}`,
-      value: middle((round) => round.phases[phase] ?? 0),
-      unit: 'ms',
-    })),
+    figure('restart, in excess of docker run', median(excess), 'ms', { atMost: 300 }),
+    figure('restart, from the request until live', median(restarts), 'ms'),
+    figure('docker run until the first response', median(alone), 'ms'),
+    ...Object.keys(rounds[0]!.phases).map((phase) => figure(`restart, ${phase}`, phaseOf(phase), 'ms')),
   ]
 }

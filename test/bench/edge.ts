@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
 import { removeContainer, runContainer } from './container-run.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { median, percentile } from './percentiles.ts'
 import { startPlainProxy } from './plain-proxy.ts'
 import { answersPerCpuSecond, measureLatencies, type ProxyTarget } from './proxy-load.ts'
@@ -142,37 +142,22 @@ function proxyFigures(rounds: Record<Which, ProxyRound>[]): Figure[] {
     return percentile(latencies, 99)
   }
   return [
-    { name: 'requests per CPU second, relative to HAProxy', value: cost, unit: '', goal: { atLeast: 0.95 } },
-    {
-      name: 'request p99 at 1,000/s, relative to HAProxy',
-      value: p99Of('edge') / p99Of('plain'),
-      unit: '',
-      goal: { atMost: 1.05 },
-    },
-    { name: 'requests per CPU second, edge', value: paceOf('edge'), unit: '/s' },
-    { name: 'requests per CPU second, HAProxy alone', value: paceOf('plain'), unit: '/s' },
-    { name: 'request p99 at 1,000/s, edge', value: p99Of('edge'), unit: 'ms' },
-    { name: 'request p99 at 1,000/s, HAProxy alone', value: p99Of('plain'), unit: 'ms' },
+    figure('requests per CPU second, relative to HAProxy', cost, '', { atLeast: 0.95 }),
+    figure('request p99 at 1,000/s, relative to HAProxy', p99Of('edge') / p99Of('plain'), '', {
+      atMost: 1.05,
+    }),
+    figure('requests per CPU second, edge', paceOf('edge'), '/s'),
+    figure('requests per CPU second, HAProxy alone', paceOf('plain'), '/s'),
+    figure('request p99 at 1,000/s, edge', p99Of('edge'), 'ms'),
+    figure('request p99 at 1,000/s, HAProxy alone', p99Of('plain'), 'ms'),
   ]
 }
 
 function startFigures(rounds: { edgeMs: number; dockerRunMs: number }[]): Figure[] {
+  const excess = rounds.map(({ edgeMs, dockerRunMs }) => edgeMs - dockerRunMs)
   return [
-    {
-      name: 'new version until it serves, in excess of docker run',
-      value: median(rounds.map(({ edgeMs, dockerRunMs }) => edgeMs - dockerRunMs)),
-      unit: 'ms',
-      goal: { atMost: 300 },
-    },
-    {
-      name: 'new version until it serves',
-      value: median(rounds.map(({ edgeMs }) => edgeMs)),
-      unit: 'ms',
-    },
-    {
-      name: 'docker run until the first response',
-      value: median(rounds.map(({ dockerRunMs }) => dockerRunMs)),
-      unit: 'ms',
-    },
+    figure('new version until it serves, in excess of docker run', median(excess), 'ms', { atMost: 300 }),
+    figure('new version until it serves', median(rounds.map(({ edgeMs }) => edgeMs)), 'ms'),
+    figure('docker run until the first response', median(rounds.map(({ dockerRunMs }) => dockerRunMs)), 'ms'),
   ]
 }

@@ -6,7 +6,13 @@ export interface Figure {
   value: number
   /** Such as `ms`, `MB`, `/s`; empty for a ratio. */
   unit: string
-  goal?: { atLeast: number } | { atMost: number }
+  goal?: Goal
+}
+
+type Goal = { atLeast: number } | { atMost: number }
+
+export function figure(name: string, value: number, unit: string, goal?: Goal): Figure {
+  return goal ? { name, value, unit, goal } : { name, value, unit }
 }
 
 /** Null for a figure without a goal. */

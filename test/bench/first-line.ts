@@ -9,7 +9,7 @@ import { commandEnv } from '../support/system/command.ts'
 import type { Bench } from './bench.ts'
 import type { Berthd } from './berthd.ts'
 import { phasesOf } from './deploy.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import type { JobService } from './job-service.ts'
 import { median } from './percentiles.ts'
 
@@ -33,21 +33,16 @@ export async function measureFirstLine(bench: Bench, berthd: Berthd, service: Jo
     const dockerRunMs = await runByDocker(engine, berthd.prefix, service.image)
     rounds.push({ jobMs, dockerRunMs, states })
   }
-  const middle = (pick: (round: Round) => number) => median(rounds.slice(1).map(pick))
+  const measured = rounds.slice(1)
+  const excess = measured.map(({ jobMs, dockerRunMs }) => jobMs - dockerRunMs)
+  const jobs = measured.map(({ jobMs }) => jobMs)
+  const alone = measured.map(({ dockerRunMs }) => dockerRunMs)
+  const stateOf = (state: string) => median(measured.map(({ states }) => states[state] ?? 0))
   return [
-    {
-      name: 'job run until its first line, in excess of docker run',
-      value: middle(({ jobMs, dockerRunMs }) => jobMs - dockerRunMs),
-      unit: 'ms',
-      goal: { atMost: 300 },
-    },
-    { name: 'job run until its first line', value: middle(({ jobMs }) => jobMs), unit: 'ms' },
-    { name: 'docker run until its first line', value: middle(({ dockerRunMs }) => dockerRunMs), unit: 'ms' },
-    ...['pending', 'starting', 'following'].map((state) => ({
-      name: `job run, ${state}`,
-      value: middle(({ states }) => states[state] ?? 0),
-      unit: 'ms',
-    })),
+    figure('job run until its first line, in excess of docker run', median(excess), 'ms', { atMost: 300 }),
+    figure('job run until its first line', median(jobs), 'ms'),
+    figure('docker run until its first line', median(alone), 'ms'),
+    ...['pending', 'starting', 'following'].map((state) => figure(`job run, ${state}`, stateOf(state), 'ms')),
   ]
 }
 

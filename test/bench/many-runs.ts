@@ -7,7 +7,7 @@ import { openStorage } from '../../storage/index.ts'
 import type { Api } from '../support/daemon/api.ts'
 import type { Bench } from './bench.ts'
 import type { Berthd } from './berthd.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import type { JobService } from './job-service.ts'
 import { cpuSeconds, residentMegabytes } from './process-usage.ts'
 
@@ -48,21 +48,18 @@ export async function measureManyRuns(bench: Bench, runs: ManyRuns): Promise<Fig
   await berthd.end()
   const records = await countRecords(dataDir, service)
   return [
-    { name: `${count} short runs, 8 at a time`, value: perSecond, unit: '/s' },
-    { name: 'daemon CPU', value: (first.cpu + second.cpu) / count, unit: 'ms per run' },
-    { name: 'resident before', value: before.resident, unit: 'MB' },
-    { name: `resident after ${Math.round(count / 2)}`, value: middle.resident, unit: 'MB' },
-    { name: `resident after ${count}`, value: full.resident, unit: 'MB' },
-    {
-      name: `heap growth from run ${Math.round(count / 2)} to ${count}`,
-      value: full.used - middle.used,
-      unit: 'MB',
-      goal: { atMost: meantToGrowMb },
-    },
-    { name: `data after ${count}`, value: full.dataMb, unit: 'MB' },
-    { name: `data growth after ${beyond} more`, value: end.dataMb - full.dataMb, unit: 'MB' },
-    { name: `logs retained after ${count + beyond} runs`, value: end.logs, unit: '', goal: { atMost: kept } },
-    { name: 'records retained', value: records, unit: '', goal: { atMost: kept } },
+    figure(`${count} short runs, 8 at a time`, perSecond, '/s'),
+    figure('daemon CPU', (first.cpu + second.cpu) / count, 'ms per run'),
+    figure('resident before', before.resident, 'MB'),
+    figure(`resident after ${Math.round(count / 2)}`, middle.resident, 'MB'),
+    figure(`resident after ${count}`, full.resident, 'MB'),
+    figure(`heap growth from run ${Math.round(count / 2)} to ${count}`, full.used - middle.used, 'MB', {
+      atMost: meantToGrowMb,
+    }),
+    figure(`data after ${count}`, full.dataMb, 'MB'),
+    figure(`data growth after ${beyond} more`, end.dataMb - full.dataMb, 'MB'),
+    figure(`logs retained after ${count + beyond} runs`, end.logs, '', { atMost: kept }),
+    figure('records retained', records, '', { atMost: kept }),
   ]
 }
 
@@ -94,7 +91,7 @@ async function untilOver(api: Api, id: string): Promise<void> {
 async function atRest(bench: Bench, { berthd, dataDir }: ManyRuns): Promise<Moment> {
   await sleep(bench.size(30_000, 500))
   const resident = residentMegabytes(berthd.pid)
-  const { usedMegabytes: used } = await berthd.probe()
+  const used = await berthd.usedMegabytes()
   return { resident, used, dataMb: sizeOf(dataDir) / bytesPerMegabyte, logs: logsOf(dataDir) }
 }
 

@@ -8,7 +8,7 @@ import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { residentMegabytes } from './process-usage.ts'
 
 type Kind = 'restart' | 'cancel' | 'fail'
@@ -36,17 +36,12 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
   const end = await atRest(bench, berthd)
   const grown = `deploy ${count} to ${2 * count}`
   return [
-    { name: 'idle, resident', value: idle.resident, unit: 'MB', goal: { atMost: 90 } },
-    { name: 'idle, heap', value: idle.used, unit: 'MB' },
-    {
-      name: `heap growth, ${grown}`,
-      value: end.used - middle.used,
-      unit: 'MB',
-      goal: { atMost: meantToGrowMb },
-    },
-    { name: `resident growth, ${grown}`, value: end.resident - middle.resident, unit: 'MB' },
-    { name: `after ${2 * count} deploys, resident`, value: end.resident, unit: 'MB' },
-    { name: `after ${2 * count} deploys, heap`, value: end.used, unit: 'MB' },
+    figure('idle, resident', idle.resident, 'MB', { atMost: 90 }),
+    figure('idle, heap', idle.used, 'MB'),
+    figure(`heap growth, ${grown}`, end.used - middle.used, 'MB', { atMost: meantToGrowMb }),
+    figure(`resident growth, ${grown}`, end.resident - middle.resident, 'MB'),
+    figure(`after ${2 * count} deploys, resident`, end.resident, 'MB'),
+    figure(`after ${2 * count} deploys, heap`, end.used, 'MB'),
   ]
 }
 
@@ -54,7 +49,7 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
 async function atRest(bench: Bench, berthd: Berthd): Promise<Moment> {
   await sleep(bench.size(120_000, 500))
   const resident = residentMegabytes(berthd.pid)
-  return { resident, used: (await berthd.probe()).usedMegabytes }
+  return { resident, used: await berthd.usedMegabytes() }
 }
 
 function kindOf(index: number): Kind {

@@ -1,29 +1,23 @@
 // The parts of the benchmark in their order.
-import { measureAccount } from './account.ts'
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
 import { measureDeploy } from './deploy.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
-import { measureFollowers } from './followers.ts'
 import { measureJobs } from './jobs.ts'
 import { measureMemory } from './memory.ts'
 import { measureRestore } from './restore.ts'
 import { measureStart } from './start.ts'
 import { measureTransitions } from './transitions.ts'
-import { measureUpload } from './upload.ts'
 
 export const parts = {
   api: measureApi,
-  account: measureAccount,
   deploy: measureDeploy,
   edge: measureEdge,
   start: measureStart,
   restore: measureRestore,
   transitions: measureTransitions,
-  followers: measureFollowers,
   jobs: measureJobs,
-  upload: measureUpload,
   memory: measureMemory,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
 

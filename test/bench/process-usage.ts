@@ -1,5 +1,5 @@
 // The resources used by a process, from the kernel, without involving the process.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 /** The kernel's clock ticks per second, the same on every Linux that Node supports. */
 const ticksPerSecond = 100
@@ -14,21 +14,6 @@ export function cpuSeconds(pid: number): number {
 }
 
 export function residentMegabytes(pid: number): number {
-  return statusMegabytes(pid, 'VmRSS')
-}
-
-/** Since its start, or since `forgetPeak`. */
-export function peakMegabytes(pid: number): number {
-  return statusMegabytes(pid, 'VmHWM')
-}
-
-export function forgetPeak(pid: number): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5')
-}
-
-function statusMegabytes(pid: number, field: string): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const [, kibibytes] = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status) ?? []
-  if (kibibytes === undefined) throw new Error(`process ${pid} has no ${field}`)
-  return Number(kibibytes) / kibibytesPerMegabyte
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / kibibytesPerMegabyte
 }

@@ -1,7 +1,7 @@
 // How long the supervisor takes to restore its actors when the store also has many ended ones.
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { median } from './percentiles.ts'
 import { runProgram } from './program.ts'
 import type { Restored } from './programs/restore.ts'
@@ -21,9 +21,9 @@ export async function measureRestore(bench: Bench): Promise<Figure[]> {
   }
   const middle = (field: keyof Restored) => median(runs.map((run) => run[field]))
   return [
-    { name: `${services} actors restored`, value: middle('restoreMs'), unit: 'ms', goal: { atMost: 300 } },
-    { name: 'CPU time', value: middle('restoreCpuMs'), unit: 'ms' },
-    { name: 'opening the store', value: middle('openMs'), unit: 'ms' },
-    { name: 'resident memory', value: middle('residentMegabytes'), unit: 'MB' },
+    figure(`${services} actors restored`, middle('restoreMs'), 'ms', { atMost: 300 }),
+    figure('CPU time', middle('restoreCpuMs'), 'ms'),
+    figure('opening the store', middle('openMs'), 'ms'),
+    figure('resident memory', middle('residentMegabytes'), 'MB'),
   ]
 }

@@ -9,7 +9,7 @@ import { baseImages } from '../support/docker/images.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { percentile } from './percentiles.ts'
 import { cpuSeconds, residentMegabytes } from './process-usage.ts'
 import { storeDeploys } from './stored-deploys.ts'
@@ -25,10 +25,10 @@ export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
   const withNone = await measureUsage(bench, await startWith(bench, 0, '0 0 1 1 *'), seconds)
   const withAll = await measureUsage(bench, await startWith(bench, count, '0 0 1 1 *'), seconds)
   return [
-    { name: `${count} idle schedules`, value: withAll.cpuMs, unit: 'ms CPU/s' },
-    { name: 'no schedules', value: withNone.cpuMs, unit: 'ms CPU/s' },
-    { name: `resident with ${count} schedules`, value: withAll.resident, unit: 'MB' },
-    { name: 'resident without schedules', value: withNone.resident, unit: 'MB' },
+    figure(`${count} idle schedules`, withAll.cpuMs, 'ms CPU/s'),
+    figure('no schedules', withNone.cpuMs, 'ms CPU/s'),
+    figure(`resident with ${count} schedules`, withAll.resident, 'MB'),
+    figure('resident without schedules', withNone.resident, 'MB'),
   ]
 }
 
@@ -69,15 +69,11 @@ export async function measureDrift(bench: Bench): Promise<Figure[]> {
       percent,
     )
   return [
-    {
-      name: `${count} schedules due at once: delay of the record, p50`,
-      value: late('created_at', 50),
-      unit: 'ms',
-    },
-    { name: 'maximum', value: late('created_at', 100), unit: 'ms' },
-    { name: 'delay of the container, minimum', value: late('started_at', 0), unit: 'ms' },
-    { name: 'p50, 8 at a time', value: late('started_at', 50), unit: 'ms' },
-    { name: 'maximum', value: late('started_at', 100), unit: 'ms' },
+    figure(`${count} schedules due at once: delay of the record, p50`, late('created_at', 50), 'ms'),
+    figure('maximum', late('created_at', 100), 'ms'),
+    figure('delay of the container, minimum', late('started_at', 0), 'ms'),
+    figure('p50, 8 at a time', late('started_at', 50), 'ms'),
+    figure('maximum', late('started_at', 100), 'ms'),
   ]
 }
 

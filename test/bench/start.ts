@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { median } from './percentiles.ts'
 import { cpuSeconds } from './process-usage.ts'
 import { storeDeploys } from './stored-deploys.ts'
@@ -29,14 +29,11 @@ export async function measureStart(bench: Bench): Promise<Figure[]> {
     await berthd.end()
   }
   return [
-    {
-      name: `first response with ${services * 100} stored deploys`,
-      value: median(startsMs.slice(1)),
-      unit: 'ms',
-      goal: { atMost: 500 },
-    },
-    { name: 'CPU time', value: median(cpuMs.slice(1)), unit: 'ms' },
-    { name: 'Node alone, start to exit', value: median(bareMs.slice(1)), unit: 'ms' },
+    figure(`first response with ${services * 100} stored deploys`, median(startsMs.slice(1)), 'ms', {
+      atMost: 500,
+    }),
+    figure('CPU time', median(cpuMs.slice(1)), 'ms'),
+    figure('Node alone, start to exit', median(bareMs.slice(1)), 'ms'),
   ]
 }
 

@@ -1,7 +1,7 @@
 // Durable transitions per second, each requested after the acknowledgement of the previous one.
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, figure } from './figure.ts'
 import { median, percentile } from './percentiles.ts'
 import { runProgram } from './program.ts'
 import type { Transitions } from './programs/transitions.ts'
@@ -19,19 +19,12 @@ export async function measureTransitions(bench: Bench): Promise<Figure[]> {
   }
   const latenciesMs = runs.flatMap((run) => run.latenciesMs)
   return [
-    {
-      name: 'durable transitions of 100 actors',
-      value: median(runs.map(({ perSecond }) => perSecond)),
-      unit: '/s',
-      goal: { atLeast: 5000 },
-    },
-    {
-      name: 'per CPU second',
-      value: median(runs.map(({ perSecond, cpuShare }) => perSecond / cpuShare)),
-      unit: '/s',
-    },
-    { name: 'latency, p50', value: median(latenciesMs), unit: 'ms' },
-    { name: 'latency, p99', value: percentile(latenciesMs, 99), unit: 'ms' },
-    { name: 'process CPU', value: median(runs.map(({ cpuShare }) => cpuShare)), unit: 'CPUs' },
+    figure('durable transitions of 100 actors', median(runs.map(({ perSecond }) => perSecond)), '/s', {
+      atLeast: 5000,
+    }),
+    figure('per CPU second', median(runs.map(({ perSecond, cpuShare }) => perSecond / cpuShare)), '/s'),
+    figure('latency, p50', median(latenciesMs), 'ms'),
+    figure('latency, p99', percentile(latenciesMs, 99), 'ms'),
+    figure('process CPU', median(runs.map(({ cpuShare }) => cpuShare)), 'CPUs'),
   ]
 }
