@@ -6,7 +6,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
-const binaries = ['argon2', 'lmdb', 'uWebSockets.js', 'ssh2', 'cpu-features']
+/** With native code, or with named exports that a bundle loses when they are imported on demand. */
+const unbundled = [
+  'argon2',
+  'lmdb',
+  'uWebSockets.js',
+  'ssh2',
+  'cpu-features',
+  '@peculiar/x509',
+  'reflect-metadata',
+]
 
 /** Writes `src/main.js` and `src/cli/main.js` to `<directory>/dist`. Does not check types. */
 export async function bundle(directory: string): Promise<void> {
@@ -23,7 +32,7 @@ export async function bundle(directory: string): Promise<void> {
     platform: 'node',
     target: 'node20',
     conditions: ['development'],
-    external: binaries,
+    external: unbundled,
     plugins: [keepLocations],
     // Libraries in CommonJS load Node's modules with `require`.
     banner: { js: `import { createRequire as requireFrom } from 'node:module'; const require = ${require};` },
