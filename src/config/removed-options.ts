@@ -23,5 +23,5 @@ export const removedOptions: RemovedOption[] = [
 ]
 
 export function isRemoved(name: string, value: string): boolean {
-  return removedOptions.some((one) => one.name === name && (one.value?.test(value) ?? true))
+  return removedOptions.some((option) => option.name === name && (option.value?.test(value) ?? true))
 }

@@ -13,16 +13,18 @@ const site = await openDatastoreSite(fileScope())
 const { create, psql } = site
 const upgradePath = (name: string) => `/datastores/${name}/upgrade`
 
-/** Inserts one row after the other until it is ended. Returns the ids that the server acknowledged. */
+/** Inserts some rows a second until it is ended. Returns the ids that the server acknowledged. */
 function startWriter(url: string, first = 1) {
   const acknowledged: number[] = []
   let isEnding = false
   const work = async () => {
     for (let id = first; !isEnding; id++)
-      await psql(url, `insert into things values (${id})`).then(
-        () => acknowledged.push(id),
-        () => undefined,
-      )
+      await psql(url, `insert into things values (${id})`)
+        .then(
+          () => acknowledged.push(id),
+          () => undefined,
+        )
+        .then(() => sleep(50))
   }
   const working = work()
   return {

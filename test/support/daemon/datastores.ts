@@ -1,11 +1,12 @@
-// A daemon with datastores, and the real clients psql and redis-cli.
-// They run on the host's network in a container of the same images.
+// A daemon with datastores, and the real clients psql and redis-cli of the same images. A client is a
+// process of the test in the files of a waiting container: the engine takes ten times as long to start one.
 
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import Docker from 'dockerode'
 import { datastoreImages } from '../docker/datastore-images.ts'
 import { ensureEngine } from '../docker/engine.ts'
+import { run } from '../system/command.ts'
 import type { Scope } from '../system/directory.ts'
 import type { Api, Body } from './api.ts'
 import { type DaemonOptions, launchDaemon, type TestDaemon } from './daemon.ts'
@@ -53,11 +54,11 @@ export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {
     },
     reached,
     containerOf: (name) => docker.getContainer(`${daemon.prefix}-datastore-${name}`),
-    inside: (containerId, script) => run(docker.getContainer(containerId), ['sh', '-c', script]),
+    inside: (containerId, script) => execIn(docker.getContainer(containerId), ['sh', '-c', script]),
     psql: async (url, sql) =>
-      run(await clients.postgres(), ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', url, '-c', sql]),
+      runIn(await clients.postgres(), ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', url, '-c', sql]),
     redis: async (url, ...words) =>
-      run(await clients.redis(), ['redis-cli', '--no-auth-warning', '-u', url, ...words]),
+      runIn(await clients.redis(), ['redis-cli', '--no-auth-warning', '-u', url, ...words]),
   }
 
   function reached(name: string, status: string): Promise<Body> {
@@ -78,14 +79,22 @@ async function openClient(scope: Scope, docker: Docker, image: string, prefix: s
   })
   scope.after(() => client.remove({ force: true, v: true }))
   await client.start()
-  return client
+  const { State, Config } = await client.inspect()
+  return { pid: State.Pid, path: Config.Env.find((entry) => entry.startsWith('PATH='))! }
 }
 
-async function run(client: Docker.Container, argv: string[]): Promise<string> {
-  const exec = await client.exec({ Cmd: argv, AttachStdout: true, AttachStderr: true })
+type Client = Awaited<ReturnType<typeof openClient>>
+
+async function runIn({ pid, path }: Client, argv: string[]): Promise<string> {
+  const enter = ['--target', String(pid), '--mount', '--', 'env', path]
+  return (await run('nsenter', [...enter, ...argv])).trim()
+}
+
+async function execIn(container: Docker.Container, argv: string[]): Promise<string> {
+  const exec = await container.exec({ Cmd: argv, AttachStdout: true, AttachStderr: true })
   const stream = await exec.start({})
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  client.modem.demuxStream(stream, stdout, stderr)
+  container.modem.demuxStream(stream, stdout, stderr)
   stream.once('end', () => [stdout, stderr].forEach((each) => void each.end()))
   const [out, complaint] = await Promise.all([text(stdout), text(stderr)])
   const { ExitCode } = await exec.inspect()

@@ -208,7 +208,7 @@ test('no response contains the version of the server', async () => {
   }
 })
 
-test('the image has the port of the server, and runs as nobody', async () => {
+test('the image exposes the port of the server, and runs without root', async () => {
   const { Config } = await site.engine.docker.getContainer(site.containerId).inspect()
   assert.equal(Config.User, '65534:65534')
   const { exposedPorts } = (await inspectImage(site.engine, Config.Image))!
