@@ -1,6 +1,12 @@
 // How much CPU something uses. Other programs share the machine, so a clock would measure them as well.
 import { setImmediate } from 'node:timers/promises'
 
+/**
+ * More CPU than any reader needs for its largest input, also beside other programs. A reader whose time
+ * grows with the square of its input takes minutes.
+ */
+export const tooMuchMs = 5000
+
 export function cpuMs(run: () => unknown): number {
   const before = process.cpuUsage()
   run()
