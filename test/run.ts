@@ -1,6 +1,6 @@
 // The program behind `npm test`: prepares the machine once, then runs the test files in a few processes.
-//   npm test                       everything, with short drills
-//   npm run test:all               everything, with whole drills from new seeds
+//   npm test                       each feature in its main case, and short drills
+//   npm run test:all               also *.long.test.ts, tests called `long`, and whole drills with new seeds
 //   npm test -- deploy edge        the files whose path contains one of the words
 //   npm test -- --test-name-pattern=restart deploy    options go to node as they are
 //   npm test -- --workers=1        the number of processes
@@ -59,7 +59,8 @@ function chooseFiles(words: string[]): string[] {
   const entries = readdirSync(join(repositoryRoot, 'test'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
   const wanted = words.map((word) => relative(repositoryRoot, word))
-  if (words.length === 0) return longestFirst(files)
+  const isWhole = process.env.BERTH_TEST_ALL === '1'
+  if (words.length === 0) return longestFirst(files.filter((file) => isWhole || !file.includes('.long.')))
   return longestFirst(
     files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)),
   )

@@ -9,6 +9,7 @@ import type { Body } from '../support/daemon/api.ts'
 import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { daemonSuite } from '../support/daemon/suite.ts'
 import { siteServerImage } from '../support/docker/server-images.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 const names = (folder: string) => readdirSync(join(suite.daemon.dataDir, folder)).sort()
@@ -50,7 +51,7 @@ test('an uploaded archive becomes a live container, and can be deployed again', 
   assert.ok(names('archives').includes(`${first.id}.tar.gz`))
 })
 
-test('the next upload replaces the previous one, also on disk', async () => {
+long('the next upload replaces the previous one, also on disk', async () => {
   const { api, name, deploy, upload } = await createUploaded()
   const first = await deploy(await appArchive('one'))
 
@@ -91,7 +92,7 @@ test('an archive with a link that points out fails, and the old version keeps se
   await until('the cleanup', async () => names('work').length === 0)
 })
 
-test('a broken upload is not deployed again: the last valid one is', async () => {
+long('a broken upload is not deployed again: the last valid one is', async () => {
   const { api, name, deploy } = await createUploaded()
   const again = () => api.post(`/services/${name}/deploys`)
   const archive = await appArchive('one')
@@ -118,7 +119,7 @@ test('an archive that contains only the publish_dir of a static site is served',
   assert.equal(await fetchPage(api, name), 'Hello')
 })
 
-test('a daemon killed while it unpacks starts over, and the deploy goes live', async () => {
+long('a daemon killed while it unpacks starts over, and the deploy goes live', async () => {
   const { daemon } = suite
   const { name, upload } = await createUploaded()
   const ballast = Array.from({ length: 40_000 }, (_, index) => ({

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/daemon/api.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const limits = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
 /** Larger than the engine's cache after all tests, so that other tests lose no entries. */
@@ -39,13 +40,13 @@ test('a memory bomb in a Dockerfile fails the deploy and names the limit', { ski
   assert.match(deploy.error, / at the memory limit of builds, 128 MiB \(--build-memory-limit\)$/)
 })
 
-test('a fork bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
+long('a fork bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
   const deploy = await failedDeploy(t, 'b() { b | b & }; b; sleep 5; exit 3')
 
   assert.match(deploy.error, /builds reached their limit of 100 processes \(--build-pids-limit\)$/)
 })
 
-test('a step that forks immediately is limited too', { skip }, async (t) => {
+long('a step that forks immediately is limited too', { skip }, async (t) => {
   const Dockerfile = await dockerfile('RUN n=0; while [ $n -lt 3000 ]; do sleep 5 & n=$((n+1)); done')
   const { first } = await createService(t, suite.api, { Dockerfile })
 
@@ -53,7 +54,7 @@ test('a step that forks immediately is limited too', { skip }, async (t) => {
   assert.match(first.error, /builds reached their limit of 100 processes \(--build-pids-limit\)$/)
 })
 
-test('a busy loop in a Dockerfile does not slow the requests of another service', { skip }, async (t) => {
+long('a busy loop in a Dockerfile does not slow the requests of another service', { skip }, async (t) => {
   const neighbour = await createService(t, suite.api, await pageApp('page'))
   const { instances } = await suite.api.get(`/services/${neighbour.name}/status`)
   const url = `http://${instances[0].address}/`

@@ -8,6 +8,7 @@ import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, psql, redis } = site
@@ -92,7 +93,7 @@ test('Redis has exactly the keys of its backup again, including their time to li
 })
 
 for (const kind of ['postgres', 'redis'] as const) {
-  test(`a ${kind} file that is truncated, modified or foreign changes nothing`, async () => {
+  long(`a ${kind} file that is truncated, modified or foreign changes nothing`, async () => {
     const name = `safe-${kind}`
     const { external_url: url } = await create({ kind, name })
     const write = () =>
@@ -124,7 +125,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   })
 }
 
-test('data that cannot be loaded leaves the previous data and no remains', async () => {
+long('data that cannot be loaded leaves the previous data and no remains', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'odd' })
   // The file needs objects that existed in the old server but not in the new one.
   await psql(url, 'create role helper; create table t (id int); create policy p on t to helper')
@@ -140,7 +141,7 @@ test('data that cannot be loaded leaves the previous data and no remains', async
   assert.equal(databases, '0')
 })
 
-test('a backup whose file was damaged or deleted later is refused', async () => {
+long('a backup whose file was damaged or deleted later is refused', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'later' })
   await psql(url, 'create table kept as select 1 as one')
   const { id, file } = await backUp('later')
@@ -154,7 +155,7 @@ test('a backup whose file was damaged or deleted later is refused', async () => 
   assert.equal(await psql(url, 'select one from kept'), '1')
 })
 
-test('a backup outlives its datastore, and can be restored to another one', async () => {
+long('a backup outlives its datastore, and can be restored to another one', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'former' })
   await psql(url, 'create table kept as select 1 as one')
   const { id, file } = await backUp('former')
@@ -176,7 +177,7 @@ test('a backup outlives its datastore, and can be restored to another one', asyn
   assert.ok(!existsSync(file))
 })
 
-test('a schedule creates backups automatically, and keeps the configured number', async () => {
+long('a schedule creates backups automatically, and keeps the configured number', async () => {
   await create({ kind: 'redis', name: 'hourly', backup_schedule: '@hourly', backup_keep: 2 })
   const datastore = await site.api.get('/datastores/hourly')
   assert.deepEqual([datastore.backup_schedule, datastore.backup_keep], ['@hourly', 2])

@@ -8,6 +8,7 @@ import { spawnBerth } from '../support/cli/spawned.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, daemon, inside } = site
@@ -88,7 +89,7 @@ test('redis-cli works at a terminal, with arguments and through a pipe', async (
   await cleared('cache')
 })
 
-test('redis-cli runs as long as its user wants: subscribed, piped, at a terminal', async (t) => {
+long('redis-cli runs as long as its user wants: subscribed, piped, at a terminal', async (t) => {
   const subscribed = spawnBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
   const piped = spawnBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
   const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
@@ -124,7 +125,7 @@ test('no password appears in an argument list or in the log', async (t) => {
   }
 })
 
-test('nothing remains when the command is killed, at a terminal or through pipes', async (t) => {
+long('nothing remains when the command is killed, at a terminal or through pipes', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
   const piped = spawnBerth(t, ['db', 'psql', 'shop', '--', '-c', 'select pg_sleep(1000)'], { daemon })
@@ -136,7 +137,7 @@ test('nothing remains when the command is killed, at a terminal or through pipes
   await cleared('shop')
 })
 
-test('nothing remains when the daemon is killed, and its clients are informed', async (t) => {
+long('nothing remains when the daemon is killed, and its clients are informed', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
 
@@ -149,7 +150,7 @@ test('nothing remains when the daemon is killed, and its clients are informed', 
   assert.equal((await psql(t, ['--', '-c', 'select 1'])).code, 0)
 })
 
-test('a stop of the daemon does not wait for a client, and disconnects it', async (t) => {
+long('a stop of the daemon does not wait for a client, and disconnects it', async (t) => {
   const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
   await terminal.shows('shop=#')
 
@@ -160,7 +161,7 @@ test('a stop of the daemon does not wait for a client, and disconnects it', asyn
   await daemon.start()
 })
 
-test('a client that exceeds the available memory is killed, and the server is not', async (t) => {
+long('a client that exceeds the available memory is killed, and the server is not', async (t) => {
   await create({ kind: 'postgres', name: 'small', memory_limit_mb: 128 })
   const large = "select repeat('x', 1000000) from generate_series(1, 400)"
   const { code, stderr } = await berth(t, ['psql', 'small', '--', '-c', large])
@@ -173,7 +174,7 @@ test('a client that exceeds the available memory is killed, and the server is no
   assert.doesNotMatch(lines, /terminated by signal 9|recovery/)
 })
 
-test('clients of a restarted or deleted datastore do not hang', async (t) => {
+long('clients of a restarted or deleted datastore do not hang', async (t) => {
   const { id } = await create({ kind: 'redis', name: 'brief' })
   const talk = async () => {
     const terminal = openTerminal(t, ['db', 'redis-cli', 'brief'], { daemon })

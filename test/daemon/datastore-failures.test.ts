@@ -7,6 +7,7 @@ import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { createEngineGate } from '../support/docker/engine-gate.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, docker, psql, reached, redis } = site
@@ -22,7 +23,7 @@ test('a missing image fails the creation, with the reason in the response', asyn
   assert.ok(body.next_attempt_at)
 })
 
-test('a server killed at its memory limit is reported as such, and can get a higher limit', async () => {
+long('a server killed at its memory limit is reported as such, and can get a higher limit', async () => {
   const requested = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
   assert.equal((await site.api.call('POST', '/datastores', requested)).status, 201)
   // With too little memory it may run for longer than the creation waits.
@@ -36,7 +37,7 @@ test('a server killed at its memory limit is reported as such, and can get a hig
   assert.equal(await psql(external_url, 'select 1'), '1')
 })
 
-test('without enough disk space no datastore is created', async (t) => {
+long('without enough disk space no datastore is created', async (t) => {
   const full = await openDatastoreSite(t, { args: ['--min-free-disk=1000000000'] })
   const { status, body } = await full.api.call('POST', '/datastores', {
     kind: 'redis',
@@ -65,7 +66,7 @@ test('a port in use fails the creation, until it is free', async (t) => {
   assert.equal((await single.reached('late', 'available')).host_port, port)
 })
 
-test('a port that was taken while its datastore was down is replaced, and the data stays', async (t) => {
+long('a port that was taken while its datastore was down is replaced, and the data stays', async (t) => {
   const { host_port: former, external_url } = await create({ kind: 'redis', name: 'moved' })
   await redis(external_url, 'set', 'word', 'kept')
   await site.daemon.kill()
@@ -83,7 +84,7 @@ test('a port that was taken while its datastore was down is replaced, and the da
   assert.equal(await redis(moved.external_url, 'get', 'word'), 'kept')
 })
 
-test('while Docker is down a creation reports that; when it is back the datastore starts', async (t) => {
+long('while Docker is down a creation reports that; when it is back the datastore starts', async (t) => {
   const door = await createEngineGate(t)
   const away = await openDatastoreSite(t, { args: ['--docker', door.address] })
   const { status, body } = await away.api.call('POST', '/datastores', {
@@ -121,7 +122,7 @@ for (const [what, lose] of [
   }
 }
 
-test('a datastore that crashes repeatedly is failed, with its last output', async () => {
+long('a datastore that crashes repeatedly is failed, with its last output', async () => {
   const { Config } = await containerOf((await create({ kind: 'postgres', name: 'broken' })).name).inspect()
   const wreck = await docker.createContainer({
     Image: Config.Image,

@@ -6,6 +6,7 @@ import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, inside, psql } = site
@@ -75,7 +76,7 @@ test('a plain SQL dump restores all data, with missing roles, DROP statements an
   assert.deepEqual(await left(), ['ledger\npostgres', user])
 })
 
-test('a dump that fails or is truncated names its line and leaves everything unchanged', async () => {
+long('a dump that fails or is truncated names its line and leaves everything unchanged', async () => {
   await psql(url, 'drop table if exists kept; create table kept as select 7 as seven')
   const plain = await dump('')
   const start = 'create table a (b int);\n'
@@ -120,7 +121,7 @@ test('a dump that fails or is truncated names its line and leaves everything unc
   assert.deepEqual(await left(), ['ledger\npostgres', user])
 })
 
-test('the role of a dump has one connection, to the new database, and is removed by a cancel', async () => {
+long('the role of a dump has one connection, to the new database, and is removed by a cancel', async () => {
   const { body } = await upload('select pg_sleep(600);\n')
   const role = `berth_new_${body.id.slice(4)}`
   const sleeping = `select count(*) from pg_stat_activity

@@ -8,6 +8,7 @@ import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { create, psql } = site
@@ -134,7 +135,7 @@ test('a Postgres 15 becomes a Postgres 17 with all that it has, under a writer, 
   assert.ok((await idsOf(url)).includes(-1))
 })
 
-test('what cannot be moved is refused while the server serves', async () => {
+long('what cannot be moved is refused while the server serves', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'odd', database: 'odd' })
   const startedAt = await psql(url, 'select pg_postmaster_start_time()')
   const refuse = async (reason: RegExp) => {
@@ -165,7 +166,7 @@ test('what cannot be moved is refused while the server serves', async () => {
   assert.equal((await site.api.call('POST', `${upgradePath('odd')}/cancel`)).body.code, 'not_cancelable')
 })
 
-test('a failed, a canceled and a killed copy reopen the former version with all data', async () => {
+long('a failed, a canceled and a killed copy reopen the former version with all data', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'cut', database: 'cut' })
   await psql(url, 'create table things (id int primary key)')
   await psql(url, 'insert into things select generate_series(1, 300000)')
@@ -201,7 +202,7 @@ test('a failed, a canceled and a killed copy reopen the former version with all 
   assert.equal(await psql(url, 'select count(*) from things'), '300000')
 })
 
-test('wherever berthd is killed, no acknowledged write is lost and each volume has an owner', async (t) => {
+long('wherever berthd is killed, no acknowledged write is lost and each volume has an owner', async (t) => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'killed', database: 'killed' })
   await psql(url, 'create table things (id bigint primary key)')
   for (const round of [1, 2, 3, 4]) {
@@ -233,7 +234,7 @@ test('wherever berthd is killed, no acknowledged write is lost and each volume h
   }
 })
 
-test('the data of a former version goes with its datastore', async () => {
+long('the data of a former version goes with its datastore', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'gone', database: 'gone' })
   await psql(url, 'create table things (id int primary key)')
   await site.api.post(upgradePath('gone'), { version: '17' })

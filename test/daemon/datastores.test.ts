@@ -7,6 +7,7 @@ import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { api, containerOf, create, docker, psql, reached, redis } = site
@@ -92,7 +93,7 @@ test('a service reaches both by references in its env, which are resolved at its
   assert.match(restart.error, /refers to \$\{\{datastore\.orders\./)
 })
 
-test('limits apply to the running process immediately, and 0 restores the default', async () => {
+long('limits apply to the running process immediately, and 0 restores the default', async () => {
   const { id } = await create({ kind: 'postgres', name: 'limited', memory_limit_mb: 128, cpu_limit: 0.5 })
   const before = (await containerOf('limited').inspect()).State
   const seen = async () => {
@@ -117,7 +118,7 @@ test('limits apply to the running process immediately, and 0 restores the defaul
   assert.deepEqual(await seen(), { isSame: true, memory: 512 * 2 ** 20, cpus: 1, nano: 1e9 })
 })
 
-test('Redis has three quarters of its limit for data: at its start, after a change and a crash', async () => {
+long('Redis has three quarters of its limit for data: at its start, after a change and a crash', async () => {
   const { external_url: url } = await create({ kind: 'redis', name: 'small', memory_limit_mb: 64 })
   const maxmemory = async () => (await redis(url, 'config', 'get', 'maxmemory')).split('\n')[1]
   assert.equal(await maxmemory(), String(48 * 2 ** 20))
@@ -163,7 +164,7 @@ test('a deleted datastore leaves no container, volume or name', async () => {
   assert.equal((await create({ kind: 'redis', name: 'gone' })).status, 'available')
 })
 
-test('a restart stops in order and returns on the same port, with the same data', async () => {
+long('a restart stops in order and returns on the same port, with the same data', async () => {
   const datastore = await create({ kind: 'postgres', name: 'again' })
   await psql(datastore.external_url, 'create table kept as select 1 as one')
   const before = (await containerOf('again').inspect()).State.StartedAt

@@ -5,6 +5,7 @@ import Docker from 'dockerode'
 import { dockerfile, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
@@ -24,7 +25,7 @@ test('a crash loop shows as degraded, with the restarts counted', async (t) => {
   assert.match(reason, /^(instances ended \d+ times within a minute|0 of 1 instances run)/)
 })
 
-test('a live service that cannot restore its instances shows the reason until it can', async (t) => {
+long('a live service that cannot restore its instances shows the reason until it can', async (t) => {
   const { api } = suite
   const { name, first, request } = await createService(t, api, await pageApp('page'))
   const { instances } = await api.get(`/services/${name}/status`)

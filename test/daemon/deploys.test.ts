@@ -6,6 +6,7 @@ import { withoutMac } from '../../src/docker/engine/names.ts'
 import { findLeftovers, findObjectsOf } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 import { findProcesses } from '../support/system/processes.ts'
 
 const suite = daemonSuite({ args: ['--build-concurrency=1', '--keep-images=2'] })
@@ -103,7 +104,7 @@ test('the first version serves until the second is live; then it is removed', as
   assert.equal(await fetchPage(api, name), 'two')
 })
 
-test('a commit, another branch, a folder and another Dockerfile can be deployed', async (t) => {
+long('a commit, another branch, a folder and another Dockerfile can be deployed', async (t) => {
   const { api } = suite
   const page = await pageApp('from main')
   const { name, request, repository } = await createService(t, api, page)
@@ -164,7 +165,7 @@ test('env values arrive byte for byte, with references resolved, and change with
   assert.equal(await fetchPage(api, name, '/odd'), 'changed')
 })
 
-test('builds wait for a slot and log it; deploys of one service wait for each other', async (t) => {
+long('builds wait for a slot and log it; deploys of one service wait for each other', async (t) => {
   const { api } = suite
   const slow = await pageApp('slow', `RUN sleep 8 # ${randomUUID()}`)
   const one = await createService(t, api, slow, { deploy: false })
@@ -229,7 +230,7 @@ test('the same Idempotency-Key creates one deploy, and returns it again', async 
   assert.deepEqual([status, (await api.get(`/services/${name}/deploys`)).length], [409, 2])
 })
 
-test('the newest images stay, and older ones of the service are removed', async (t) => {
+long('the newest images stay, and older ones of the service are removed', async (t) => {
   const { api, daemon } = suite
   const { name, deploy, first } = await createService(t, api, await pageApp('v1'))
   const later = []

@@ -16,6 +16,7 @@ import { loadImage, saveImage, startNamespaceEngine } from '../support/docker/na
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/system/namespace.ts'
 import { fillDisk, smallBlockDisk } from '../support/system/small-disk.ts'
 
@@ -115,7 +116,7 @@ function tryDocker(site: Site): void {
     assert.ok(usage.docker.images_bytes > 0 && usage.data.store_bytes > 0, JSON.stringify(usage))
   })
 
-  test('a pull is canceled when there is too little space', async () => {
+  long('a pull is canceled when there is too little space', async () => {
     const silent = createServer()
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     scope.after(() => silent.close())
@@ -136,7 +137,7 @@ function tryData(site: Site): void {
   const { dataDisk, daemon } = site
   const { api } = daemon
 
-  test('a fetch is canceled when there is too little space, and leaves nothing', async () => {
+  long('a fetch is canceled when there is too little space, and leaves nothing', async () => {
     const server = await createGitServer(scope, { ...createRepository(scope), answer: () => 'hang' })
     const { latest_deploy } = await createIn(site, 'fetches', { repo_url: `${server.url}/app` })
     await untilPhase(site, latest_deploy.id, 'fetching')
@@ -150,7 +151,7 @@ function tryData(site: Site): void {
     await until('its cleanup', async () => !readdirSync(join(daemon.dataDir, 'work')).includes(deploy.id))
   })
 
-  test('an upload is canceled when there is too little space, and leaves nothing', async () => {
+  long('an upload is canceled when there is too little space, and leaves nothing', async () => {
     await createIn(site, 'uploads', {})
     const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
     const freeBefore = freeMb(dataDisk)

@@ -6,6 +6,7 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { siteServerImage } from '../support/docker/server-images.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
@@ -69,7 +70,7 @@ test('an image that runs as another user writes to its new disk', async (t) => {
 /** The image keeps a file of root in the folder of the disk, which Docker copies into the new disk. */
 const ownedByRoot = () => dockerfile('RUN mkdir /data && touch /data/file', 'USER 1000:1000')
 
-test('a failure on a path of the disk names its owner, the user, and the command that helps', async (t) => {
+long('a failure on a path of the disk names its owner, the user, and the command that helps', async (t) => {
   const { api } = suite
   const settings = { disk_mount_path: '/data', start_command: 'echo x >> /data/file && exec sleep 99' }
   const { name, first } = await createService(t, api, { Dockerfile: await ownedByRoot() }, settings)
@@ -84,7 +85,7 @@ test('a failure on a path of the disk names its owner, the user, and the command
   assert.deepEqual(commands, [`berth disks chown ${name} /data 1000:1000`, `berth deploy ${name}`])
 })
 
-test('an instance that keeps running without its disk fails with the same cause', async (t) => {
+long('an instance that keeps running without its disk fails with the same cause', async (t) => {
   const settings = {
     disk_mount_path: '/data',
     start_command: 'echo x >> /data/file; exec sleep 99',
@@ -109,7 +110,7 @@ async function chowned(api: Api, disk: string, owner?: string): Promise<Body> {
   })
 }
 
-test('a disk that its image may not use works after its change of owner', async (t) => {
+long('a disk that its image may not use works after its change of owner', async (t) => {
   const { api, daemon } = suite
   const command = 'echo x >> /data/file && exec httpd -f -p $PORT -h /data'
   const settings = { disk_mount_path: '/data', start_command: command }
@@ -146,7 +147,7 @@ test('a disk that its image may not use works after its change of owner', async 
   )
 })
 
-test('the owner is that of the live image unless it is named, and links are not followed', async (t) => {
+long('the owner is that of the live image unless it is named, and links are not followed', async (t) => {
   const { api, daemon } = suite
   const files = {
     Dockerfile: await dockerfile(
@@ -179,7 +180,7 @@ test('the owner is that of the live image unless it is named, and links are not 
   assert.equal((await api.call('POST', '/disks/none/chown', { owner: '1' })).status, 404)
 })
 
-test('a change of owner that the daemon did not survive is done by the next one', async (t) => {
+long('a change of owner that the daemon did not survive is done by the next one', async (t) => {
   const { daemon } = suite
   const settings = { disk_mount_path: '/data', start_command: 'exec httpd -f -p $PORT -h /data' }
   const { id, name } = await createService(t, suite.api, { Dockerfile: await dockerfile() }, settings)

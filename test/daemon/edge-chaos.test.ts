@@ -12,6 +12,7 @@ import { findEdge, type MishapName, mishaps, requireWhole } from '../support/edg
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { requestSlowly } from '../support/edge/edge-streams.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const names = Object.keys(mishaps) as MishapName[]
 const seed = Number(process.env.BERTH_SEED ?? Math.floor(Math.random() * 2 ** 32))
@@ -43,7 +44,7 @@ async function begin(service: TestService, text: string, ...wishes: string[]): P
 }
 
 for (const name of names.filter((name) => !name.includes('daemon'))) {
-  test(`${name}: all services respond again, and no instance was touched`, async () => {
+  long(`${name}: all services respond again, and no instance was touched`, async () => {
     const before = await Promise.all([shop, wiki].map(site.containersOf))
     const edge = findEdge(daemon.dataDir)
     await mishaps[name](site)
@@ -71,7 +72,7 @@ test('a daemon killed while it switches finishes the switch without a failed req
   assert.deepEqual(findEdge(daemon.dataDir), edge)
 })
 
-test('a daemon killed while a response is finishing lets it finish, then continues', async (t) => {
+long('a daemon killed while a response is finishing lets it finish, then continues', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 5 })
   const { answer } = await requestSlowly(t, placeOf(shop), 4_000)
   const { live_deploy_id: former } = await daemon.api.get(`/services/${shop.name}`)
@@ -88,7 +89,7 @@ test('a daemon killed while a response is finishing lets it finish, then continu
   assert.deepEqual(load.failures, [])
 })
 
-test(`${events} faults in random order during deploys leave each service intact`, async (t) => {
+long(`${events} faults in random order during deploys leave each service intact`, async (t) => {
   t.diagnostic(`BERTH_SEED=${seed}`)
   const chance = createChance(seed)
   for (let number = 1; number <= events; number++) {

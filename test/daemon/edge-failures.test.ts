@@ -9,6 +9,7 @@ import { createService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'container', ['--settle-time=5'])
@@ -71,7 +72,7 @@ describe('a version', { concurrency: true }, () => {
     })
   }
 
-  test('a version canceled while it takes over leaves all requests to the previous one', async (t) => {
+  long('a version canceled while it takes over leaves all requests to the previous one', async (t) => {
     const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
     const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
     service.repository.commit('Next', await edgeApp('canceled', 'verify=4500'))
@@ -88,7 +89,7 @@ describe('a version', { concurrency: true }, () => {
   })
 })
 
-test('a crashing instance is missing only briefly, and repeated crashes are reported', async (t) => {
+long('a crashing instance is missing only briefly, and repeated crashes are reported', async (t) => {
   const app = await edgeApp('alone', 'again=3000')
   const service = await createService(t, api, app, { health_check_path: '/healthz' })
   const status = () => api.get(`/services/${service.name}/status`)
@@ -114,7 +115,7 @@ test('a crashing instance is missing only briefly, and repeated crashes are repo
   assert.match(reason, /ended 3 times within a minute/)
 })
 
-test('a service with a disk announces its downtime and reports how long it was', async (t) => {
+long('a service with a disk announces its downtime and reports how long it was', async (t) => {
   const settings = { health_check_path: '/healthz', disk_mount_path: '/data', drain_seconds: 1 }
   const service = await createService(t, api, await edgeApp('one'), settings)
 
@@ -128,7 +129,7 @@ test('a service with a disk announces its downtime and reports how long it was',
   assert.match(lines[1]!, /downtime: \d+(\.\d)?s/)
 })
 
-test('the previous version with a disk is started again and serves when the new one fails', async (t) => {
+long('the previous version with a disk is started again and serves when the new one fails', async (t) => {
   const settings = { health_check_path: '/healthz', disk_mount_path: '/data' }
   const service = await createService(t, api, await edgeApp('good'), settings)
   await api.call('PATCH', `/services/${service.name}`, { health_check_timeout_seconds: 2 })

@@ -15,6 +15,7 @@ import { findEdge } from '../support/edge/edge-chaos.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents } from '../support/edge/edge-streams.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'host')
@@ -65,7 +66,7 @@ test('after a kill the daemon reuses the running process', async (t) => {
   assert.equal(stream.ending, 'goodbye', 'the drain of its version ended it, not the daemon')
 })
 
-test('the container takes over from the process, and the process from the container', async () => {
+long('the container takes over from the process, and the process from the container', async () => {
   const before = findEdge(dataDir)!.master
   await site.startWith('--edge=container')
   await untilEdge('serving')

@@ -12,6 +12,7 @@ import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents } from '../support/edge/edge-streams.ts'
 import { startForeignHaproxy } from '../support/edge/foreign-haproxy.ts'
 import { run } from '../support/system/command.ts'
+import { long } from '../support/system/drill-size.ts'
 import { whyNoFirewall } from '../support/system/firewall.ts'
 
 const scope = fileScope()
@@ -57,7 +58,7 @@ async function upgrade(t: TestContext): Promise<void> {
   assert.equal(events.ending, null)
 }
 
-test('an edge that dies while an earlier one drains serves every request again', async (t) => {
+long('an edge that dies while an earlier one drains serves every request again', async (t) => {
   await upgrade(t)
   const before = await site.daemon.api.get('/edge')
   endHostEdge(site.daemon.dataDir, 2)
@@ -86,35 +87,39 @@ async function redirectPort(to: number): Promise<void> {
 
 const removeRedirection = () => run('nft', ['delete', 'table', 'ip', redirection]).catch(() => undefined)
 
-test('an edge whose port is redirected to another program reports it, and so does a deploy', {
-  skip: (await whyNoFirewall()) ?? false,
-}, async (t) => {
-  const port = portOf(await edgeArgs('host'), '--http-port')
-  await startForeignHaproxy(t, port)
-  t.after(removeRedirection)
-  await redirectPort(port)
-  await site.daemon.stop()
-  await site.daemon.start()
+long(
+  'an edge whose port is redirected to another program reports it, and so does a deploy',
+  {
+    skip: (await whyNoFirewall()) ?? false,
+  },
+  async (t) => {
+    const port = portOf(await edgeArgs('host'), '--http-port')
+    await startForeignHaproxy(t, port)
+    t.after(removeRedirection)
+    await redirectPort(port)
+    await site.daemon.stop()
+    await site.daemon.start()
 
-  const edge = await until('the problem', async () => {
-    const found = await site.daemon.api.get('/edge')
-    return found.error_code === 'port_shared' && found
-  })
+    const edge = await until('the problem', async () => {
+      const found = await site.daemon.api.get('/edge')
+      return found.error_code === 'port_shared' && found
+    })
 
-  assert.equal(edge.error, `another program responds on port ${site.port}`)
-  assert.equal(edge.status, 'serving')
-  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
-  assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
-  let text = ''
-  for await (const { data } of site.daemon.api.events(`/deploys/${id}/logs?follow=true`)) text += data
-  assert.match(text, /may not reach it: another program responds on port/)
-  assert.doesNotMatch(text, /a request through the edge reached the instance/)
+    assert.equal(edge.error, `another program responds on port ${site.port}`)
+    assert.equal(edge.status, 'serving')
+    const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+    assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
+    let text = ''
+    for await (const { data } of site.daemon.api.events(`/deploys/${id}/logs?follow=true`)) text += data
+    assert.match(text, /may not reach it: another program responds on port/)
+    assert.doesNotMatch(text, /a request through the edge reached the instance/)
 
-  await removeRedirection()
-  await until('the end of the problem', async () => {
-    const { error, error_code } = await site.daemon.api.get('/edge')
-    return error === null && error_code === null
-  })
-  const logged = site.daemon.log.filter((line) => line.includes('"code":"port_shared"'))
-  assert.equal(logged.length, 1)
-})
+    await removeRedirection()
+    await until('the end of the problem', async () => {
+      const { error, error_code } = await site.daemon.api.get('/edge')
+      return error === null && error_code === null
+    })
+    const logged = site.daemon.log.filter((line) => line.includes('"code":"port_shared"'))
+    assert.equal(logged.length, 1)
+  },
+)

@@ -15,6 +15,7 @@ import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { type EdgeSite, openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents, followSocket } from '../support/edge/edge-streams.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const times = Number(process.env.BERTH_TEST_UPGRADES ?? 3)
 const kills = Number(process.env.BERTH_TEST_UPGRADE_KILLS ?? 4)
@@ -85,7 +86,7 @@ for (const kind of ['container', 'host'] as const) {
   })
 }
 
-test('a daemon killed during an upgrade leaves one edge, and no request fails', async (t) => {
+long('a daemon killed during an upgrade leaves one edge, and no request fails', async (t) => {
   const site = await openEdgeSite(scope)
   const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
   await site.untilAnswers(service, 'one')
@@ -110,7 +111,7 @@ test('a daemon killed during an upgrade leaves one edge, and no request fails', 
   assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
 })
 
-test('a start with another image upgrades to it; an image that does not start changes nothing', async (t) => {
+long('a start with another image upgrades to it; an image that does not start changes nothing', async (t) => {
   const site = await openEdgeSite(scope)
   const service = await createService(scope, site.daemon.api, await edgeApp('one'))
   await site.untilAnswers(service, 'one')

@@ -14,6 +14,7 @@ import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents, requestSlowly } from '../support/edge/edge-streams.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)
@@ -85,7 +86,7 @@ test('deploys and a rollback fail no request under load, and no version serves a
   t.diagnostic(`${load.answers.length} requests`)
 })
 
-test('a service scales to three and back to one under load without a failed request', async (t) => {
+long('a service scales to three and back to one under load without a failed request', async (t) => {
   const load = startLoad(t, placeOf(shop))
   const { ready } = await counts(shop)
   await api.post(`/services/${shop.name}/scale`, { instances: 3 })
@@ -135,7 +136,7 @@ test('a private service has no public address', async (t) => {
   assert.equal((await page(service)).status, 404)
 })
 
-test('the address of a deleted service serves nothing, and the next service reuses its slot', async (t) => {
+long('the address of a deleted service serves nothing, and the next service reuses its slot', async (t) => {
   const service = await createService(t, api, await edgeApp('brief'))
   assert.equal((await page(service)).body, 'brief')
   const pool = poolOf(service)

@@ -8,6 +8,7 @@ import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from 
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15', '--build-timeout=20'] })
 
@@ -73,7 +74,7 @@ test('a failed build names its command and exit code', async (t) => {
   assert.ok(log.some((line) => /about to fail$/.test(line)))
 })
 
-test('a hanging build is stopped at its limit', async (t) => {
+long('a hanging build is stopped at its limit', async (t) => {
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile('RUN sleep 600') })
   assert.match(deploy.error, /the build took longer than its limit.*--build-timeout/)
 })
@@ -113,7 +114,7 @@ for (const { what, command, error, code, says } of crashes) {
   })
 }
 
-test('an app that exceeds its memory fails with that reason and the limit', async (t) => {
+long('an app that exceeds its memory fails with that reason and the limit', async (t) => {
   const command = 'sleep 1; x=a; while true; do x=$x$x; done'
   const settings = { start_command: command, memory_limit_mb: 16 }
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
@@ -127,7 +128,7 @@ test('an app on the wrong port fails its check, and the error names its port', a
   assert.match(deploy.error, /TCP connection to port 3000 → connection refused.*listens on 8080, not on 3000/)
 })
 
-test('a health path that responds with 404 fails the check with the status', async (t) => {
+long('a health path that responds with 404 fails the check with the status', async (t) => {
   const settings = { health_check_path: '/missing', health_check_timeout_seconds: 3 }
   const { deploy } = await failFirst(t, await pageApp('page'), settings)
   assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
@@ -171,7 +172,7 @@ test('a missing branch is reported with the default one', async (t) => {
   assert.match(deploy.error, /nope.*main/)
 })
 
-test('a hanging remote is abandoned at the fetch limit, and no git process remains', async (t) => {
+long('a hanging remote is abandoned at the fetch limit, and no git process remains', async (t) => {
   const { root } = createRepository(t)
   const server = await createGitServer(t, { root, answer: () => 'hang' })
   const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 
@@ -30,7 +31,7 @@ test("an image that becomes healthy goes live, without waiting for Docker's inte
   assert.equal((await suite.api.get(`/services/${name}`)).health_check, 'image')
 })
 
-test('an instance that becomes unhealthy is degraded with its reason, serves on, and recovers', async (t) => {
+long('an instance that becomes unhealthy is degraded with its reason, serves on, and recovers', async (t) => {
   const check =
     'HEALTHCHECK --interval=1s --retries=1 CMD [ ! -e /www/sick ] || { echo queue stuck; exit 1; }'
   const files = await pageApp('one', check)
@@ -55,7 +56,7 @@ test('an instance that becomes unhealthy is degraded with its reason, serves on,
   assert.deepEqual([after.container_id, after.restart_count], [before.container_id, 0])
 })
 
-test('a health path replaces HEALTHCHECK, and HEALTHCHECK NONE disables it', async (t) => {
+long('a health path replaces HEALTHCHECK, and HEALTHCHECK NONE disables it', async (t) => {
   const failing = 'HEALTHCHECK --interval=1s CMD false'
   const settings = { health_check_path: '/healthz' }
   const byPath = await createService(t, suite.api, await pageApp('one', failing), settings)
@@ -65,7 +66,7 @@ test('a health path replaces HEALTHCHECK, and HEALTHCHECK NONE disables it', asy
   assert.deepEqual([byPort.first.status, byPort.first.health_check], ['live', 'port'], byPort.first.error)
 })
 
-test('a worker whose image has a HEALTHCHECK is live when it passes', async (t) => {
+long('a worker whose image has a HEALTHCHECK is live when it passes', async (t) => {
   const files = await pageApp('one', 'HEALTHCHECK --interval=1s CMD true')
   const settings = { type: 'background_worker', start_command: 'sleep 600' }
   const { name, first } = await createService(t, suite.api, files, settings)

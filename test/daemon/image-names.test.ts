@@ -10,6 +10,7 @@ import { createService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'container', ['--keep-images=2'])
@@ -59,7 +60,7 @@ test('what a job can look up about another service does not lead to its image', 
   assert.equal(await fetchPage(daemon.api, blog.name), 'the secret of the shop')
 })
 
-test('an upgrade renames what runs without a failed request, and earlier versions stay usable', async (t) => {
+long('an upgrade renames what runs without a failed request, and earlier versions stay usable', async (t) => {
   const { api } = daemon
   const service = await createService(t, api, await edgeApp('one'))
   const two = await service.deploy(await edgeApp('two'))

@@ -10,6 +10,7 @@ import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../suppo
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { imageVolumesOf } from '../support/daemon/volumes.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)
@@ -90,7 +91,7 @@ test('data that equals that of the image is removed with the instance', async (t
   assert.deepEqual(await trashOf(name), [])
 })
 
-test('scale and suspend keep changed data, and only that', async (t) => {
+long('scale and suspend keep changed data, and only that', async (t) => {
   const lines = ['RUN mkdir /data /other && echo x > /other/x', 'VOLUME /data', 'VOLUME /other/']
   const files = { Dockerfile: await dockerfile(...lines) }
   const { name } = await createService(t, suite.api, files, { start_command: writing, instances: 2 })
@@ -111,7 +112,7 @@ test('scale and suspend keep changed data, and only that', async (t) => {
   )
 })
 
-test('data is in the trash once, wherever the daemon is killed', async (t) => {
+long('data is in the trash once, wherever the daemon is killed', async (t) => {
   const { name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
   for (const [index, afterMs] of [0, 20, 60, 150, 400].entries()) {
     assert.equal((await call('POST', `/services/${name}/suspend`)).status, 200)
@@ -126,7 +127,7 @@ test('data is in the trash once, wherever the daemon is killed', async (t) => {
   await until('three volumes and that of the instance', async () => (await imageVolumesOf(name)).length === 4)
 })
 
-test('data of a deleted service is restored as a disk without a service, and can be deleted', async (t) => {
+long('data of a deleted service is restored as a disk without a service, and can be deleted', async (t) => {
   const { id, name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
   assert.equal((await call('DELETE', `/services/${name}`)).status, 204)
   await until('its end', async () => (await call('GET', `/services/${name}`)).status === 404)
@@ -142,7 +143,7 @@ test('data of a deleted service is restored as a disk without a service, and can
   assert.equal(await disk(), undefined)
 })
 
-test('the volume of a container removed by hand is listed as a kept disk', async (t) => {
+long('the volume of a container removed by hand is listed as a kept disk', async (t) => {
   const { name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
   const [volume] = await imageVolumesOf(name)
   const { instances } = await suite.api.get(`/services/${name}/status`)
@@ -154,7 +155,7 @@ test('the volume of a container removed by hand is listed as a kept disk', async
   assert.deepEqual([listed.service_name, listed.kept], [name, true])
 })
 
-test('a version that never served keeps nothing', async (t) => {
+long('a version that never served keeps nothing', async (t) => {
   const settings = { start_command: 'echo x > /data/x; sleep 2; exit 1', health_check_timeout_seconds: 10 }
   const { name, first } = await createService(t, suite.api, await withVolume(), settings)
 
@@ -163,7 +164,7 @@ test('a version that never served keeps nothing', async (t) => {
   assert.deepEqual(await trashOf(name), [])
 })
 
-test('the newest three of a path stay in the trash, and those of a deleted service', async (t) => {
+long('the newest three of a path stay in the trash, and those of a deleted service', async (t) => {
   const settings = { start_command: writing }
   const { name, request } = await createService(t, suite.api, await withVolume(), settings)
   const deploy = async () =>

@@ -6,6 +6,7 @@ import type { Api, Body } from '../support/daemon/api.ts'
 import { dockerfile, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
@@ -71,7 +72,7 @@ test('an instance killed in Docker causes a change and a system line, and so doe
   assert.deepEqual([last.id, last.revision], [instances[1]!.name, null])
 })
 
-test('an instance that exceeds its memory limit has a log line, also for its restart', async (t) => {
+long('an instance that exceeds its memory limit has a log line, also for its restart', async (t) => {
   const { api } = suite
   // It runs until it is live, however long that takes here.
   const command = 'while [ ! -e /tmp/now ]; do sleep 0.1; done; rm /tmp/now; tail /dev/zero'
@@ -92,7 +93,7 @@ test('an instance that exceeds its memory limit has a log line, also for its res
   assert.match(exit.line, /^instance 1 exited with code \d+.*; it restarts( in [\d.]+s)?$/)
 })
 
-test('scale, suspend and resume cause changes and system lines, and no exit counts as a crash', async (t) => {
+long('scale, suspend and resume cause changes and system lines, and no exit counts as a crash', async (t) => {
   const { api } = suite
   const { name, id } = await createWorker(t, 'trap "exit 0" TERM; sleep 600 & wait')
   const changes = followInstances(t, api, id)
@@ -113,7 +114,7 @@ test('scale, suspend and resume cause changes and system lines, and no exit coun
   assert.deepEqual(types, ['started', 'stopped', 'stopped', 'started'])
 })
 
-test('an instance removed from Docker causes a change and a system line', async (t) => {
+long('an instance removed from Docker causes a change and a system line', async (t) => {
   const { api } = suite
   const { name, id } = await createWorker(t, 'sleep 600')
   const changes = followInstances(t, api, id)

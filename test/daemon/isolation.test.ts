@@ -12,6 +12,7 @@ import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
 import { run } from '../support/system/command.ts'
+import { long } from '../support/system/drill-size.ts'
 import { listRules, whyNoFirewall } from '../support/system/firewall.ts'
 
 const skip = (await whyNoFirewall()) ?? false
@@ -73,7 +74,7 @@ test('a service reaches another one by name once its env refers to it', { skip }
   assert.deepEqual([before, after, back, removed], [null, 'server', null, null])
 })
 
-test('two instances of a service reach each other', { skip }, async () => {
+long('two instances of a service reach each other', { skip }, async () => {
   const { name } = await aPage('pair', { instances: 2 })
   const { instances } = await site.api.get(`/services/${name}/status`)
   const [first, second] = instances.map(({ address }: { address: string }) => address)
@@ -85,7 +86,7 @@ test('two instances of a service reach each other', { skip }, async () => {
   assert.equal(response.trim(), 'pair')
 })
 
-test('a shared service becomes reachable for all services immediately', { skip }, async () => {
+long('a shared service becomes reachable for all services immediately', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('shared', { shared_network: true })]
   const address = `${server.name}:3000`
   const share = (shared_network: boolean) => site.api.patch(`/services/${server.name}`, { shared_network })
@@ -162,7 +163,7 @@ test('on the host only the allowed ports are reachable', { skip }, async () => {
   assert.equal(await ask(name, `${gateway}:${portOf(closedServer)}`), null)
 })
 
-test('deleted firewall rules are restored, and a restart keeps them', { skip }, async () => {
+long('deleted firewall rules are restored, and a restart keeps them', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('server')]
   const { prefix } = site.daemon
   const isClosed = async () => (await ask(client.name, `${server.name}:3000`)) === null
@@ -180,7 +181,7 @@ test('deleted firewall rules are restored, and a restart keeps them', { skip }, 
   assert.ok(await isClosed())
 })
 
-test('connections stay open while rules are replaced', { skip }, async () => {
+long('connections stay open while rules are replaced', { skip }, async () => {
   const server = await aPage('server')
   const client = await aPage('client', {
     env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],

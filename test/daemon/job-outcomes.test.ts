@@ -23,6 +23,7 @@ import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { daemonSuite } from '../support/daemon/suite.ts'
 import { watchContainers } from '../support/docker/container-events.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite()
@@ -50,7 +51,7 @@ test('a canceled run ends immediately, and keeps its last output and its exit co
   assert.deepEqual(await jobContainers(docker, daemon, id), [])
 })
 
-test('the container of a canceled run that ignores SIGTERM is killed after ten seconds', async (t) => {
+long('the container of a canceled run that ignores SIGTERM is killed after ten seconds', async (t) => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   const events = await watchContainers(t, docker, daemon.prefix)
@@ -87,7 +88,7 @@ test('neither a finished nor a canceled run can be canceled', async () => {
   }
 })
 
-test('a run that is canceled at any moment of its start leaves nothing', async () => {
+long('a run that is canceled at any moment of its start leaves nothing', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (let afterMs = 0; afterMs <= 400; afterMs += 80) {

@@ -23,6 +23,7 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { dockerfile, until } from '../support/daemon/service.ts'
 import { watchContainers } from '../support/docker/container-events.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openJobSite(scope)
@@ -63,7 +64,7 @@ test('a run survives a kill and a stop of the daemon, with every log line once',
   assert.equal(said.filter(({ stream }) => stream === 'system').length, 2, 'it begins and ends once')
 })
 
-test('a run that ends during downtime has its outcome; one past its limit is stopped', async () => {
+long('a run that ends during downtime has its outcome; one past its limit is stopped', async () => {
   const { api } = daemon
   const limitS = 6
   const { name } = await aWorker()
@@ -110,7 +111,7 @@ async function running() {
   return (await jobContainers(docker, daemon)).filter(({ State }) => State === 'running')
 }
 
-test('a run whose daemon is killed at any step starts once, ends once, and leaves nothing', async (t) => {
+long('a run whose daemon is killed at any step starts once, ends once, and leaves nothing', async (t) => {
   const { name } = await aWorker()
   const events = await watchContainers(t, docker, daemon.prefix)
   const ids: string[] = []
@@ -137,7 +138,7 @@ test('a run whose daemon is killed at any step starts once, ends once, and leave
   assert.deepEqual(started.trim().split(/\s+/), ids)
 })
 
-test('a run that waits for another still waits after a kill of the daemon, and runs once', async (t) => {
+long('a run that waits for another still waits after a kill of the daemon, and runs once', async (t) => {
   const command = 'echo begun; sleep 4; echo over'
   const cron = await createCron(t, daemon.api, { start_command: command, overlap: 'queue' })
   const events = await watchContainers(t, docker, daemon.prefix)
@@ -167,7 +168,7 @@ test('a run that waits for another still waits after a kill of the daemon, and r
   )
 })
 
-test('a container without a known run is removed at the next start of the daemon', async () => {
+long('a container without a known run is removed at the next start of the daemon', async () => {
   const { name } = await aWorker()
   const { id } = await requestJob(daemon.api, name, {
     command: 'until [ -e /data/stray ]; do sleep 0.1; done',
@@ -185,7 +186,7 @@ test('a container without a known run is removed at the next start of the daemon
   assert.equal((await clearedJob(daemon.api, id)).status, 'succeeded')
 })
 
-test('a run canceled while Docker creates its container leaves nothing', async () => {
+long('a run canceled while Docker creates its container leaves nothing', async () => {
   const { name } = await aWorker()
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
   site.late.delay({ pattern: ofRun, ms: 1500 })
@@ -200,7 +201,7 @@ test('a run canceled while Docker creates its container leaves nothing', async (
   assert.deepEqual(await output(daemon.api, id), [])
 })
 
-test('the image of a pending run stays until the run has ended', async (t) => {
+long('the image of a pending run stays until the run has ended', async (t) => {
   const { api } = daemon
   const service = await createWorker(t, api)
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/

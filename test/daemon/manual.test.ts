@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeTree } from '../support/archive/write-tree.ts'
 import { keys, openShell, quote, type Terminal } from '../support/cli/pty.ts'
@@ -18,6 +18,7 @@ import { createRepository } from '../support/git/repository.ts'
 import { berthLinesIn, linesIn, manualPages } from '../support/http/manual.ts'
 import { type SessionHeaders, signUp } from '../support/http/session.ts'
 import { type Scope, temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 interface User {
   daemon: TestDaemon
@@ -194,7 +195,8 @@ async function typeOnce(t: Scope, user: User, line: string) {
 const pages = manualPages.filter((page) => berthLinesIn(page).length > 0)
 
 for (const page of pages) {
-  test(`the commands of ${page} work in the order of the page`, async (t) => {
+  const testPage = page === 'docs/getting-started.md' ? test : long
+  testPage(`the commands of ${page} work in the order of the page`, async (t: TestContext) => {
     const user = await newUser(t)
     const lines = linesIn(page).filter((line) => line.startsWith('cd ') || berthLinesIn(page).includes(line))
     for (const line of [...(earlier[page] ?? []), ...lines]) {

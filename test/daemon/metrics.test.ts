@@ -8,6 +8,7 @@ import { until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'host')
@@ -52,7 +53,7 @@ test('the metrics of a live service have its instances, memory, CPU and edge tra
   })
 })
 
-test('a killed instance counts as a restart, a deploy that replaces it does not', async () => {
+long('a killed instance counts as a restart, a deploy that replaces it does not', async () => {
   const [found] = await site.containersOf(service)
   const docker = await openDocker()
   await docker.getContainer(found!.id).kill()

@@ -11,6 +11,7 @@ import { baseImages } from '../support/docker/images.ts'
 import { gitProcesses } from '../support/git/git-processes.ts'
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--fetch-timeout=15'] })
 
@@ -39,7 +40,7 @@ function createLargeRepository(t: TestContext) {
   return repository
 }
 
-test('a remote that stalls in the middle of the pack is abandoned at the limit', async (t) => {
+long('a remote that stalls in the middle of the pack is abandoned at the limit', async (t) => {
   const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => 'stall' })
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: `${url}/app` })
@@ -82,7 +83,7 @@ test('an empty repository is reported as empty', async (t) => {
   assert.equal(first.error, `${directory} has no branch: the repository is empty`)
 })
 
-test('a missing base image fails the build with its name and its registry', async (t) => {
+long('a missing base image fails the build with its name and its registry', async (t) => {
   const { first } = await failIn(t, 'building', { Dockerfile: 'FROM registry.invalid/no/such:1\n' })
 
   assert.match(
@@ -104,7 +105,7 @@ for (const [what, text, error] of broken) {
   })
 }
 
-test('a build that prints 200,000 lines goes live, and its log names what the builder omitted', async (t) => {
+long('a build that prints 200,000 lines goes live, and its log names what the builder omitted', async (t) => {
   const { api } = suite
   const loop = 'i=0; while [ $i -lt 200000 ]; do echo "line $i of the build"; i=$((i+1)); done'
 
@@ -118,7 +119,7 @@ test('a build that prints 200,000 lines goes live, and its log names what the bu
   assert.equal(log.at(-1), 'live')
 })
 
-test('an app that accepts connections and never responds fails its check with that reason', async (t) => {
+long('an app that accepts connections and never responds fails its check with that reason', async (t) => {
   const { node } = await baseImages()
   const files = { Dockerfile: `FROM ${node}\n` }
   const command = 'exec node -e "require(\'net\').createServer().listen(3000)"'

@@ -12,6 +12,7 @@ import { until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { type EdgeSite, openEdgeSite } from '../support/edge/edge-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const reason = 'an error of ours'
@@ -46,7 +47,7 @@ test('a parked edge is recovered at a start, and its services are served', async
   assert.deepEqual(await site.daemon.api.get('/actors?parked=true'), [])
 })
 
-test('an edge with a damaged snapshot is created again at a start', async () => {
+long('an edge with a damaged snapshot is created again at a start', async () => {
   await site.daemon.stop()
   const rows = await storedRows(site.daemon.dataDir)
   const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')
@@ -56,7 +57,7 @@ test('an edge with a damaged snapshot is created again at a start', async () => 
   await site.untilAnswers(service, 'one')
 })
 
-test('each start reports a parked live deploy, and berth retry resumes it', async (t) => {
+long('each start reports a parked live deploy, and berth retry resumes it', async (t) => {
   const { id } = service.first
   await park(id as string)
   for (let starts = 0; starts < 2; starts++) {

@@ -6,6 +6,7 @@ import type { Api, Body } from '../support/daemon/api.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 
@@ -51,7 +52,7 @@ test('a failing pre-deploy command fails the deploy, and the previous version ke
   assert.deepEqual(await preDeploys(), [])
 })
 
-test('a pre-deploy command that outlives the daemon does not run twice', async (t) => {
+long('a pre-deploy command that outlives the daemon does not run twice', async (t) => {
   const { api, daemon } = suite
   const service = await createService(t, api, await pageApp('one'))
   await api.call('PATCH', `/services/${service.name}`, {
@@ -86,7 +87,7 @@ test('a restart and a rollback do not run the pre-deploy command', async (t) => 
   for (const { id } of requests) assert.ok(!(await logLines(api, id)).includes('migrating'))
 })
 
-test('a cancel ends the pre-deploy command, and leaves nothing of it', async (t) => {
+long('a cancel ends the pre-deploy command, and leaves nothing of it', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   await api.call('PATCH', `/services/${service.name}`, { pre_deploy_command: 'echo begun; sleep 600' })

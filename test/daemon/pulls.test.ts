@@ -8,6 +8,7 @@ import { fetchPage, finishedDeploy, logLines, until } from '../support/daemon/se
 import { until as untilFact } from '../support/docker/docker-site.ts'
 import { startRegistry } from '../support/docker/registry.ts'
 import { openRegistryProxy } from '../support/docker/registry-proxy.ts'
+import { long } from '../support/system/drill-size.ts'
 
 /** A daemon with a deploy whose pull has started and cannot continue. */
 async function startPull(t: TestContext, options: DaemonOptions = {}) {
@@ -46,7 +47,7 @@ test('a canceled pull ends, and leaves no image and no name', async (t) => {
   assert.equal((await finishedDeploy(daemon.api, again.id)).status, 'live')
 })
 
-test('a slow pull fails at its time limit', async (t) => {
+long('a slow pull fails at its time limit', async (t) => {
   const { daemon, id, namesOnEngine } = await startPull(t, { args: ['--fetch-timeout=6'] })
 
   const failed = await finishedDeploy(daemon.api, id)
@@ -59,7 +60,7 @@ test('a slow pull fails at its time limit', async (t) => {
   assert.deepEqual(await namesOnEngine(), [])
 })
 
-test('a pull interrupted by a kill of the daemon is repeated and goes live', async (t) => {
+long('a pull interrupted by a kill of the daemon is repeated and goes live', async (t) => {
   const { daemon, door, digest, image, id, namesOnEngine } = await startPull(t)
 
   await daemon.kill()
@@ -74,7 +75,7 @@ test('a pull interrupted by a kill of the daemon is repeated and goes live', asy
   assert.deepEqual(await namesOnEngine(), [])
 })
 
-test('a pull canceled after a crash leaves nothing', async (t) => {
+long('a pull canceled after a crash leaves nothing', async (t) => {
   const { daemon, id, namesOnEngine } = await startPull(t)
   await daemon.kill()
   await daemon.start()

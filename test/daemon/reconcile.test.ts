@@ -13,6 +13,7 @@ import { type DockerSite, openDockerSite } from '../support/docker/docker-site.t
 import { flipBit, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.254' }
 
@@ -87,7 +88,7 @@ test('an instance is removed when its deploy has ended or is unknown, and not be
   )
 })
 
-test('the intermediate image of a site is removed with its build, finished or not', async (t) => {
+long('the intermediate image of a site is removed with its build, finished or not', async (t) => {
   const { site, storage } = await openServer(t)
   const ids = createIds()
   const [building, built, ended, unknown] = Array.from({ length: 4 }, () => ids.newId('dep'))
@@ -105,7 +106,7 @@ test('the intermediate image of a site is removed with its build, finished or no
   assert.deepEqual(left.sort(), [trees[0], ...images].sort())
 })
 
-test('an image that was tagged after its deploy was canceled is removed', async (t) => {
+long('an image that was tagged after its deploy was canceled is removed', async (t) => {
   const { site, storage } = await openServer(t)
   const ids = createIds()
   const [canceled, live] = [ids.newId('dep'), ids.newId('dep')]
@@ -122,7 +123,7 @@ test('an image that was tagged after its deploy was canceled is removed', async 
   assert.deepEqual(left, [nameOf(live)])
 })
 
-test('a deploy with a damaged row keeps everything, and does not stop reconciling', async (t) => {
+long('a deploy with a damaged row keeps everything, and does not stop reconciling', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   for (const id of ['err-1', 'err-2']) await first.actors.create(transitionOf({ id, final: true }))
@@ -139,7 +140,7 @@ test('a deploy with a damaged row keeps everything, and does not stop reconcilin
   assert.deepEqual(await findTraces(storage, 'err-3'), [])
 })
 
-test('former names are replaced while containers run, also after a kill in between', async (t) => {
+long('former names are replaced while containers run, also after a kill in between', async (t) => {
   const { site, storage } = await openServer(t)
   const { engine, owner, instances, images } = site
   const ids = createIds()
@@ -177,7 +178,7 @@ test('former names are replaced while containers run, also after a kill in betwe
   )
 })
 
-test('a name of the former version without a known deploy is left alone', async (t) => {
+long('a name of the former version without a known deploy is left alone', async (t) => {
   const { site, storage } = await openServer(t)
   const name = `${site.owner.prefix}/web:${createIds().newId('dep')}`
   const [repo = '', tag = ''] = name.split(':')

@@ -6,6 +6,7 @@ import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../suppor
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { requestEngine } from '../support/docker/engine-request.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--keep-images=2'] })
 
@@ -62,7 +63,7 @@ test('a previous version whose image was removed by retention is refused, with t
   assert.equal(await fetchPage(api, service.name), 'four')
 })
 
-test('a version whose image was removed from Docker is refused before anything starts', async (t) => {
+long('a version whose image was removed from Docker is refused before anything starts', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   await service.deploy(await pageApp('two'))
@@ -80,7 +81,7 @@ test('a version whose image was removed from Docker is refused before anything s
   assert.equal(await fetchPage(api, service.name), 'two')
 })
 
-test('a restart whose live image was removed from Docker is refused before anything starts', async (t) => {
+long('a restart whose live image was removed from Docker is refused before anything starts', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   const image = `/images/${service.first.image}?force=true`

@@ -9,6 +9,7 @@ import type { Api, Body } from '../support/daemon/api.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { dockerfile, finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 /** Prints its name, counts until SIGTERM, then prints a last line. */
 const counting = [
@@ -70,7 +71,7 @@ test('lines of two deploys appear once and in order, across a kill and a stop of
   assert.ok(lines.some(({ line }) => line === `${first.id} ends`))
 })
 
-test('the last line of an instance that prints and ends survives the instance', async (t) => {
+long('the last line of an instance that prints and ends survives the instance', async (t) => {
   const daemon = await startDaemon(t)
   const { name, first } = await createWorker(t, daemon.api, 'echo here I was; printf "and gone"; exit 3')
   assert.equal(first.status, 'failed')
@@ -83,7 +84,7 @@ test('the last line of an instance that prints and ends survives the instance', 
   assert.deepEqual(lines.map(({ line }) => line).slice(0, 2), ['here I was', 'and gone'])
 })
 
-test('the logs of a service are deleted with it', async (t) => {
+long('the logs of a service are deleted with it', async (t) => {
   const daemon = await startDaemon(t)
   const { name, id } = await createWorker(t, daemon.api, 'echo words; exec sleep 600')
   const files = join(daemon.dataDir, 'runtime-logs', id)

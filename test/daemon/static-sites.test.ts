@@ -9,6 +9,7 @@ import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../suppo
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { nginxImage, siteServerImage } from '../support/docker/server-images.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
@@ -74,7 +75,7 @@ test('a folder of the source is served, without dotfiles and files in .dockerign
   assert.ok((await logLines(suite.api, first.id)).includes('the site is public of the source'))
 })
 
-test('without publish_dir the top folder is the site, without .git', async (t) => {
+long('without publish_dir the top folder is the site, without .git', async (t) => {
   const { name, first } = await createSite(t, { 'index.html': 'Top', 'docs/index.html': 'Docs' })
 
   assert.equal(first.error, null)
@@ -84,7 +85,7 @@ test('without publish_dir the top folder is the site, without .git', async (t) =
   assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
 })
 
-test('a hidden folder can be the site', async (t) => {
+long('a hidden folder can be the site', async (t) => {
   const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
   const { name } = await createSite(t, files, { publish_dir: '.output/public' })
 
@@ -107,7 +108,7 @@ test("the site is extracted from the Dockerfile's image, and that image is remov
   assert.ok((await logLines(suite.api, first.id)).includes('the site is /app/dist/my site of the last stage'))
 })
 
-test('a last stage that contains only the site needs no publish_dir', async (t) => {
+long('a last stage that contains only the site needs no publish_dir', async (t) => {
   const build = await dockerfile('RUN mkdir /out && echo Whole > /out/index.html')
   const Dockerfile = `${build.replace(/^(FROM \S+)/, '$1 AS build')}FROM scratch\nCOPY --from=build /out /\n`
   const { name } = await createSite(
@@ -158,14 +159,14 @@ test('a site that is not in the expected folder is reported with the setting to 
   )
 })
 
-test('a .dockerignore over its limits fails a site with a clear message', async (t) => {
+long('a .dockerignore over its limits fails a site with a clear message', async (t) => {
   const large = { 'index.html': '', '.dockerignore': 'a\n'.repeat(200_000) }
   assert.equal(await deployAndFail(t, large), '.dockerignore is larger than 256 KiB')
   const folder = { 'index.html': '', '.dockerignore/a': '' }
   assert.equal(await deployAndFail(t, folder), '.dockerignore is not a file')
 })
 
-test('a folder that the last stage does not have is reported with its full path', async (t) => {
+long('a folder that the last stage does not have is reported with its full path', async (t) => {
   const Dockerfile = await dockerfile('WORKDIR /app', 'RUN mkdir dist')
 
   assert.match(
@@ -187,7 +188,7 @@ test('a folder that the last stage does not have is reported with its full path'
   )
 })
 
-test('a failed or canceled build leaves nothing of the site', async (t) => {
+long('a failed or canceled build leaves nothing of the site', async (t) => {
   const broken = await dockerfile('RUN exit 3')
   assert.match(await deployAndFail(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
 
@@ -208,7 +209,7 @@ async function shownLog(id: string): Promise<string> {
   return lines.join('\n')
 }
 
-test('a daemon killed while it builds a site builds it again and leaves one image', async (t) => {
+long('a daemon killed while it builds a site builds it again and leaves one image', async (t) => {
   const build = await dockerfile('RUN mkdir /out && echo Again > /out/index.html', 'RUN sleep 2')
   const files = { Dockerfile: build }
   const { name, request } = await createSite(t, files, { publish_dir: '/out', deploy: false })

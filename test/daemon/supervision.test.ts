@@ -8,6 +8,7 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
@@ -41,7 +42,7 @@ test('a killed instance and a removed one are back at their address', async (t) 
   await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
-test('an instance that disappeared during downtime is restored with the daemon', async (t) => {
+long('an instance that disappeared during downtime is restored with the daemon', async (t) => {
   const { daemon } = suite
   const { name } = await createService(t, daemon.api, await pageApp('page'))
   const [before] = await running(daemon.api, name, 1)
@@ -78,7 +79,7 @@ test('a suspended service has no instance, refuses deploys, and resumes unchange
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
-test('a version whose service was suspended during its deploy is still checked', async (t) => {
+long('a version whose service was suspended during its deploy is still checked', async (t) => {
   const { api } = suite
   const { name, first, request, repository } = await createService(t, api, await pageApp('one'))
   repository.commit('Broken', {
@@ -166,7 +167,7 @@ test('the runtime log contains the output of the instances', async (t) => {
   ])
 })
 
-test('a followed runtime log continues with the instances of the next deploy', async (t) => {
+long('a followed runtime log continues with the instances of the next deploy', async (t) => {
   const { api } = suite
   const settings = { start_command: 'echo I am $BERTH_DEPLOY_ID; exec httpd -f -p $PORT' }
   const { name, first } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
@@ -187,7 +188,7 @@ test('a followed runtime log continues with the instances of the next deploy', a
   assert.equal(seen.filter((line) => line === `I am ${first.id}`).length, 1)
 })
 
-test('a restart without a live deploy is refused; with a queued deploy it returns that one', async (t) => {
+long('a restart without a live deploy is refused; with a queued deploy it returns that one', async (t) => {
   const { api } = suite
   const { name, request } = await createService(
     t,
@@ -205,7 +206,7 @@ test('a restart without a live deploy is refused; with a queued deploy it return
   await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
 })
 
-test('readers who leave a followed runtime log at any moment do not affect the daemon', async (t) => {
+long('readers who leave a followed runtime log at any moment do not affect the daemon', async (t) => {
   const { api, daemon } = suite
   const { name } = await createService(t, api, await pageApp('page'))
   const { pid } = daemon
@@ -221,7 +222,7 @@ test('readers who leave a followed runtime log at any moment do not affect the d
   assert.equal(daemon.pid, pid)
 })
 
-test('a followed runtime log has the last output of an instance that crashes immediately', async (t) => {
+long('a followed runtime log has the last output of an instance that crashes immediately', async (t) => {
   const { api } = suite
   const command =
     '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 20; exit 3'

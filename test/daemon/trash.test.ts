@@ -9,6 +9,7 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { createEngineGate } from '../support/docker/engine-gate.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const clock = adjustableClock(scope)
@@ -95,7 +96,7 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
   assert.deepEqual(await site.api.get('/trash'), [])
 })
 
-test('a Redis is restored under a new name beside another one that took its name', async () => {
+long('a Redis is restored under a new name beside another one that took its name', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'cache' })
   const raw = Array.from({ length: 256 }, (_, byte) => `\\${String(byte).padStart(3, '0')}`).join('')
   await redis(url, 'eval', `for i = 1, 500 do redis.call('set', i, "${raw}" .. i) end`, '0')
@@ -125,7 +126,7 @@ test('a Redis is restored under a new name beside another one that took its name
   assert.equal(await redis(restored.external_url, 'dbsize'), '500')
 })
 
-test('a datastore that cannot be backed up goes to the trash too, and returns with its data', async () => {
+long('a datastore that cannot be backed up goes to the trash too, and returns with its data', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'broken' })
   await redis(url, 'set', 'word', 'kept')
   // It cannot start any more: its append-only log is corrupt.
@@ -159,7 +160,7 @@ test('a purge removes the volume and the final backup immediately', async () => 
   assert.equal((await call('POST', `/trash/${id}/restore`, {})).status, 404)
 })
 
-test('a crash at any instant of a move to, from or out of the trash loses nothing', async () => {
+long('a crash at any instant of a move to, from or out of the trash loses nothing', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'tough' })
   await redis(url, 'set', 'word', 'kept')
   const crash = async () => {
@@ -191,7 +192,7 @@ test('a crash at any instant of a move to, from or out of the trash loses nothin
   assert.equal(await entryOf(id), undefined)
 })
 
-test('a datastore deleted while the engine is down goes to the trash when it is back', async () => {
+long('a datastore deleted while the engine is down goes to the trash when it is back', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'patient' })
   await redis(url, 'set', 'word', 'kept')
   door.close()
@@ -208,7 +209,7 @@ test('a datastore deleted while the engine is down goes to the trash when it is 
   assert.equal(await redis(external_url, 'get', 'word'), 'kept')
 })
 
-test('an entry expires by the clock, even if the clock is changed', async () => {
+long('an entry expires by the clock, even if the clock is changed', async () => {
   const { id } = await create({ kind: 'redis', name: 'old' })
   await call('DELETE', '/datastores/old')
   const { backup_id } = await kept(id)

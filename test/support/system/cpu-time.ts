@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * More CPU than any reader needs for its largest input, also beside other programs. A reader whose time
+ * More CPU than any reader needs for its largest input, also while other programs run. A reader whose time
  * grows with the square of its input takes minutes.
  */
 export const tooMuchMs = 5000
