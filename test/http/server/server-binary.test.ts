@@ -1,6 +1,6 @@
 // The HTTP server is a binary that a third party built: the loaded file must have the recorded hash. A new
-// version of the package needs new hashes here, and a check of the origin of its binaries: docs/security.md
-// describes it.
+// version of the package needs new hashes here, and a check of where its binaries come
+// from, as docs/development.md says.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
