@@ -12,7 +12,7 @@ export const discarded = { status: 'released' } as const
 
 export interface CertificateInput {
   id: string
-  /** Null for the host of the dashboard. */
+  /** Null for the server's own host. */
   serviceId: string | null
   host: string
   at: string

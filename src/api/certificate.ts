@@ -19,7 +19,7 @@ const certificateStatuses = [
 export const Certificate = z
   .object({
     id,
-    service_id: text.describe('Null for the host of the dashboard.'),
+    service_id: text.describe("Null for the server's own host (`--dashboard-host`)."),
     host: z.string().describe('The host of the certificate.'),
     status: z
       .enum(certificateStatuses)

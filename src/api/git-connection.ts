@@ -21,9 +21,7 @@ const redirectUri = z
   .refine(isPlainWebAddress, {
     error: 'must be an http or https URL without credentials, query and fragment',
   })
-  .describe(
-    'The page to which the provider sends the browser back: /git/callback at the origin of the dashboard.',
-  )
+  .describe("Where the provider sends the browser back: /git/callback at the origin of the server's pages.")
 
 function isPlainWebAddress(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text) || /[?#]/.test(text)) return false

@@ -94,7 +94,7 @@ export const options = {
     text(/^(\/|$)/, 'an absolute path'),
   ),
   'dashboard-host': option(
-    'host name at which the edge serves the API, over https',
+    "host name at which the edge serves the server's own pages and API, over https",
     '',
     text(/^[a-z0-9.-]*$/, 'a host name'),
   ),

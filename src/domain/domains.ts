@@ -17,7 +17,7 @@ export interface EdgeSettings {
   mode: 'container' | 'host' | 'off'
   httpPort: number
   httpsPort: number
-  /** The host of the API and the dashboard; null if not set. */
+  /** The host of the server's own pages and API; null if not set. */
   dashboardHost: string | null
 }
 

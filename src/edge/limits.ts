@@ -14,7 +14,7 @@ export interface Limits {
 const rateSeconds = 10
 /** Shares of a frontend's connections. Above the first one, a connection closes after its response. */
 const pressure = 0.75
-/** Above this share, https accepts only connections for the dashboard's host name. */
+/** Above this share, https accepts only connections for the server's own host name. */
 const reserve = 0.9
 /** The memory of a TLS connection with its buffers, in the middle of a request. */
 const bytesPerConnection = 64 * 1024

@@ -1,4 +1,4 @@
-// Sessions of the dashboard: browsers that are signed in.
+// Sessions: browsers that are signed in.
 import type { Store } from '../store/store.ts'
 import { type HashedTokenRow, type HashedTokens, openHashedTokens } from './hashed-tokens.ts'
 

@@ -1,4 +1,4 @@
-// Sessions of the dashboard.
+// Sessions: browsers that are signed in.
 import { z } from 'zod'
 import { id, identifier, text, timestamp } from '../parts/fields.ts'
 

@@ -105,7 +105,7 @@ export interface RouteSources {
   dashboardHost: string | null
 }
 
-/** Pure. A host with a certificate is redirected to https; the dashboard host always is. */
+/** Pure. A host with a certificate is redirected to https; the host of the server itself always is. */
 export function toRoutes(
   services: ServiceRoute[],
   { certificates, challenges, dashboardHost }: RouteSources,

@@ -25,7 +25,7 @@ export interface HttpContext {
   allowedHosts(host: string): boolean
   /** Whether the X-Forwarded-* headers of a peer with this address are trusted. */
   isTrustedProxy(address: string): boolean
-  /** The secret that the edge sends with each request to the dashboard; null without an edge. */
+  /** The secret that the edge sends with each request to the server's own host; null without an edge. */
   edgeSecret: string | null
   callers: Callers
   administrator: Administrator

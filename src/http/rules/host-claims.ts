@@ -1,4 +1,4 @@
-// Checks that no host of a service belongs to the dashboard or to another service. Must run in the
+// Checks that no host of a service belongs to the server itself or to another service. Must run in the
 // transaction that commits the row, so that only one of several concurrent requests gets a host.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
@@ -19,7 +19,7 @@ export function assertHostsFree(context: Context, row: ServiceRow, previous: Ser
 function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRow): void {
   const host = defaultHost(name, config.baseDomain)
   if (host === config.edge.dashboardHost) {
-    throw conflict(`${host} is the address of the dashboard`, 'choose another name')
+    throw conflict(`${host} is the address of this server`, 'choose another name')
   }
   const holder = holderOf(storage, host)
   if (holder === null) return
@@ -31,7 +31,7 @@ function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRo
 
 function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
   if (domain === config.edge.dashboardHost) {
-    throw conflict(`${domain} is the address of the dashboard`, 'choose another domain')
+    throw conflict(`${domain} is the address of this server`, 'choose another domain')
   }
   if (domain === defaultHost(name, config.baseDomain)) {
     throw conflict(`${domain} is already the default address of ${name}`, 'omit it')

@@ -70,7 +70,7 @@ test('the host of the dashboard cannot be claimed, by domain or by name', async 
   const { create, conflict, context } = await start(t)
   context.config.edge.dashboardHost = 'berth-ui.localhost'
   await create({ name: 'shop' })
-  const words = 'berth-ui.localhost is the address of the dashboard'
+  const words = 'berth-ui.localhost is the address of this server'
 
   assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'Berth-UI.localhost' }), [
     409,
