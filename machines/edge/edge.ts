@@ -248,8 +248,15 @@ export const machine = edge.createMachine({
         onDone: {
           target: 'off',
           actions: assign({
-            ...{ servingSince: null, routes: null, error: null, failures: 0, retryAt: null },
-            ...{ portProblem: null, software: null, available: null, upgradeError: null },
+            servingSince: null,
+            routes: null,
+            error: null,
+            failures: 0,
+            retryAt: null,
+            portProblem: null,
+            software: null,
+            available: null,
+            upgradeError: null,
           }),
         },
         onError: { target: 'lingering', actions: { type: 'recordFailure', ...failureOf } },

@@ -45,13 +45,21 @@ export class Supervisor {
     this.#park = createParking({ ...shared, now, onParked, delayMs: restarts.delayMs, forget })
     this.#restartFromDisk = createRestartFromDisk({ ...shared, restarts, park: this.#park, revive })
     this.#factory = new ActorFactory({
-      ...{ storage, catalogue, logger, isoNow, receipts: this.#receipts, onFinal: forget },
+      storage,
+      catalogue,
+      logger,
+      isoNow,
+      receipts: this.#receipts,
+      onFinal: forget,
       foreignReads: this.#foreignReads,
       slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
       onFailure: (running, error) => this.#restart(running, error),
     })
     this.#recovery = new Recovery({
-      ...{ storage, catalogue, assertCanResume, isoNow },
+      storage,
+      catalogue,
+      assertCanResume,
+      isoNow,
       restore: (id) => this.#factory.restore(storage.actors.get(id)!),
       start: (running) => this.#start(running),
       recreate: (kind, id, input, options) => this.#create(kind, id, input, options, true),

@@ -19,7 +19,10 @@ const session: SessionRow = {
 const all = { role: 'admin', services: null } as const
 const token: TokenRow = {
   ...all,
-  ...{ id: 'tok-1', name: 'ci', hint: 'en-1', created_at: iso(startMs) },
+  id: 'tok-1',
+  name: 'ci',
+  hint: 'en-1',
+  created_at: iso(startMs),
   expires_at: iso(startMs + dayMs),
   last_used_at: null,
 }

@@ -9,17 +9,20 @@ export const instantImage = 'berth/shop:dep-01k0000000000000000000000'
 /** A result that fits every slot of every chart. */
 const outcome = {
   at,
-  ...{
-    supersededBy: null,
-    formerDeployId: null,
-    exclusive: false,
-    checkMs: 300_000,
-    settleMs: 0,
-    drainMs: 0,
-    reused: null,
-  },
-  ...{ commitSha: 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3', commitMessage: 'Say hello to the second shop' },
-  ...{ image: instantImage, port: 3000, portSource: 'image', healthCheck: 'port', preDeploy: null },
+  supersededBy: null,
+  formerDeployId: null,
+  exclusive: false,
+  checkMs: 300_000,
+  settleMs: 0,
+  drainMs: 0,
+  reused: null,
+  commitSha: 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
+  commitMessage: 'Say hello to the second shop',
+  image: instantImage,
+  port: 3000,
+  portSource: 'image',
+  healthCheck: 'port',
+  preDeploy: null,
 }
 
 export interface InstantEffects {

@@ -30,10 +30,16 @@ test('a git repository becomes a live container that serves requests', async (t)
       image: null,
       deploy_id: null,
     },
-    ...{ port: 3000, port_source: 'default', health_check: 'port', by: first.by, warnings: [] },
+    port: 3000,
+    port_source: 'default',
+    health_check: 'port',
+    by: first.by,
+    warnings: [],
     commit_sha: sha,
     commit_message: 'First',
-    ...{ error: null, error_code: null, error_details: null },
+    error: null,
+    error_code: null,
+    error_details: null,
   })
   assert.equal(withoutMac(image), `${daemon.prefix}/${name}:${first.id}`)
   assert.ok(created_at <= started_at && started_at <= finished_at)

@@ -128,8 +128,16 @@ long('a disk that its image may not use works after its change of owner', async 
   const { created_at: _, finished_at: __, revision: ___, ...chown } = await chowned(api, disk, '1000:1000')
 
   assert.deepEqual(chown, {
-    ...{ id: chown.id, service_id: id, disk, owner: '1000:1000', uid: 1000, gid: 1000 },
-    ...{ status: 'succeeded', error: null, error_code: null, error_details: null },
+    id: chown.id,
+    service_id: id,
+    disk,
+    owner: '1000:1000',
+    uid: 1000,
+    gid: 1000,
+    status: 'succeeded',
+    error: null,
+    error_code: null,
+    error_details: null,
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   const history: Body[] = await api.get(`/disks/${disk}/chown/history`)

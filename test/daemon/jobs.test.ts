@@ -49,7 +49,9 @@ test('a run has the output of its command in its log, and its outcome as the las
     overlap: null,
     timeout_seconds: 86_400,
     exit_code: 0,
-    ...{ error: null, error_code: null, error_details: null },
+    error: null,
+    error_code: null,
+    error_details: null,
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)

@@ -83,7 +83,9 @@ test('an app gets a token for each repository, and none for those of others', as
   const { forge, repoUrl } = await openForge(t)
   const { api } = await startDaemon(t)
   const started = await api.post('/git/authorize', {
-    ...{ provider: 'github', base_url: forge.url, redirect_uri },
+    provider: 'github',
+    base_url: forge.url,
+    redirect_uri,
   })
   const code = forge.registerApp(started.fields.manifest, 'ada')
   const stateOf = (url: string) => new URL(url).searchParams.get('state')

@@ -125,13 +125,20 @@ test('Postgres and Redis start as root, chown their volume and serve as their ow
   for (const [kind, { version, mountPath, inside, uid }] of Object.entries(kinds)) {
     const { network, address } = await site.spec()
     const spec = {
-      ...{ id: `dst-${kind}`, name: kind, network, address, mountPath, script: null },
+      id: `dst-${kind}`,
+      name: kind,
+      network,
+      address,
+      mountPath,
+      script: null,
       volume: `${site.owner.prefix}-datastore-${kind}`,
       image: images[kind as keyof typeof kinds].replace('{version}', version),
       env: { POSTGRES_PASSWORD: 'secret' },
       port: { inside, host: 0, bind: '127.0.0.1' },
       restart: 'no' as const,
-      ...{ memoryLimitMb: 256, cpuLimit: 1, pidsLimit: 128 },
+      memoryLimitMb: 256,
+      cpuLimit: 1,
+      pidsLimit: 128,
     }
 
     await ensureVolume(site.engine, site.owner, spec.volume)

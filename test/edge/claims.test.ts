@@ -6,9 +6,15 @@ import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 
 const address = '203.0.113.9'
 const claims = {
-  ...{ 'client-ip': address, 'x-client-ip': address, 'true-client-ip': address },
-  ...{ 'x-cluster-client-ip': address, 'fastly-client-ip': address, 'cf-connecting-ip': address },
-  ...{ 'x-original-url': '/admin', 'x-original-host': 'evil.test', 'x-rewrite-url': '/admin' },
+  'client-ip': address,
+  'x-client-ip': address,
+  'true-client-ip': address,
+  'x-cluster-client-ip': address,
+  'fastly-client-ip': address,
+  'cf-connecting-ip': address,
+  'x-original-url': '/admin',
+  'x-original-host': 'evil.test',
+  'x-rewrite-url': '/admin',
   'x-original-forwarded-for': address,
 }
 

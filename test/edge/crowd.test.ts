@@ -28,22 +28,26 @@ interface Crowd {
 const post = 'POST / HTTP/1.1\r\nHost: a.test\r\n'
 const crowds: Record<string, Crowd> = {
   '8,200 idle connections of one address': {
-    ...{ addresses: 1, each: 8200, held: 1000, text: 'GET /nope HTTP/1.1\r\nHost: nobody.test\r\n\r\n' },
+    addresses: 1,
+    each: 8200,
+    held: 1000,
+    text: 'GET /nope HTTP/1.1\r\nHost: nobody.test\r\n\r\n',
   },
   '10,000 idle connections': {
-    ...{ addresses: 10, each: 1000, held: 10_000, text: 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n' },
+    addresses: 10,
+    each: 1000,
+    held: 10_000,
+    text: 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n',
   },
   'slow heads': { addresses: 4, each: 1000, held: 4000, text: `${post}X-Slow: ` },
   'slow small bodies': { addresses: 4, each: 1000, held: 4000, text: `${post}Content-Length: 100\r\n\r\nx` },
   'slow large bodies': { addresses: 4, each: 100, held: 400, text: `${post}Content-Length: 100000\r\n\r\nx` },
   'slow readers': {
-    ...{
-      addresses: 4,
-      each: 50,
-      held: 200,
-      text: 'GET /large HTTP/1.1\r\nHost: a.test\r\n\r\n',
-      isDeaf: true,
-    },
+    addresses: 4,
+    each: 50,
+    held: 200,
+    text: 'GET /large HTTP/1.1\r\nHost: a.test\r\n\r\n',
+    isDeaf: true,
   },
 }
 

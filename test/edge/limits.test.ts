@@ -121,7 +121,10 @@ test('the last https connections are reserved for the dashboard', async (t) => {
   const shake = (servername: string) =>
     new Promise<boolean>((resolve) => {
       const socket = connectTls({
-        ...{ port: edge.frame.httpsPort, host: '127.0.0.1', servername, rejectUnauthorized: false },
+        port: edge.frame.httpsPort,
+        host: '127.0.0.1',
+        servername,
+        rejectUnauthorized: false,
       })
       t.after(() => socket.destroy())
       socket.once('error', () => resolve(false)).once('close', () => resolve(false))

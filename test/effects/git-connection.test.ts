@@ -9,8 +9,13 @@ type Connection = RecordOf<'git-connection'>
 
 const connectionOf = (fields: Partial<Connection>) =>
   ({
-    ...{ id: 'git-1', provider: 'github', base_url: 'https://github.com', auth: 'token', account: 'ada' },
-    ...{ status: 'connected', updated_at: '2026-01-01T00:00:00.000Z' },
+    id: 'git-1',
+    provider: 'github',
+    base_url: 'https://github.com',
+    auth: 'token',
+    account: 'ada',
+    status: 'connected',
+    updated_at: '2026-01-01T00:00:00.000Z',
     ...fields,
   }) as Connection
 const servedBy = (connections: Connection[], url: string) => {

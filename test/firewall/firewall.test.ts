@@ -9,7 +9,9 @@ import { isInside, runInside, whyNoNamespace } from '../support/system/namespace
 
 const table = tableOf('ip')
 const some: RuleSet = {
-  ...{ table, bridge: 'br-test', hostPorts: [443, 80, 53] },
+  table,
+  bridge: 'br-test',
+  hostPorts: [443, 80, 53],
   pairs: [
     ['10.0.0.2', '10.0.0.3'],
     ['10.0.0.2', '10.0.0.3'],

@@ -35,7 +35,9 @@ test('every accepted form of a repository is normalized for display', () => {
       { url: 'https://github.com/acme/web.git', kind: 'https', host: 'github.com', ...noCredentials },
       { url: 'http://127.0.0.1:3000/acme/web', kind: 'http', host: '127.0.0.1:3000', ...noCredentials },
       {
-        ...{ url: 'ssh://git@example.com:2222/acme/web.git', kind: 'ssh', host: 'example.com:2222' },
+        url: 'ssh://git@example.com:2222/acme/web.git',
+        kind: 'ssh',
+        host: 'example.com:2222',
         ...noCredentials,
       },
       { url: 'git@example.com:acme/web.git', kind: 'ssh', host: 'example.com', ...noCredentials },

@@ -47,7 +47,10 @@ async function start(t: TestContext) {
   const upload = { mediaTypes: ['application/gzip'], limitBytes: 1024 * 1024, description: 'Anything' }
   const taking = (path: string, ms: number) =>
     route({
-      ...{ ...common, method: 'POST', path, upload },
+      ...common,
+      method: 'POST',
+      path,
+      upload,
       async handler({ body }: Call<unknown, unknown, Upload>) {
         ran.push(path)
         const size = await body.receive({ open: async () => {}, write: async () => {} })
@@ -57,7 +60,9 @@ async function start(t: TestContext) {
     })
   const noting = (method: 'GET' | 'POST', path: string) =>
     route({
-      ...{ ...common, method, path },
+      ...common,
+      method,
+      path,
       handler() {
         ran.push(path)
         return new Raw(200, 'text/plain', 'noted')
@@ -96,7 +101,8 @@ test('nothing after a chunked body runs or gets a response, however it is sent',
   const cases = Object.entries(beginnings).flatMap(([to, beginning]) =>
     Object.entries(endings).flatMap(([what, ending]) =>
       [[`${beginning}${ending}`], [beginning, ending], [`${beginning}2\r\n{}\r\n${ending}`]].map((parts) => ({
-        ...{ name: `${what}, ${to}, in ${parts.length}`, parts },
+        name: `${what}, ${to}, in ${parts.length}`,
+        parts,
       })),
     ),
   )

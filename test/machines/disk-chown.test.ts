@@ -23,7 +23,12 @@ test('a change ends with the ids of the new owner', async () => {
   const run = runMachine(machine, { changeOwner: changes }, { input })
   await run.reached('succeeded')
   assert.deepEqual(recordOf(run), {
-    ...{ ...common, ...noError, uid: 1000, gid: 1001, status: 'succeeded', finished_at: instant },
+    ...common,
+    ...noError,
+    uid: 1000,
+    gid: 1001,
+    status: 'succeeded',
+    finished_at: instant,
   })
 })
 
@@ -33,7 +38,12 @@ test('a failed change keeps the reason', async () => {
   await run.reached('failed')
   const error = { error: 'read-only', error_code: 'chown_failed', error_details: null }
   assert.deepEqual(recordOf(run), {
-    ...{ ...common, ...error, uid: null, gid: null, status: 'failed', finished_at: instant },
+    ...common,
+    ...error,
+    uid: null,
+    gid: null,
+    status: 'failed',
+    finished_at: instant,
   })
 })
 

@@ -35,8 +35,14 @@ const inputs = {
 
 function inputOf(fields: Partial<GitConnectionInput>): GitConnectionInput {
   return {
-    ...{ id: 'git-1', provider: 'github', baseUrl: 'https://github.com', auth: 'github_app' },
-    ...{ organization: null, clientId: null, account: null, at: instant },
+    id: 'git-1',
+    provider: 'github',
+    baseUrl: 'https://github.com',
+    auth: 'github_app',
+    organization: null,
+    clientId: null,
+    account: null,
+    at: instant,
     ...fields,
   } as GitConnectionInput
 }

@@ -139,7 +139,10 @@ function outputsOf(plan: Plan): Record<string, object> {
   const noCommit = { commitSha: null, commitMessage: null }
   return {
     awaitTurn: {
-      ...{ ...grantedTurn, formerDeployId, preDeploy, exclusive },
+      ...grantedTurn,
+      formerDeployId,
+      preDeploy,
+      exclusive,
       supersededBy: isSuperseded ? 'dep-newer' : null,
       reused: plan.source === 'reuse' ? reused : null,
     },

@@ -65,15 +65,23 @@ test('a release older than a setting reads it as off; later releases read the fr
   const { spa_fallback, pre_deploy_command, build_env, hsts, ...known } = settings
   const { request_timeout_seconds, max_body_mb, ...old } = known
   const set = {
-    ...{ spa_fallback: true, pre_deploy_command: 'npm run migrate', build_env: ['A'] },
-    ...{ hsts: true, request_timeout_seconds: 600, max_body_mb: 64 },
+    spa_fallback: true,
+    pre_deploy_command: 'npm run migrate',
+    build_env: ['A'],
+    hsts: true,
+    request_timeout_seconds: 600,
+    max_body_mb: 64,
   }
   await releases.freeze('dep-old', () => ({ ...rest, settings: old }) as Release)
   await releases.freeze('dep-new', () => ({ ...rest, settings: { ...old, ...set } }))
 
   const off = {
-    ...{ spa_fallback: false, pre_deploy_command: null, build_env: [] },
-    ...{ hsts: false, request_timeout_seconds: 75, max_body_mb: 512 },
+    spa_fallback: false,
+    pre_deploy_command: null,
+    build_env: [],
+    hsts: false,
+    request_timeout_seconds: 75,
+    max_body_mb: 512,
   }
   deepEqual(releases.get('dep-old')?.settings, { ...old, ...off })
   deepEqual(releases.get('dep-new')?.settings, { ...old, ...set })

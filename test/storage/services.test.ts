@@ -61,7 +61,8 @@ test('twenty concurrent changes of different fields all survive', async (t) => {
   const { services } = await temporaryStorage(t)
   await services.create(serviceRow())
   const changes = Array.from({ length: 20 }, (_, index) => ({
-    ...{ name: `field_${index}`, value: `value ${index}` },
+    name: `field_${index}`,
+    value: `value ${index}`,
   }))
 
   await Promise.all(
@@ -95,8 +96,12 @@ test('a report of a deploy that is no longer live changes nothing', async (t) =>
 
   deepEqual(services.get('svc-1'), { ...before, degraded: true, revision: 4 })
   deepEqual(changes.since(changes.head() - 2)?.[0], {
-    ...{ number: changes.head() - 1, kind: 'service', id: 'svc-1', service_id: 'svc-1' },
-    ...{ status: null, revision: 4 },
+    number: changes.head() - 1,
+    kind: 'service',
+    id: 'svc-1',
+    service_id: 'svc-1',
+    status: null,
+    revision: 4,
   })
 })
 

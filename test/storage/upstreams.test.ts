@@ -6,7 +6,12 @@ import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const instance = (deploy_id: string, index: number, changed: Partial<UpstreamRow> = {}) => ({
-  ...{ deploy_id, index, address: `10.201.0.${index + 2}`, port: 3000, state: 'ready' as const, run: null },
+  deploy_id,
+  index,
+  address: `10.201.0.${index + 2}`,
+  port: 3000,
+  state: 'ready' as const,
+  run: null,
   ...changed,
 })
 const slotsOf = (rows: UpstreamRow[]) => rows.map(({ slot, deploy_id, index }) => [slot, deploy_id, index])

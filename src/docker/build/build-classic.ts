@@ -105,7 +105,8 @@ async function follow(build: BuildAttempt, options: Guarded, log: ClassicLog): P
 function toQuery({ memoryMb, cpus }: BuildLimits): Record<string, unknown> {
   const memory = memoryMb === null ? null : memoryMb * mebibyte
   return {
-    ...{ rm: true, forcerm: true },
+    rm: true,
+    forcerm: true,
     ...(memory === null ? {} : { memory, memswap: memory }),
     ...(cpus === null ? {} : { cpuperiod, cpuquota: Math.round(cpus * cpuperiod) }),
   }

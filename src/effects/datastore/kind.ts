@@ -60,7 +60,10 @@ const postgres: DatastoreEngine = {
   client: ({ username, password, database }, words) => ({
     argv: ['psql', ...words],
     env: {
-      ...{ PGHOST: '127.0.0.1', PGUSER: username, PGDATABASE: database!, PGPASSWORD: password },
+      PGHOST: '127.0.0.1',
+      PGUSER: username,
+      PGDATABASE: database!,
+      PGPASSWORD: password,
       PSQL_HISTORY: '/dev/null',
     },
   }),

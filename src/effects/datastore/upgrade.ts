@@ -161,8 +161,12 @@ export function switchVolume(ports: UpgradePorts) {
     await retryUntilCleanedUp(ports, id, signal, () => removeServer(ports, id))
     await ports.storage.datastores.useVolume(id, to.volume)
     const input = {
-      ...{ id: removal.id, disk: datastoreName(ports.owner, from.volume), serviceId: id, at: isoNow() },
-      ...{ serviceName: findDatastore(ports, id).record.name, expiresAt: removal.expiresAt },
+      id: removal.id,
+      disk: datastoreName(ports.owner, from.volume),
+      serviceId: id,
+      at: isoNow(),
+      serviceName: findDatastore(ports, id).record.name,
+      expiresAt: removal.expiresAt,
     }
     await ports.actors.spawn('disk-removal', removal.id, input, {
       by: byServer('the upgrade of a datastore'),

@@ -118,8 +118,15 @@ async function readAccount(
     const instance = { provider, baseUrl, hostRules: settings.gitHosts }
     const { login, name, scopes, tokenExpiresAt } = await providers[provider].account(instance, token)
     return {
-      ...{ login, name, scopes, tokenExpiresAt, tokenHint: hintOf(token) },
-      ...{ manageUrl: null, repositorySelection: null, installationId: null, accessExpiresAt: null },
+      login,
+      name,
+      scopes,
+      tokenExpiresAt,
+      tokenHint: hintOf(token),
+      manageUrl: null,
+      repositorySelection: null,
+      installationId: null,
+      accessExpiresAt: null,
     }
   } catch (error) {
     throw toTokenFailure(provider, error)

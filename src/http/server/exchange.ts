@@ -19,7 +19,11 @@ export type SocketData = { socket: UwsWebSocket }
 /** Used in place of the socket when the client disconnected before its stream started. */
 const noop = () => {}
 const closedSocket = {
-  ...{ cork: noop, write: () => false, end: noop, onWritable: noop, close: noop },
+  cork: noop,
+  write: () => false,
+  end: noop,
+  onWritable: noop,
+  close: noop,
   tryEnd: (): [boolean, boolean] => [false, false],
   getWriteOffset: () => 0,
 }

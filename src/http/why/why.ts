@@ -40,9 +40,15 @@ export async function explain(
   const isRead = hasLog && error !== null
   const excerpt = isRead ? excerptOf(await logs.tail(id, tailLines)) : noExcerpt
   return {
-    ...{ id, status, phase, reason: error, code: code as Why['code'], details },
+    id,
+    status,
+    phase,
+    reason: error,
+    code: code as Why['code'],
+    details,
     ...excerpt,
-    ...{ hint: advice?.hint ?? null, commands: advice?.commands ?? [] },
+    hint: advice?.hint ?? null,
+    commands: advice?.commands ?? [],
     phases: phasesOf(actors.history(id), Date.now()),
   }
 }

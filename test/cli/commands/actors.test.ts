@@ -8,7 +8,10 @@ import { type FakeResponse, problem, startFakeServer } from '../../support/cli/f
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
 const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }
 const edge: Actor = {
-  ...{ id: 'edge', kind: 'edge', service_id: null, status: 'failed' },
+  id: 'edge',
+  kind: 'edge',
+  service_id: null,
+  status: 'failed',
   parked: { since, code: 'failed_repeatedly', reason: 'a bug', ...words },
 }
 const deploy: Actor = { id: 'dep-1', kind: 'deploy', service_id: 'svc-1', status: 'live', parked: null }

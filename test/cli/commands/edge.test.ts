@@ -7,12 +7,24 @@ import { startFakeServer } from '../../support/cli/fake-server.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const edge: Edge = {
-  ...{ id: 'edge', status: 'serving', mode: 'container', http_port: 80, https_port: 443 },
+  id: 'edge',
+  status: 'serving',
+  mode: 'container',
+  http_port: 80,
+  https_port: 443,
   routes: { services: 2, hosts: 3, ready: 4 },
-  ...{ error: null, version: '2.6.12', image: 'old', available: { version: '3.2.24', image: 'new' } },
+  error: null,
+  version: '2.6.12',
+  image: 'old',
+  available: { version: '3.2.24', image: 'new' },
   error_code: null,
-  ...{ upgrade_error: null, upgraded_at: null, serving_since: at, next_attempt_at: null, created_at: at },
-  ...{ revision: 1, by: null },
+  upgrade_error: null,
+  upgraded_at: null,
+  serving_since: at,
+  next_attempt_at: null,
+  created_at: at,
+  revision: 1,
+  by: null,
 }
 
 /** The edge is `after` once an upgrade has begun. */

@@ -113,8 +113,14 @@ test('disks lists disks, and disks rm prints until when the data stays', async (
 })
 
 const changed = {
-  ...{ id: 'own-1', service_id: 'svc-2', disk: 'berth-svc-2', owner: null, uid: 1000, gid: 1001 },
-  ...{ status: 'succeeded', error: null },
+  id: 'own-1',
+  service_id: 'svc-2',
+  disk: 'berth-svc-2',
+  owner: null,
+  uid: 1000,
+  gid: 1001,
+  status: 'succeeded',
+  error: null,
 }
 
 /** A change of owner that is over at the second look. */

@@ -8,8 +8,17 @@ const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
 const at = '2026-01-01T00:00:00.000Z'
 
 const building = {
-  ...{ id, status: 'running', phase: 'building', reason: null, code: null, details: null },
-  ...{ failed_step: null, error_line: null, lines: [], hint: null, commands: [] },
+  id,
+  status: 'running',
+  phase: 'building',
+  reason: null,
+  code: null,
+  details: null,
+  failed_step: null,
+  error_line: null,
+  lines: [],
+  hint: null,
+  commands: [],
   phases: [{ name: 'building', duration_ms: 1000, failed: false }],
 }
 
@@ -57,8 +66,14 @@ test('a job run is shown by its id with its reason, its last lines and the next 
   const run = 'job-01k5yq0v3nhx8m2r7c9d4f6gbt'
   const failed = {
     ...building,
-    ...{ id: run, status: 'failed', phase: null, reason: 'exited with code 3', code: 'job_failed' },
-    ...{ lines: ['no such table'], hint: 'run it again: berth run shop', commands: ['berth run shop'] },
+    id: run,
+    status: 'failed',
+    phase: null,
+    reason: 'exited with code 3',
+    code: 'job_failed',
+    lines: ['no such table'],
+    hint: 'run it again: berth run shop',
+    commands: ['berth run shop'],
   }
   const requests: string[] = []
   const server = await startFakeServer(t, ({ path }) => {

@@ -67,12 +67,18 @@ test('the owner of the nearest existing path is named, or its parent if that is 
   const user = { uid: 1000, gid: 1001 }
 
   assert.deepEqual(await findDenied('echo x > /data/new'), {
-    ...{ path: '/data', disk: '/data', owner: { uid: 0, gid: 0 }, user },
+    path: '/data',
+    disk: '/data',
+    owner: { uid: 0, gid: 0 },
+    user,
   })
   const others = 'mkdir -p /data/own/other; touch /data/file; chown 7:8 /data/file /data/own/other'
   await findDenied(`${others}; chown 1000 /data/own`, { image: images.busybox })
   assert.deepEqual(await findDenied('echo x >> /data/file'), {
-    ...{ path: '/data/file', disk: '/data', owner: { uid: 7, gid: 8 }, user },
+    path: '/data/file',
+    disk: '/data',
+    owner: { uid: 7, gid: 8 },
+    user,
   })
   assert.deepEqual((await findDenied('echo x > /data/own/other/deep'))?.path, '/data/own/other')
   assert.equal(await findDenied('echo x > /root-owned'), null)

@@ -137,7 +137,12 @@ test('containers of the version whose names had no MAC have the hashes of the sa
   const [deployId, jobId] = ['dep-01hzy7k9m00000000000000000', 'job-01hzy7k9m00000000000000000']
   const request: InstanceSpec = {
     ...spec,
-    ...{ deployId, index: 1, env: [], memoryLimitMb: 64, cpuLimit: 1, pidsLimit: 64 },
+    deployId,
+    index: 1,
+    env: [],
+    memoryLimitMb: 64,
+    cpuLimit: 1,
+    pidsLimit: 64,
     image: imageName(owner, 'web', 'dep-01hzy7k9m00000000000000001'),
   }
 

@@ -18,7 +18,14 @@ test('the events of an instance are reported in order, with its owner and its ex
   await until('it is gone', () => events.some(({ action }) => action === 'destroy'))
   const { name, deployId, serviceId, index } = wanted
   const reported = (action: string, exitCode: number | null = null) => ({
-    ...{ type: 'container', action, name, kind: 'deploy', deployId, serviceId, index, exitCode },
+    type: 'container',
+    action,
+    name,
+    kind: 'deploy',
+    deployId,
+    serviceId,
+    index,
+    exitCode,
   })
   assert.deepEqual(
     events.map(({ timeNano, ...event }) => event),

@@ -42,7 +42,9 @@ test('a backup is canceled with the path, the free and the needed space', { skip
   const images = { postgresImage: 'postgres', redisImage: 'redis' }
   const ports = standIn<BackupPorts>({
     ...opened.ports,
-    ...{ settings: { ...settings, ...images }, tools: { run }, diskWatch: new DiskWatch(neededMb) },
+    settings: { ...settings, ...images },
+    tools: { run },
+    diskWatch: new DiskWatch(neededMb),
   })
   const kind = 'postgres' as const
   const dumpFile = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }

@@ -33,7 +33,10 @@ async function startEdge(storage: Storage) {
   const driver = new Driver(files, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' }
   const edge = new HaproxyEdge({
-    ...{ storage, settings, files, driver },
+    storage,
+    settings,
+    files,
+    driver,
     routeSources: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },

@@ -31,7 +31,9 @@ async function start(t: TestContext, dashboardHost: string | null = null) {
     return storage.actors.create({ ...transition, record })
   }
   return {
-    ...{ storage, certify, wildcardIs },
+    storage,
+    certify,
+    wildcardIs,
     ordered: createRoutedHosts(storage, publication, true),
     without: createRoutedHosts(storage, publication),
   }

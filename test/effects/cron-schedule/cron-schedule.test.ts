@@ -31,7 +31,9 @@ test('each scheduled time gets one run, with the settings of the service', async
     overlap: 'queue',
     timeout_seconds: 7,
     exit_code: 0,
-    ...{ error: null, error_code: null, error_details: null },
+    error: null,
+    error_code: null,
+    error_details: null,
     by: { kind: 'schedule', id: null, name: null },
   }
   const instants = [at('10:00'), at('10:30')]

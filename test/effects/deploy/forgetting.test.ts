@@ -76,7 +76,8 @@ test('active, live, referenced deploys and rollback targets stay at any age', as
   await add('job-run', { deploy_id: ofRun }, false)
   await storage.services.update('svc-1', (row) => ({
     ...row,
-    ...{ archive_deploy_id: uploaded, former_archive_deploy_id: previous },
+    archive_deploy_id: uploaded,
+    former_archive_deploy_id: previous,
   }))
 
   await forgetOldDeploys(storage, owner)

@@ -53,7 +53,11 @@ test('the first request gets null immediately, later ones the sizes by category'
   const { data, docker } = usage()!
   const inMb = Object.entries(data).map(([name, bytes]) => [name, Math.floor(bytes / mebibyte)])
   deepEqual(Object.fromEntries(inMb), {
-    ...{ storeBytes: 1, logsBytes: 5, backupsBytes: 4, uploadsBytes: 11, checkoutsBytes: 7 },
+    storeBytes: 1,
+    logsBytes: 5,
+    backupsBytes: 4,
+    uploadsBytes: 11,
+    checkoutsBytes: 7,
   })
   deepEqual(docker, { imagesBytes: 100, containersBytes: 3, volumesBytes: 10, buildCacheBytes: 7 })
   equal(requested, 1, 'what is known is not counted again')

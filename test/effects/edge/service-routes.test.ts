@@ -12,13 +12,24 @@ const around = { certificates: new Map(), challenges: new Map(), dashboardHost: 
 function route(changed: Partial<ServiceRoute>): ServiceRoute {
   const limits = { bodyLimitBytes: 1000, timeoutMs: 75_000, redirects: new Map() }
   return {
-    ...{ id: 'svc-1', pool: 1, hosts: ['a.test'], isSuspended: false, hsts: false, upstreams: [] },
+    id: 'svc-1',
+    pool: 1,
+    hosts: ['a.test'],
+    isSuspended: false,
+    hsts: false,
+    upstreams: [],
     ...limits,
     ...changed,
   }
 }
 const row = (slot: number, state: UpstreamRow['state']): UpstreamRow => ({
-  ...{ slot, deploy_id: 'dep-1', index: 0, address: `10.0.0.${slot}`, port: 3000, state, run: null },
+  slot,
+  deploy_id: 'dep-1',
+  index: 0,
+  address: `10.0.0.${slot}`,
+  port: 3000,
+  state,
+  run: null,
 })
 
 test('each host routes to the pool of its service, with its limits', () => {

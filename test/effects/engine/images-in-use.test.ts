@@ -39,7 +39,9 @@ async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
   }
   const image = (deployId: string, isTree = false) => ({
     name: isTree ? treeName(owner, 'shop', deployId) : nameOf(deployId),
-    ...{ service: 'shop', deployId, isTree },
+    service: 'shop',
+    deployId,
+    isTree,
   })
   const needOf = (deployId: string, scope = {}) => imagesInUse({ owner, storage }, scope)(image(deployId))
 

@@ -55,8 +55,12 @@ test('an address is allowed before its container can start', async (t) => {
   const address = await take('dst-1')
 
   assert.deepEqual(applied.at(-1), {
-    ...{ table: 'berth-isolation', bridge: 'br-test', hostPorts: [80] },
-    ...{ pairs: [], shared: [address], hostPairs: [] },
+    table: 'berth-isolation',
+    bridge: 'br-test',
+    hostPorts: [80],
+    pairs: [],
+    shared: [address],
+    hostPairs: [],
   })
   assert.deepEqual(isolation.state(), { enforced: true, reason: null })
 })

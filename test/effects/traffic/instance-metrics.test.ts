@@ -84,8 +84,15 @@ test('an unexpected end of a live instance is counted, a stop and another versio
   const { metrics, asked: sampledIds, publish } = start()
   const event = (name: string, deployId: string, action: ContainerEvent['action'], kind = 'deploy') =>
     publish({
-      ...{ type: 'container', action, name, kind, deployId, serviceId: 'srv-1' },
-      ...{ index: 0, exitCode: 1, timeNano: 0 },
+      type: 'container',
+      action,
+      name,
+      kind,
+      deployId,
+      serviceId: 'srv-1',
+      index: 0,
+      exitCode: 1,
+      timeNano: 0,
     })
   event('a', 'dep-1', 'die')
   event('a', 'dep-1', 'start')

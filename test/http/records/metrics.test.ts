@@ -95,8 +95,12 @@ test('a service has its instances, restarts, memory and CPU, and the time of the
     return name ? [[name, value]] : []
   })
   assert.deepEqual(Object.fromEntries(shop), {
-    ...{ instances_wanted: 2, instances_running: 1, degraded: 1 },
-    ...{ restarts_total: 3, memory_bytes: 4096, cpu_seconds_total: 1.5 },
+    instances_wanted: 2,
+    instances_running: 1,
+    degraded: 1,
+    restarts_total: 3,
+    memory_bytes: 4096,
+    cpu_seconds_total: 1.5,
   })
   assert.equal(samples.berth_instances_sample_timestamp_seconds, 1_700_000_000.5)
   assert.ok(!Object.keys(samples).some((key) => key.includes('nightly')))

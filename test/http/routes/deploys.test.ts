@@ -157,7 +157,8 @@ test('an excessively nested body is rejected with or without a key', async (t) =
   const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
   const responses = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
     fetch(`${url}/api/v1/services`, {
-      ...{ method: 'POST', body: deep },
+      method: 'POST',
+      body: deep,
       headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     }),
   )

@@ -28,12 +28,18 @@ test('a domain is added in its normal form, listed after the default host, and r
   const { create, get, call, add, domains } = await start(t)
   const { id: service_id } = await create({ name: 'shop' })
   const own = {
-    ...{ domain: 'shop.localhost', service_id, kind: 'default', url: 'http://shop.localhost' },
+    domain: 'shop.localhost',
+    service_id,
+    kind: 'default',
+    url: 'http://shop.localhost',
     ...plain,
   }
   const wanted = {
-    ...{ domain: 'xn--mnchen-3ya.example', service_id, kind: 'custom' },
-    ...{ url: 'http://xn--mnchen-3ya.example', ...plain },
+    domain: 'xn--mnchen-3ya.example',
+    service_id,
+    kind: 'custom',
+    url: 'http://xn--mnchen-3ya.example',
+    ...plain,
   }
 
   const added = await add('shop', 'München.Example.')

@@ -125,17 +125,21 @@ test('a request is a readable line of the access log, with all its details', asy
   const event = await stream.next()
 
   const access = {
-    ...{ request_id: 'b-1', client: '203.0.113.9', method: 'GET', host: 'shop.localhost', path: '/path' },
-    ...{
-      protocol: 'HTTP/1.1',
-      tls: false,
-      status: 200,
-      failure: null,
-      bytes_in: 80,
-      bytes_out: 1234,
-      duration_ms: 12,
-    },
-    ...{ user_agent: 'curl/8', deploy_id: 'dep-1', instance: 0 },
+    request_id: 'b-1',
+    client: '203.0.113.9',
+    method: 'GET',
+    host: 'shop.localhost',
+    path: '/path',
+    protocol: 'HTTP/1.1',
+    tls: false,
+    status: 200,
+    failure: null,
+    bytes_in: 80,
+    bytes_out: 1234,
+    duration_ms: 12,
+    user_agent: 'curl/8',
+    deploy_id: 'dep-1',
+    instance: 0,
   }
   const line = 'GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"'
   assert.deepEqual([event?.id, event?.event], ['1', 'log'])

@@ -28,8 +28,14 @@ test('the creation returns the token and its record', async (t) => {
   assert.deepEqual(
     { ...api_token, id: 'tok', created_at: 'now' },
     {
-      ...{ id: 'tok', name: 'ci', hint: token.slice(-4), created_at: 'now' },
-      ...{ role: 'admin', services: null, expires_at: null, last_used_at: null },
+      id: 'tok',
+      name: 'ci',
+      hint: token.slice(-4),
+      created_at: 'now',
+      role: 'admin',
+      services: null,
+      expires_at: null,
+      last_used_at: null,
     },
   )
   assert.equal(await outcomeWith(api, token), '200')

@@ -6,7 +6,9 @@ import type { LogLine } from '../../../storage/log/logs.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const line = (stream: LogLine['stream'], text: string, about?: object): LogLine => ({
-  ...{ ts, stream, line: text },
+  ts,
+  stream,
+  line: text,
   ...(about && { about: { ...about } }),
 })
 const step = (number: number, text: string, more: object = {}) =>
@@ -53,7 +55,12 @@ test('a log without output shows its last lines', () => {
 
 test('phases end with the outcome, and the failed one is marked', () => {
   const entry = (seconds: number, state: string, status: string) => ({
-    ...{ at: `2026-01-01T00:00:0${seconds}.000Z`, event: 'x', state, status, phase: null, by: null },
+    at: `2026-01-01T00:00:0${seconds}.000Z`,
+    event: 'x',
+    state,
+    status,
+    phase: null,
+    by: null,
   })
   const history = [
     entry(0, 'queued', 'queued'),

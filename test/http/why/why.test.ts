@@ -24,9 +24,17 @@ test('a failed deploy shows the reason, the failed build step, and the next step
   const { phases, ...rest } = body
   assert.equal(status, 200)
   assert.deepEqual(rest, {
-    ...{ id, status: 'failed', phase: 'building', reason: error.error, code: 'build_failed', details },
-    ...{ failed_step: name, error_line: null, lines: ['0.5 npm error'] },
-    ...{ hint: 'store its credentials: berth registries add HOST', commands: ['berth registries add HOST'] },
+    id,
+    status: 'failed',
+    phase: 'building',
+    reason: error.error,
+    code: 'build_failed',
+    details,
+    failed_step: name,
+    error_line: null,
+    lines: ['0.5 npm error'],
+    hint: 'store its credentials: berth registries add HOST',
+    commands: ['berth registries add HOST'],
   })
   assert.ok(Array.isArray(phases))
   assert.equal((await call('GET', `/deploys/${id}`)).body.hint, rest.hint)
@@ -51,11 +59,18 @@ test('records of every kind and state have an explanation', async (t) => {
   const { call, create, storage } = await startChecked(t)
   const { id: serviceId } = await create({ name: 'shop', image: 'localhost/app:1' })
   const collections = {
-    ...{ deploy: 'deploys', 'job-run': 'jobs', backup: 'backups' },
-    ...{ restore: 'restores', certificate: 'certificates' },
+    deploy: 'deploys',
+    'job-run': 'jobs',
+    backup: 'backups',
+    restore: 'restores',
+    certificate: 'certificates',
   } as const
   const prefixes: Record<string, string> = {
-    ...{ deploy: 'dep', 'job-run': 'job', backup: 'bak', restore: 'rst', certificate: 'crt' },
+    deploy: 'dep',
+    'job-run': 'job',
+    backup: 'bak',
+    restore: 'rst',
+    certificate: 'crt',
   }
   const idOf = (kind: string, state: string) => `${prefixes[kind]}-${state.replace(/[^a-z]+/g, '-')}`
   const requests = [...restingActors(idOf), ...endedActors(idOf)].filter(({ kind }) => kind in collections)

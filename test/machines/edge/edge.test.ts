@@ -23,8 +23,11 @@ const replaces: TestEffect = async ({ generation }) => ({
   hasReplaced: true,
 })
 const serving = {
-  ...{ startEdge: starts, keepRoutes: waits, upgradeEdge: replaces },
-  ...{ stopEdge: succeeds, sleepUntil: waits },
+  startEdge: starts,
+  keepRoutes: waits,
+  upgradeEdge: replaces,
+  stopEdge: succeeds,
+  sleepUntil: waits,
 }
 
 const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as EdgeSnapshot)

@@ -96,7 +96,10 @@ test('rows survive a restart, and no file contains a secret', async (t) => {
   const first = await withThree(await temporaryStorage(t, directory))
   await first.commit((commit) =>
     first.sessions.insert(commit, 'bths_canary-51d9', {
-      ...{ id: 'ses-1', created_at: instant, last_used_at: instant, user_agent: 'canary-agent' },
+      id: 'ses-1',
+      created_at: instant,
+      last_used_at: instant,
+      user_agent: 'canary-agent',
     }),
   )
   await first.close()

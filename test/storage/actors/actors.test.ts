@@ -93,7 +93,12 @@ test('lists by kind and by service are newest first by id, in any order of creat
 test('of six hundred transitions the first ten and the last five hundred are stored', async (t) => {
   const storage = await temporaryStorage(t)
   const step = (revision: number) => ({
-    ...{ at: instant, event: `step ${revision}`, state: 'live', status: 'live', phase: null, by: null },
+    at: instant,
+    event: `step ${revision}`,
+    state: 'live',
+    status: 'live',
+    phase: null,
+    by: null,
   })
   await storage.actors.create(transitionOf({ id: 'dep-1' }, { entry: step(1) }))
   await storage.actors.create(transitionOf({ id: 'dep-10' }, { entry: step(1) }))

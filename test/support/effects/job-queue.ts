@@ -45,7 +45,13 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
   await storage.services.create(serviceRow({ type: 'cron_job', ...options.service }))
   if (options.isDeployed !== false) await deploy('dep-1')
   return {
-    ...{ storage, jobSlots, is, deploy, sent, spawned, warned },
+    storage,
+    jobSlots,
+    is,
+    deploy,
+    sent,
+    spawned,
+    warned,
     /** Awaits the turn of a pending run. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
       awaitTurn(ports)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),

@@ -12,12 +12,12 @@ const authority = { directoryUrl: 'https://ca.example.com', email: 'admin@exampl
 /** The view of the actors with these ids and of everything else, with decrypted secrets. */
 export async function readView(storage: Storage, actorIds: string[]): Promise<StorageView> {
   const view = {
-    ...{ server: serverOf(storage), access: accessOf(storage), certificates: certificatesOf(storage) },
-    ...{
-      services: servicesOf(storage),
-      datastores: datastoresOf(storage),
-      actors: actorsOf(storage, actorIds),
-    },
+    server: serverOf(storage),
+    access: accessOf(storage),
+    certificates: certificatesOf(storage),
+    services: servicesOf(storage),
+    datastores: datastoresOf(storage),
+    actors: actorsOf(storage, actorIds),
     files: await listFiles(storage),
   }
   return JSON.parse(JSON.stringify(view))
@@ -29,8 +29,11 @@ function serverOf({ predecessors, serverId, serverToken }: Storage) {
 
 function accessOf({ account, attempts, registries, sessions, tokens }: Storage) {
   return {
-    ...{ account: account.get(), attempts: attempts.list('sign_in'), registries: registries.list() },
-    ...{ sessions: sessions.list(), tokens: tokens.list() },
+    account: account.get(),
+    attempts: attempts.list('sign_in'),
+    registries: registries.list(),
+    sessions: sessions.list(),
+    tokens: tokens.list(),
     found: [sessions.bySecret('session secret')?.id, tokens.bySecret('token secret')?.id],
   }
 }

@@ -1,5 +1,6 @@
-// Rules about what a reader has to take in at once.
-import { linesOf, type Rule, sources } from './tree.ts'
+// Rules about how much a reader has to take in.
+import { lineBudget } from './line-budget.ts'
+import { linesOf, product, type Rule, sources } from './tree.ts'
 
 const columns = 110
 const readmeBytes = 10 * 1024
@@ -29,4 +30,28 @@ export const readmeIsShort: Rule = (tree) => {
       ? [{ path, line: readmeLines + 1, text: `is ${lines} lines long, the limit is ${readmeLines}` }]
       : []),
   ]
+}
+
+export const productIsSmall: Rule = (tree) => {
+  const files = sources(tree, product)
+  const isDashboard = ([path]: [string, string]) => path.startsWith('src/dashboard/')
+  const count = (counted: typeof files) => counted.reduce((sum, [, text]) => sum + countLines(text), 0)
+  const dashboardLines = count(files.filter(isDashboard))
+  const productLines = count(files) - dashboardLines
+  const findings = [
+    { path: 'src', lines: productLines, what: ' with machines and storage', budget: lineBudget.product },
+    { path: 'src/dashboard', lines: dashboardLines, what: '', budget: lineBudget.dashboard },
+  ]
+  return findings
+    .filter(({ lines, budget }) => lines > budget)
+    .map(({ path, lines, what, budget }) => ({
+      path,
+      line: 1,
+      text: `has ${lines} lines${what}, the budget is ${budget}`,
+    }))
+}
+
+/** As wc counts them. */
+function countLines(text: string): number {
+  return text.split('\n').length - 1
 }

@@ -41,6 +41,18 @@ export const arraysAreFlat: Rule = (tree) =>
     })
   })
 
+export const objectsAreFlat: Rule = (tree) =>
+  perFile(tree, (path, text, report) => {
+    visit(path, text, {
+      ObjectExpression({ properties }) {
+        for (const property of properties) {
+          const isObject = property.type === 'SpreadElement' && property.argument.type === 'ObjectExpression'
+          if (isObject) report(property, 'spreads an object literal: list its properties')
+        }
+      },
+    })
+  })
+
 export const compilerIsHeard: Rule = (tree) =>
   sources(tree).flatMap(([path, text]) => {
     const silenced = commentsOf(path, text).filter(({ words }) =>

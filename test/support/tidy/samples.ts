@@ -1,4 +1,5 @@
 // For each rule a tree that keeps it and trees that break it, with what the rule must say about them.
+import { lineBudget } from './line-budget.ts'
 import type { RuleName } from './rules.ts'
 import { wordingSamples } from './wording-samples.ts'
 
@@ -8,6 +9,8 @@ export interface Sample {
   clean: Files
   broken: { files: Files; says: string[] }[]
 }
+
+const { product, dashboard } = lineBudget
 
 const broken = (files: Files, ...says: string[]) => ({ files, says })
 
@@ -138,6 +141,23 @@ export const samples: Record<RuleName, Sample> = {
       broken({}, 'README.md:1 is missing'),
     ],
   },
+  'the product is within its line budget': {
+    clean: {
+      'src/a.ts': '\n'.repeat(product),
+      'src/dashboard/a.tsx': '\n'.repeat(dashboard),
+      'test/a.ts': '\n'.repeat(99),
+    },
+    broken: [
+      broken(
+        { 'src/a.ts': '\n'.repeat(product), 'storage/a.ts': 'a\n' },
+        `src:1 has ${product + 1} lines with machines and storage, the budget is ${product}`,
+      ),
+      broken(
+        { 'src/dashboard/a.ts': '\n'.repeat(dashboard + 1) },
+        `src/dashboard:1 has ${dashboard + 1} lines, the budget is ${dashboard}`,
+      ),
+    ],
+  },
   'nothing is exported as default': {
     clean: { 'src/a.ts': 'export const defaults = 1', 'src/dashboard/a.ts': 'export default 1' },
     broken: [
@@ -160,6 +180,16 @@ export const samples: Record<RuleName, Sample> = {
         { 'src/a.ts': "const a = [\n...['a', 'b'],\n...['c']]" },
         'src/a.ts:2 spreads an array literal: list its elements',
         'src/a.ts:3 spreads an array literal: list its elements',
+      ),
+    ],
+  },
+  'no object literal spreads another object literal': {
+    clean: { 'src/a.ts': 'const a = { a: 1, ...b, ...(c ? { d: 2 } : {}) }' },
+    broken: [
+      broken(
+        { 'src/a.ts': 'const a = {\n...{ a: 1, b: 2 },\n...{ c: 3 } }' },
+        'src/a.ts:2 spreads an object literal: list its properties',
+        'src/a.ts:3 spreads an object literal: list its properties',
       ),
     ],
   },

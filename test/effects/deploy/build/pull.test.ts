@@ -52,7 +52,13 @@ async function openPull(t: TestContext, dataDir?: string) {
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
   return {
-    ...{ ports, engine, owner, registry, digest, id, image },
+    ports,
+    engine,
+    owner,
+    registry,
+    digest,
+    id,
+    image,
     name: `${registry.host}/app@${digest}`,
     exact: `${image}@${digest}`,
     ours: imageName(owner, 'web', id),

@@ -98,8 +98,14 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
 
   const { at, ...turn } = await older
   const none = {
-    ...{ formerDeployId: null, exclusive: false, preDeploy: false, onSchedule: false },
-    ...{ checkMs: 0, settleMs: 0, drainMs: 0, reused: null },
+    formerDeployId: null,
+    exclusive: false,
+    preDeploy: false,
+    onSchedule: false,
+    checkMs: 0,
+    settleMs: 0,
+    drainMs: 0,
+    reused: null,
   }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
   await queue.is('dep-1', 'live')

@@ -96,7 +96,11 @@ async function appResponse(
   const token = `ghs_${randomBytes(20).toString('hex')}`
   const expiresAt = new Date(Date.now() + 60 * 60 * 1000).toISOString()
   state.tokens.set(token, {
-    ...{ login: found.account, scopes: [], expiresAt, isRevoked: false, installationId: found.id },
+    login: found.account,
+    scopes: [],
+    expiresAt,
+    isRevoked: false,
+    installationId: found.id,
     ...(repositories && { repositories }),
   })
   return { status: 201, body: { token, expires_at: expiresAt.replace('.000Z', 'Z') } }

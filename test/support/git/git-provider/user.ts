@@ -30,7 +30,13 @@ export function openUser(state: FakeState): FakeUser {
       const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
       const code = randomBytes(20).toString('hex')
       const app: FakeApp = {
-        ...{ id: 1000 + state.apps.size, slug: name, owner, code, publicKey, setupUrl, installations: [] },
+        id: 1000 + state.apps.size,
+        slug: name,
+        owner,
+        code,
+        publicKey,
+        setupUrl,
+        installations: [],
         // GitHub sends PKCS#1.
         pem: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
         clientSecret: `cs_${randomBytes(20).toString('hex')}`,
