@@ -12,10 +12,10 @@ export interface AccountPorts {
   terminalLogins: TerminalLogins
 }
 
-export function openAccountPorts(storage: Storage): AccountPorts {
+export function openAccountPorts(storage: Storage, passwords = createPasswords()): AccountPorts {
   const attempts = createAttempts(storage.attempts)
   return {
-    administrator: new Administrator({ storage, attempts, passwords: createPasswords() }),
+    administrator: new Administrator({ storage, attempts, passwords }),
     callers: createCallers(storage),
     terminalLogins: createTerminalLogins(),
   }

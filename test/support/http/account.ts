@@ -1,10 +1,8 @@
 // The API with an account, a signed-in browser and further browsers.
-// Uses the cheapest argon2 parameters: hashing would dominate the duration of these tests.
 import type { TestContext } from 'node:test'
-import { argon2id, hash } from 'argon2'
 import { instant } from '../supervisor/supervision.ts'
 import { type Browser, openBrowser } from './browser.ts'
-import { type Api, startApi } from './http-context.ts'
+import { type Api, cheapHasher, startApi } from './http-context.ts'
 import { owner } from './session.ts'
 
 export interface AccountApi extends Api {
@@ -15,14 +13,14 @@ export interface AccountApi extends Api {
   signedIn(): Promise<Browser>
 }
 
-const cheapHash = hash(owner.password, { type: argon2id, memoryCost: 1024, timeCost: 2, parallelism: 1 })
+const passwordHash = cheapHasher.hash(owner.password)
 
 export async function startWithAccount(
   t: TestContext,
   overrides: Parameters<typeof startApi>[1] = {},
 ): Promise<AccountApi> {
   const api = await startApi(t, overrides)
-  const account = { id: 'usr-1', email: owner.email, password_hash: await cheapHash, created_at: instant }
+  const account = { id: 'usr-1', email: owner.email, password_hash: await passwordHash, created_at: instant }
   await api.storage.commit((commit) => api.storage.account.create(commit, account))
   const signedOut = () => openBrowser(api.url)
   const signedIn = async () => {

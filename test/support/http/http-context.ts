@@ -2,9 +2,11 @@
 // after the test.
 // Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
 import type { TestContext } from 'node:test'
+import { argon2id, hash, verify } from 'argon2'
 import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
 import * as gitConnectionRecord from '../../../machines/git-connection/git-connection-record.ts'
 import * as terminalLogin from '../../../machines/terminal-login.ts'
+import { createPasswords, dummyHash } from '../../../src/account/passwords.ts'
 import { openAccountPorts } from '../../../src/account/ports.ts'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import { parseImageReference, parseRegistryHost } from '../../../src/docker/images/image-reference.ts'
@@ -108,6 +110,13 @@ const calm: HttpContext['observe'] = {
   hasImage: async (name) => !name.endsWith('-gone'),
 }
 
+/** The cheapest parameters: hashing would dominate the duration of these tests. */
+export const cheapHasher = {
+  hash: (password: string) =>
+    hash(password, { type: argon2id, memoryCost: 1024, timeCost: 2, parallelism: 1 }),
+  verify: async (known: string, password: string) => known !== dummyHash && verify(known, password),
+}
+
 const noWildcard = { wildcard: null, wildcard_by: null }
 export function createContext(storage: Storage): HttpContext {
   return {
@@ -129,7 +138,7 @@ export function createContext(storage: Storage): HttpContext {
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
     isTrustedProxy: () => false,
     edgeSecret: null,
-    ...openAccountPorts({ ...storage, serverToken: token }),
+    ...openAccountPorts({ ...storage, serverToken: token }, createPasswords(cheapHasher)),
     ready: () => true,
     storage,
     actors: createActors(storage),
