@@ -53,7 +53,7 @@ export const actorKindsAreWhole: Rule = (tree) => {
     const parts = [`machines/${kind}.ts`, `src/effects/${kind}.ts`, `test/machines/${kind}.test.ts`]
     const missing = parts.filter((part) => !tree.has(part) && !tree.has(inOwnFolder(part, kind)))
     const readme = 'machines/README.md'
-    if (!hasWord(tree.get(readme) ?? '', kind)) missing.push(`a line in the glossary of ${readme}`)
+    if (!hasWord(tree.get(readme) ?? '', kind)) missing.push(`a line in the list of ${readme}`)
     return missing.map((part) => ({ path, line: 1, text: `the kind ${kind} lacks ${part}` }))
   })
   return [...gaps, ...chartsOutside(tree, kinds)]
@@ -120,12 +120,12 @@ function chartsOutside(tree: Tree, kinds: string[]): Finding[] {
   return strangers.map(([path]) => ({ path, line: 1, text: 'is a chart that the catalogue does not list' }))
 }
 
-// A glossary is a section called so; its lines begin with the word, be it in a list or in a table.
+// The lines of the section begin with the name of a kind.
 function hasWord(readme: string, word: string): boolean {
-  const [, section = ''] = readme.split(/^#+ (?:Glossary|Words)\b.*$/im)
-  const [glossary = ''] = section.split(/^#+ /m)
+  const [, section = ''] = readme.split(/^## The kinds$/m)
+  const [list = ''] = section.split(/^#+ /m)
   const first = new RegExp(`^[-*|\\s\`]*${word.replace('-', '[- ]')}\\b`, 'i')
-  return glossary.split('\n').some((line) => first.test(line))
+  return list.split('\n').some((line) => first.test(line))
 }
 
 interface Dependency {

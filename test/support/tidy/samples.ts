@@ -19,7 +19,7 @@ const wholeKind = {
   'machines/job-run.ts': "import { setup } from 'xstate'",
   'src/effects/job-run.ts': '',
   'test/machines/job-run.test.ts': '',
-  'machines/README.md': '# Kinds\n## Glossary\n- **job run**: one run of a command\n## Else\n',
+  'machines/README.md': '# Kinds\n## The kinds\n- **job run**: one run of a command\n## Else\n',
 }
 
 const lacksB = 'package-lock.json:1 lacks b, which a may want'
@@ -251,11 +251,11 @@ export const samples: Record<RuleName, Sample> = {
         'machines/index.ts:1 the kind job-run lacks machines/job-run.ts',
         'machines/index.ts:1 the kind job-run lacks src/effects/job-run.ts',
         'machines/index.ts:1 the kind job-run lacks test/machines/job-run.test.ts',
-        'machines/index.ts:1 the kind job-run lacks a line in the glossary of machines/README.md',
+        'machines/index.ts:1 the kind job-run lacks a line in the list of machines/README.md',
       ),
       broken(
-        { ...wholeKind, 'machines/README.md': '- job-run: outside the glossary\n## Glossary\n- **deploy**' },
-        'machines/index.ts:1 the kind job-run lacks a line in the glossary of machines/README.md',
+        { ...wholeKind, 'machines/README.md': '- job-run: outside the list\n## The kinds\n- **deploy**' },
+        'machines/index.ts:1 the kind job-run lacks a line in the list of machines/README.md',
       ),
       broken(
         { ...wholeKind, 'machines/stray.ts': "import { setup } from 'xstate'" },
