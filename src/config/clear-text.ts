@@ -1,4 +1,4 @@
-// Unencrypted listeners that other machines can reach: the daemon logs a warning for each at its start.
+// Unencrypted listeners that other machines can reach: the daemon logs a warning for each on startup.
 import { BlockList, isIP } from 'node:net'
 import { type Config, parseListen } from './config.ts'
 

@@ -93,8 +93,8 @@ function optionsPage(): string {
     '# Options of `berthd`',
     generated,
     `An environment variable can set each option: \`--build-concurrency 4\` is
-\`BERTH_BUILD_CONCURRENCY=4\`. A flag takes precedence over its variable. An invalid value stops
-the start.`,
+\`BERTH_BUILD_CONCURRENCY=4\`. A flag takes precedence over its variable. With an invalid
+value, \`berthd\` does not start.`,
     ['| option | meaning | default |', '|---|---|---|', ...rows].join('\n'),
   )
 }
