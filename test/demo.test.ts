@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findLeftovers } from './support/daemon/leftovers.ts'
+import { long } from './support/system/drill-size.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const nothing = { containers: [], networks: [], volumes: [], images: [] }
@@ -26,7 +27,7 @@ test('the demo shows both versions, fails no request and leaves nothing', async 
   await assertGone(demo.output())
 })
 
-test('an interrupt in the middle of the first deploy leaves nothing', async (t) => {
+long('an interrupt in the middle of the first deploy leaves nothing', async (t) => {
   const demo = startDemo(t, '--once')
   await demo.untilShown(/fetching/)
 
@@ -47,7 +48,7 @@ test('an unknown option is rejected with the usage', async (t) => {
   assert.match(demo.output(), /unknown option --nonsense[\s\S]+usage: npm run demo/)
 })
 
-test('without an engine the demo reports what is missing and what to do', async (t) => {
+long('without an engine the demo reports what is missing and what to do', async (t) => {
   const demo = startDemo(t, '--once', { DOCKER_HOST: 'unix:///nonexistent/docker.sock' })
 
   const code = await demo.end()

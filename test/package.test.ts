@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { compile, product } from './support/daemon/compile.ts'
+import { fileScope } from './support/daemon/scope.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
@@ -25,9 +26,10 @@ function packedFiles(directory: string): string[] {
   return packed.files.map(({ path }) => path).toSorted()
 }
 
-test('the package contains each program and document, and nothing else', async (t) => {
-  const directory = temporaryDirectory(t)
-  await compile(directory, product)
+const directory = temporaryDirectory(fileScope())
+before(() => compile(directory, product))
+
+test('the package contains each program and document, and nothing else', () => {
   for (const name of [...papers, 'docs', 'systemd', 'src', 'machines', 'storage']) {
     cpSync(join(home, name), join(directory, name), { recursive: true })
   }
@@ -46,9 +48,7 @@ test('the package contains each program and document, and nothing else', async (
   assert.deepEqual(packed, wanted.toSorted())
 })
 
-test('command line options are not consumed by Node', async (t) => {
-  const directory = temporaryDirectory(t)
-  await compile(directory, product)
+test('command line options are not consumed by Node', () => {
   const program = join(directory, 'dist/src/cli/main.js')
   // As npm does it.
   chmodSync(program, 0o755)

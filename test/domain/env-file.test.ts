@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { envFileLimitMib, parseEnvFile, toEnvLine } from '../../src/domain/env-file.ts'
+import { sized } from '../support/system/drill-size.ts'
 
 const limitChars = envFileLimitMib * 1024 * 1024
 
@@ -144,7 +145,7 @@ test('what is written as lines reads back the same, also with other line ends ar
     fc.property(vars, fc.constantFrom('\n', '\r\n', '\n# comment\n\n'), (expected, separator) => {
       assert.deepEqual(parseEnvFile(expected.map(toEnvLine).join(separator)), expected)
     }),
-    { numRuns: 3000 },
+    { numRuns: sized(300, 3000) },
   )
 })
 

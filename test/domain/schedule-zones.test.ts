@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Cron } from 'croner'
 import fc from 'fast-check'
 import { latestTime, nextTime } from '../../src/domain/schedule.ts'
+import { sized } from '../support/system/drill-size.ts'
 import {
   anySchedule,
   changesBetween,
@@ -167,7 +168,7 @@ test('around every clock change each schedule matches a minute-by-minute reading
       assert.deepEqual(neighbors(schedule.text, requested, window), expected, from)
     }
   })
-  fc.assert(property, { numRuns: 150 })
+  fc.assert(property, { numRuns: sized(15, 150) })
 })
 
 /** The calendar days on which clocks show that time of day between the two instants. */

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { Logs } from '../../../storage/log/logs.ts'
 import { openTestLogs, readLog } from '../../support/storage/logs.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
+import { sized } from '../../support/system/drill-size.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
@@ -131,7 +132,7 @@ test('after any appends, reopens and torn writes, flushed lines exist once and i
   await fc.assert(
     fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700, ringLines: 5 })),
     {
-      numRuns: 60,
+      numRuns: sized(12, 60),
     },
   )
 })
