@@ -2,7 +2,7 @@
 // data is lost.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
@@ -105,20 +105,24 @@ for (const [what, lose] of [
   ['disappears', (name: string) => containerOf(name).remove({ force: true, v: true })],
 ] as const) {
   for (const isDown of [false, true]) {
-    test(`a datastore that ${what}${isDown ? ' during downtime' : ''} is back with its data`, async (t) => {
-      const name = `lost-${what.replaceAll(' ', '-')}${isDown ? '-down' : ''}`.slice(0, 40)
-      const { external_url } = await create({ kind: 'postgres', name })
-      await psql(external_url, 'create table kept as select 1 as one')
-      if (isDown) await site.daemon.kill()
+    const testLoss = isDown ? long : test
+    testLoss(
+      `a datastore that ${what}${isDown ? ' during downtime' : ''} is back with its data`,
+      async (t: TestContext) => {
+        const name = `lost-${what.replaceAll(' ', '-')}${isDown ? '-down' : ''}`.slice(0, 40)
+        const { external_url } = await create({ kind: 'postgres', name })
+        await psql(external_url, 'create table kept as select 1 as one')
+        if (isDown) await site.daemon.kill()
 
-      await lose(name)
-      const lostAt = Date.now()
-      if (isDown) await site.daemon.start()
+        await lose(name)
+        const lostAt = Date.now()
+        if (isDown) await site.daemon.start()
 
-      await until('its data', async () => (await psql(external_url, 'select one from kept')) === '1')
-      t.diagnostic(`back after ${((Date.now() - lostAt) / 1000).toFixed(1)} s`)
-      await reached(name, 'available')
-    })
+        await until('its data', async () => (await psql(external_url, 'select one from kept')) === '1')
+        t.diagnostic(`back after ${((Date.now() - lostAt) / 1000).toFixed(1)} s`)
+        await reached(name, 'available')
+      },
+    )
   }
 }
 

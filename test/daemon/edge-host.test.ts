@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
@@ -90,27 +90,31 @@ test('a disabled edge is stopped', async () => {
 })
 
 for (const kind of ['host', 'container'] as const) {
-  test(`a port in use is reported, and served as soon as it is free (${kind})`, async (t) => {
-    const args = await edgeArgs(kind)
-    const port = portOf(args, '--http-port')
-    const taker = createServer()
-    taker.listen(port)
-    t.after(() => taker.close())
-    await once(taker, 'listening')
-    const other = await startDaemon(t, { args })
-    t.after(() => endHostEdge(other.dataDir))
+  const testKind = kind === 'host' ? test : long
+  testKind(
+    `a port in use is reported, and served as soon as it is free (${kind})`,
+    async (t: TestContext) => {
+      const args = await edgeArgs(kind)
+      const port = portOf(args, '--http-port')
+      const taker = createServer()
+      taker.listen(port)
+      t.after(() => taker.close())
+      await once(taker, 'listening')
+      const other = await startDaemon(t, { args })
+      t.after(() => endHostEdge(other.dataDir))
 
-    const waiting = await until('a reason', async () => {
-      const edge = await other.api.get('/edge')
-      return edge.error !== null && edge
-    })
+      const waiting = await until('a reason', async () => {
+        const edge = await other.api.get('/edge')
+        return edge.error !== null && edge
+      })
 
-    assert.match(waiting.error, new RegExp(`port ${port} is in use`))
-    assert.equal((await other.api.call('GET', '/services')).status, 200)
-    await new Promise((resolve) => taker.close(resolve))
-    await until('it to serve', async () => {
-      const edge = await other.api.get('/edge')
-      return edge.status === 'serving' && edge.error === null
-    })
-  })
+      assert.match(waiting.error, new RegExp(`port ${port} is in use`))
+      assert.equal((await other.api.call('GET', '/services')).status, 200)
+      await new Promise((resolve) => taker.close(resolve))
+      await until('it to serve', async () => {
+        const edge = await other.api.get('/edge')
+        return edge.status === 'serving' && edge.error === null
+      })
+    },
+  )
 }

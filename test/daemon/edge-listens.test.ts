@@ -11,6 +11,7 @@ import { childrenOf, findEdge } from '../support/edge/edge-chaos.ts'
 import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 import { installPackages } from '../support/system/apt.ts'
 import { hasCommand, run } from '../support/system/command.ts'
+import { long } from '../support/system/drill-size.ts'
 
 interface Listener {
   address: string
@@ -42,7 +43,8 @@ async function publishedPorts(prefix: string): Promise<unknown[]> {
 }
 
 for (const kind of ['container', 'host'] as const) {
-  test(`only the edge listens beyond the host itself (${kind})`, async () => {
+  const testKind = kind === 'container' ? test : long
+  testKind(`only the edge listens beyond the host itself (${kind})`, async () => {
     const site = await openEdgeSite(scope, kind)
     const service = await createService(scope, site.daemon.api, await edgeApp('served'))
     assert.equal((await site.page(service)).body, 'served')

@@ -27,23 +27,27 @@ async function statuses(): Promise<Set<number>> {
 }
 
 for (const kind of ['host', 'container'] as const) {
-  test(`a second server with the same ports gets no request, and reports why (${kind})`, async (t) => {
-    const ports = ['--http-port', '--https-port'] as const
-    const args = ports.flatMap((name) => [name, String(portOf(site.args, name))])
-    const second = await startDaemon(t, { args: ['--edge', kind, ...args] })
-    t.after(() => endHostEdge(second.dataDir))
+  const testKind = kind === 'host' ? test : long
+  testKind(
+    `a second server with the same ports gets no request, and reports why (${kind})`,
+    async (t: TestContext) => {
+      const ports = ['--http-port', '--https-port'] as const
+      const args = ports.flatMap((name) => [name, String(portOf(site.args, name))])
+      const second = await startDaemon(t, { args: ['--edge', kind, ...args] })
+      t.after(() => endHostEdge(second.dataDir))
 
-    const edge = await until('a reason', async () => {
-      const found = await second.api.get('/edge')
-      return found.error !== null && found
-    })
+      const edge = await until('a reason', async () => {
+        const found = await second.api.get('/edge')
+        return found.error !== null && found
+      })
 
-    assert.match(edge.error, new RegExp(`port ${site.port} is in use by another program`))
-    assert.equal(edge.serving_since, null)
-    assert.deepEqual(await statuses(), new Set([200]))
-    const first = await site.daemon.api.get('/edge')
-    assert.deepEqual([first.status, first.error], ['serving', null])
-  })
+      assert.match(edge.error, new RegExp(`port ${site.port} is in use by another program`))
+      assert.equal(edge.serving_since, null)
+      assert.deepEqual(await statuses(), new Set([200]))
+      const first = await site.daemon.api.get('/edge')
+      assert.deepEqual([first.status, first.error], ['serving', null])
+    },
+  )
 }
 
 /** Replaces the edge while the old one still has a connection. */

@@ -15,9 +15,9 @@ import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { type EdgeSite, openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
 import { followEvents, followSocket } from '../support/edge/edge-streams.ts'
-import { long } from '../support/system/drill-size.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 
-const times = Number(process.env.BERTH_TEST_UPGRADES ?? 3)
+const times = Number(process.env.BERTH_TEST_UPGRADES ?? sized(1, 3))
 const kills = Number(process.env.BERTH_TEST_UPGRADE_KILLS ?? 4)
 const scope = fileScope()
 
@@ -54,7 +54,8 @@ const untilOneEdge = (site: EdgeSite) =>
   })
 
 for (const kind of ['container', 'host'] as const) {
-  test(`upgrades under load fail no request and cut no connection (${kind})`, async (t) => {
+  const testKind = kind === 'container' ? test : long
+  testKind(`upgrades under load fail no request and cut no connection (${kind})`, async (t: TestContext) => {
     const site = await openEdgeSite(scope, kind)
     const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
     const instance = site.placeOf(service)

@@ -5,6 +5,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scope } from '../system/directory.ts'
+import { sized } from '../system/drill-size.ts'
 
 export interface Answered {
   /** Times of the request and of its complete response, from `Date.now()`. */
@@ -36,7 +37,7 @@ export interface LoadOptions {
 const answerMs = 20_000
 
 export function startLoad(t: Scope, options: LoadOptions): Load {
-  const { inFlight = 20, pauseMs = 5 } = options
+  const { inFlight = 20, pauseMs = sized(25, 5) } = options
   const answers: Answered[] = []
   const failures: string[] = []
   const agent = new Agent({ keepAlive: true })
