@@ -33,7 +33,6 @@ export interface ActorPort {
   ): Promise<unknown>
 }
 
-/** The kinds that effects start, with their inputs. */
 interface SpawnInputs {
   backup: BackupInput
   'cron-schedule': CronScheduleInput

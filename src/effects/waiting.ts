@@ -57,9 +57,7 @@ export async function retryWhileEngineUnavailable<T>(
 
 export interface CleanupPorts extends Pick<EnginePorts, 'engineReady'>, Pick<SharedPorts, 'logger'> {}
 
-/**
- * Repeats a cleanup that Docker refuses until it succeeds, because anything left holds a disk or an address.
- */
+/** Repeats a cleanup that Docker refuses, because anything left holds a disk or an address. */
 export async function retryUntilCleanedUp(
   ports: CleanupPorts,
   id: string,

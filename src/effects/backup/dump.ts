@@ -54,10 +54,7 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotI
   return { at: isoNow(), sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
 }
 
-/**
- * Waits for the end of an upgrade. Throws `datastore_failed` if it does not come back soon, and `not_found`
- * if it was deleted.
- */
+/** Also waits out an upgrade. Throws `datastore_failed` if it stays away, `not_found` if it was deleted. */
 export async function waitUntilServing(
   ports: Pick<BackupPorts, 'owner' | 'storage'>,
   id: string,

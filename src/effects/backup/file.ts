@@ -96,7 +96,6 @@ export async function removeFile(settings: BackupSettings, place: BackupFileRef)
   await rmdir(dirname(path)).catch(() => undefined)
 }
 
-/** Reports progress for a file of that size, chunk by chunk. */
 export function createProgressReporter({ progress }: TransferPorts, id: string, totalBytes: number) {
   let doneBytes = 0
   return (piece: Uint8Array) => {
@@ -105,7 +104,6 @@ export function createProgressReporter({ progress }: TransferPorts, id: string, 
   }
 }
 
-/** Streams a file and reports each chunk as it is read. */
 export async function* readChunks(
   path: string,
   onChunk: (piece: Uint8Array) => void,

@@ -1,5 +1,3 @@
-// What backups need of the daemon.
-
 import type { OneShotContainers } from '../../docker/containers/one-shot-containers.ts'
 import type { DatastoreImages } from '../datastore/ports.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
@@ -21,7 +19,6 @@ export interface BackupSettings extends ToolSettings, FreeDiskSettings {
   backupDir: string
 }
 
-/** The ports for running a datastore's own programs. */
 export interface ToolPorts {
   tools: OneShotContainers
   settings: ToolSettings
@@ -29,7 +26,6 @@ export interface ToolPorts {
 
 export interface ToolSettings extends DatastoreImages, DefaultLimits {}
 
-/** The progress of backups and restores. */
 export interface TransferPorts {
   progress: TransferProgress
 }

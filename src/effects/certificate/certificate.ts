@@ -14,7 +14,6 @@ import { keepWatch } from './watch.ts'
 
 /** CAs also limit requests per address, so a server with many hosts orders only a few at a time. */
 const maxConcurrentOrders = 4
-/** How long to wait for an unavailable edge. */
 const edgeTimeoutMs = 5_000
 
 export function certificateEffects(ports: CertificatePorts): Effects<typeof machine> {
@@ -60,10 +59,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
   }
 }
 
-/**
- * A service that is removed must not wait for a CA: the signal of the work is aborted with the outer one, or
- * with `host_unrouted` once the host is not routed.
- */
+/** A removed service must not wait for a CA: aborted with `host_unrouted` once the host is not routed. */
 function whileRouted<T>(
   { routedHosts, storage }: CertificatePorts,
   { serviceId, host }: { serviceId: string | null; host: string },

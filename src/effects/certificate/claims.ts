@@ -7,9 +7,7 @@ import type { ClaimPorts } from './ports.ts'
 import { ordersCertificates } from './routed-hosts.ts'
 
 export interface CertificateClaims {
-  /**
-   * Resolves when every host that needs a certificate has its actor. Does nothing without an e-mail address.
-   */
+  /** Resolves when every host that needs a certificate has its actor; at once without an e-mail address. */
   ensure(): Promise<void>
   /**
    * Runs now and after each relevant change, until the returned function is called. Actors are restored

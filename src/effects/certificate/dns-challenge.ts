@@ -10,7 +10,6 @@ import type { Challenges } from '../../edge/acme/order.ts'
 import { messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 
-/** The means to change and query the zone. */
 export interface DnsPorts {
   provider: DnsProvider
   lookup: Lookup

@@ -18,7 +18,6 @@ export interface CertificateEdge {
 export interface CertificateSettings {
   /** null: no CA is used. */
   acmeEmail: string | null
-  /** The directory URL of the CA. */
   acmeDirectory: string
 }
 
@@ -30,14 +29,10 @@ export interface CertificatePorts {
   internet: Internet
   /** null without a zone that this server may change. */
   dns: DnsChallenges | null
-  /**
-   * The hosts of a service, or with null those of the server itself. Empty if the service is removed
-   * or private.
-   */
+  /** The hosts of a service, or of the server itself with null. Empty for a removed or private service. */
   routedHosts(serviceId: string | null): string[]
 }
 
-/** In addition, what spawning certificates needs. */
 export interface ClaimPorts extends Pick<CertificatePorts, 'logger' | 'settings' | 'routedHosts'> {
   storage: Pick<Storage, 'actors' | 'changes' | 'ids' | 'services'>
   actors: {

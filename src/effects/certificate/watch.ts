@@ -39,7 +39,6 @@ function findNews(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchO
   return days === null ? null : warn(ports, input, days)
 }
 
-/** Whether the server now uses a different CA. */
 function isFromOtherCa({ settings }: Watcher, { mayReplace, validity }: WatchInput): boolean {
   return mayReplace && settings.acmeEmail !== null && validity?.directoryUrl !== settings.acmeDirectory
 }

@@ -18,10 +18,7 @@ interface BeginInput extends DueRun {
   serviceId: string
 }
 
-/**
- * Without a limit, a schedule that is faster than its runs would queue runs that are useless by the time
- * they start.
- */
+/** A schedule that is faster than its runs would otherwise queue runs that are useless when they start. */
 const maxQueued = 100
 
 export function startRun(ports: CronSchedulePorts, clock: Clock) {

@@ -46,10 +46,7 @@ export function awaitResume(ports: Parts, clock: Clock) {
     pollUntil<PlanChange>(ports, clock, input, signal, () => ({ waitMs: pollIntervalMs }))
 }
 
-/**
- * Polls until there is a step or the plan of the service has changed. A change of the service triggers a
- * check immediately.
- */
+/** Polls until there is a step or a new plan. A change of the service is noticed immediately. */
 async function pollUntil<Step>(
   { storage }: Parts,
   clock: Clock,

@@ -1,4 +1,3 @@
-// What schedules need of the daemon.
 import type { SharedPorts } from '../ports.ts'
 
 export type CronSchedulePorts = SharedPorts

@@ -11,7 +11,6 @@ export interface Clients {
 }
 
 export interface ClientStart {
-  /** Arguments of the client. */
   args: readonly string[]
   terminal: InteractiveOptions['terminal']
 }

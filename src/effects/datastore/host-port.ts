@@ -6,10 +6,7 @@ import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
 
 export const maxPortAttempts = 8
 
-/**
- * Assigns a port that is free now, that no other datastore has (running or not), and that Docker has not
- * refused. Throws `port_taken` if all are in use.
- */
+/** A free port, assigned to no datastore and not refused by Docker. Throws `port_taken` if none is left. */
 export async function choosePort(
   { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: HostPortSettings },
   id: string,

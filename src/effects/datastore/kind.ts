@@ -21,10 +21,7 @@ export interface DatastoreEngine {
   client(credentials: Credentials, words: readonly string[]): Command
 }
 
-/**
- * A hanging server still accepts connections, and its client would wait without limit. Nothing outside of the
- * container could stop that client.
- */
+/** Clients of a hanging server would wait without limit, and nothing outside the container stops them. */
 const probeTimeout = ['timeout', '8']
 
 const postgres: DatastoreEngine = {

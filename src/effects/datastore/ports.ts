@@ -1,4 +1,3 @@
-// What datastores need of the daemon.
 import type { Datastores } from '../../docker/containers/datastores.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'

@@ -59,9 +59,7 @@ async function applyLatestLimits(
   }
 }
 
-/**
- * If the container ends during the check, the exec fails. The next inspection shows how the container ended.
- */
+/** If the container ends during the check, the exec fails; the next inspection shows how it ended. */
 async function tryCheck(
   ports: DatastorePorts,
   datastore: Datastore,

@@ -78,10 +78,7 @@ interface LimitsProgress {
   revision: number
 }
 
-/**
- * Applies settings that changed while the container did not exist or Docker was unavailable. A refusal has
- * been reported already.
- */
+/** Applies changes from when there was no container or no Docker. A refusal has been reported already. */
 async function reconcileLimits(
   ports: DatastorePorts,
   { record }: Datastore,

@@ -9,10 +9,7 @@ export function openDeployLog(ports: ActorLogPorts, deployId: string): DeployLog
   return openActorLog(ports, 'deploy', deployId)
 }
 
-/**
- * Whether the current phase started under an earlier daemon. Its steps are then repeated, and the log
- * mentions it.
- */
+/** Whether the phase started under an earlier daemon: its steps are repeated, and the log says so. */
 export function isRetry(ports: Pick<DeployPorts, 'storage' | 'startedAt'>, deployId: string): boolean {
   const last = ports.storage.actors.history(deployId).at(-1)
   return last !== undefined && last.at < ports.startedAt

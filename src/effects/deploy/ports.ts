@@ -1,4 +1,3 @@
-// What deploys need of the daemon.
 import type { LimitFunction } from 'p-limit'
 import type { Builder } from '../../docker/build/build.ts'
 import type { BuilderWatch } from '../../docker/build/builder-watch.ts'
@@ -23,7 +22,6 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   instanceEvents: InstanceEvents
   logCollector: Pick<LogCollector, 'drained'>
   edge: Edge
-  /** How the hosts of services are published. */
   publication: Publication
   builder: Builder
   builderWatch: BuilderWatch
@@ -31,7 +29,6 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   buildSlots: LimitFunction
   diskWatch: DiskWatch
   degradedReasons: DegradedReasons
-  /** Tokens of git connections. */
   gitTokens: Pick<GitTokens, 'get'>
   downtimes: Downtimes
   /** When this daemon started: a phase that started earlier is repeated, and the log mentions it. */
@@ -44,7 +41,6 @@ export interface DeploySettings extends DefaultLimits, DatastoreBind, FreeDiskSe
   keepImages: number
   /** Directories whose repositories may be deployed by path, although other users may not read them. */
   localRepositories: string[]
-  /** Which hosts git may connect to. */
   gitHosts: HostRules
   /** How long a new version must run, and pass its check again, before it replaces the live one. */
   settleMs: number

@@ -14,7 +14,6 @@ import { type Verification, verifyUpstream } from './verification.ts'
 
 /** The interface of the edge for deploys and certificates. */
 export interface Edge {
-  /** Whether this server runs no edge. */
   isOff: boolean
   /**
    * Resolves when the running edge serves the committed state of this service and all others. Throws
@@ -31,12 +30,10 @@ export interface Edge {
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
   putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
   dropChallenge(token: string): void
-  /** Certificates were added, renewed or removed. */
   changeCertificates(signal: AbortSignal): Promise<void>
 }
 
 export interface RoundOutcome {
-  /** The number of services, hosts and ready instances that it serves. */
   routes: { services: number; hosts: number; ready: number }
   /** The reasons why HAProxy rejected certificates. */
   refusals: string[]
@@ -70,7 +67,6 @@ interface Parts extends RouteParts {
   routeSources: Omit<RouteSources, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
-  /** The reason for being unavailable, for a message. */
   unavailableReason: () => string
 }
 
@@ -98,10 +94,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   readonly #challenges = new Map<string, string>()
   readonly #waiting = new Set<() => void>()
   #wake: () => void = () => undefined
-  /**
-   * The number of the latest requested change. At its end, a round has applied all changes requested
-   * before it.
-   */
+  /** The number of the latest requested change. A round applies all changes requested before it. */
   #requested = 0
   #applied = 0
   #last: LastRound = { mode: 'unknown' }

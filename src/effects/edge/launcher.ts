@@ -113,7 +113,6 @@ async function waitUntilServing(ports: EdgePorts, files: EdgeFiles, signal: Abor
   )
 }
 
-/** Removes the edge containers of all generations. */
 export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
   const { engine, owner } = ports
   for (const generation of await listEdgeContainers(engine, owner)) {
@@ -121,7 +120,6 @@ export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
   }
 }
 
-/** Stops all processes on the host that belong to this server's edge. */
 export async function stopHostProcesses(files: EdgeFiles): Promise<void> {
   for (const one of listGenerations(files)) await openHostProcess(one).stop()
 }

@@ -1,4 +1,3 @@
-// What the edge's actor needs of the daemon.
 import type { EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
 

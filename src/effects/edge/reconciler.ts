@@ -91,10 +91,7 @@ export class EdgeReconciler {
     }
   }
 
-  /**
-   * Compares the running software with the available one, now and then once a day. Upgrades at the
-   * first difference.
-   */
+  /** Looks for other software now and once a day. Upgrades at the first difference. */
   async compare(id: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {

@@ -10,7 +10,6 @@ export interface RouteParts extends Pick<EdgePorts, 'storage'> {
   settings: Pick<EdgePorts['settings'], 'baseDomain'>
 }
 
-/** The routes of one service. */
 export interface ServiceRoute {
   id: string
   pool: number

@@ -9,7 +9,6 @@ const allInstances = '*'
 export interface InstanceEvents {
   subscribe(deployId: string, listener: Listener): () => void
   subscribeService(serviceId: string, listener: Listener): () => void
-  /** Subscribes to the events of all services. */
   subscribeAll(listener: Listener): () => void
   publish(event: ContainerEvent): void
 }

@@ -47,10 +47,7 @@ type Connection = RecordOf<'git-connection'>
 
 const stateLifetimeMs = 60 * 60 * 1000
 
-/**
- * Starts or resumes an authorization. Throws `git_application_required`, and what the
- * provider's step throws.
- */
+/** Starts or resumes one. Throws `git_application_required`, and what the provider's step throws. */
 export async function authorize(
   ports: GitConnectionPorts,
   request: AuthorizationRequest,

@@ -36,7 +36,6 @@ interface Outcome {
 
 type Exchanged = Outcome & { secrets: GitSecrets }
 
-/** An authorized account with the secrets that it brought. */
 interface Authorized {
   account: GitAccount
   secrets: GitSecrets
@@ -182,10 +181,7 @@ const emptyAccount = {
   tokenHint: null,
 }
 
-/**
- * An account has one connection, so an authorization of another account than before goes
- * to that connection.
- */
+/** An account has one connection, so the authorization of another account goes to its connection. */
 function settle(
   ports: GitConnectionPorts,
   connection: Connection,

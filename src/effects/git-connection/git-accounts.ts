@@ -171,10 +171,7 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
   }
 }
 
-/**
- * Codes of deploys have no status in the API: a refused host is a wrong request, a private
- * path a refusal.
- */
+/** Codes of deploys have no status in the API: a refused host is a bad request, a private path a refusal. */
 function toBranchesFailure(error: unknown, problem: string | null): unknown {
   if (!(error instanceof Failure)) return error
   const codes: Record<string, string> = {

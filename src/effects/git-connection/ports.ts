@@ -1,4 +1,3 @@
-// What git connections need of the daemon.
 import type { HostRules } from '../../git/remote-host.ts'
 import type { SharedPorts } from '../ports.ts'
 import type { GitTokens } from './tokens.ts'

@@ -58,7 +58,6 @@ interface Served {
   connection: Connection
   /** The address of the repository at the instance of the connection. */
   url: string
-  /** Whether the repository belongs to the account. */
   isOwner: boolean
 }
 

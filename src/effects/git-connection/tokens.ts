@@ -48,10 +48,7 @@ export class GitTokens {
     return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : this.#renewed(connection)
   }
 
-  /**
-   * Runs the work with a token for all repositories. A rejection that means the end of the authorization
-   * invalidates the connection.
-   */
+  /** For all repositories. A rejection that ends the authorization invalidates the connection. */
   async use<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
     const token = await this.get(id, null)
     const used = this.#secretsOf(id)
@@ -65,10 +62,7 @@ export class GitTokens {
     }
   }
 
-  /**
-   * A cached token of an installation may have been revoked. A new one shows whether
-   * the installation exists.
-   */
+  /** A cached token may have been revoked; a new one shows whether the installation exists. */
   async #retryWithNewToken<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
     this.forget(id)
     const token = await this.get(id, null)

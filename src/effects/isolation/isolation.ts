@@ -145,10 +145,7 @@ export interface AddressPorts {
   isolation: Isolation
 }
 
-/**
- * Allocates the fixed address of a container that is about to start. Its rules are in force when
- * this resolves.
- */
+/** The address of a container that is about to start. Its rules are in force when this resolves. */
 export async function allocateAddress(
   { storage, isolation }: AddressPorts,
   actorId: string,

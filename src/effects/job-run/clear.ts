@@ -24,7 +24,6 @@ export function clearRun(ports: JobRunPorts) {
   }
 }
 
-/** The containers of one run, or of all runs of a service. */
 export async function removeRunContainers(
   ports: Pick<JobRunPorts, 'instances'>,
   of: { deployId: string } | { serviceId: string },

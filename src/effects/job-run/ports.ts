@@ -1,4 +1,3 @@
-// What job runs need of the daemon.
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'

@@ -30,10 +30,7 @@ export function awaitTurn(ports: JobRunPorts) {
     })
 }
 
-/**
- * Waits until older runs have ended; with the policy `replace` it ends them. Returns whether the log
- * mentions it.
- */
+/** With the policy `replace` it ends the older runs. Returns whether the log mentions the wait. */
 async function waitForOthers(
   ports: JobRunPorts,
   { id, serviceId }: TurnInput,

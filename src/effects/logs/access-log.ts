@@ -42,7 +42,6 @@ export class AccessLog {
     return ends.sort((a, b) => b.at - a.at)[0] ?? null
   }
 
-  /** Removes the stored requests and counts of a service. */
   async remove(serviceId: string): Promise<void> {
     this.#names.set(serviceId, null)
     this.#parts.traffic.forget(serviceId)
@@ -71,7 +70,6 @@ export class AccessLog {
   }
 }
 
-/** The record in the form of the API. */
 function toRecord(line: AccessLine) {
   return {
     request_id: line.id,

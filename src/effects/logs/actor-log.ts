@@ -5,7 +5,6 @@ import type { SharedPorts } from '../ports.ts'
 
 /** Fields of a line for programs; the text is for people. */
 export interface ActorLine extends LogAbout {
-  /** A step of a build and its result. */
   step?: BuildStep
   /** A shorter form of the line, shown after the name of the phase. */
   brief?: string
@@ -16,7 +15,6 @@ export interface ActorLine extends LogAbout {
 export interface ActorLog {
   info(line: string, about?: ActorLine): void
   write(stream: LogStream, line: string): void
-  /** A line of a build. */
   build(stream: LogStream, line: string, step: BuildStep | null): void
   /** Closes the log with its last line. Idempotent. */
   close(lastLine: string): Promise<void>

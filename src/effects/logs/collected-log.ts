@@ -33,7 +33,6 @@ const maxPendingBytes = 1024 * 1024
 const fullDiskPauseMs = 500
 const wholeMilliseconds = '2000-01-01T00:00:00.000'.length
 
-/** Opens the log of a service and finds out how far the containers were read. */
 export async function openCollectedLog(logs: Logs, serviceId: string): Promise<CollectedLog> {
   const cursors = await readCursors(logs, serviceId)
   let unsavedLines = 0

@@ -180,10 +180,7 @@ export class LogCollector {
     return (await this.#ports.instances.inspect(containerId))?.startedAt ?? null
   }
 
-  /**
-   * Forgets a container after it was missing twice: a container that was created during the listing is on the
-   * next list.
-   */
+  /** Forgets a container that was missing twice: one created during the listing is on the next list. */
   async #forgetRemoved(instances: InstanceSummary[]): Promise<void> {
     const open = this.#openReadings().map(({ instance }) => instance)
     const present = [...instances, ...this.#lastListed, ...open]

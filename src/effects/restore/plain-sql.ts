@@ -16,10 +16,7 @@ import type { RestoreWork } from './work.ts'
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 const maxMessageChars = 300
 
-/**
- * psql's restricted mode refuses every command with a backslash. psql has it since 13.22, 14.19, 15.14, 16.10
- * and 17.6.
- */
+/** Since 13.22, 14.19, 15.14, 16.10 and 17.6 psql has a mode that refuses all commands with a backslash. */
 const psqlScript = `if psql --help=commands | grep -q '[\\]restrict'
 then exec psql "$@" -c '\\restrict '"$BERTH_KEY" -f -
 else exec psql "$@" -f -

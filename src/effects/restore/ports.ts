@@ -1,4 +1,3 @@
-// What restores need of the daemon.
 import type { Datastores } from '../../docker/containers/datastores.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { ToolPorts, ToolSettings, TransferPorts } from '../backup/ports.ts'

@@ -127,7 +127,6 @@ async function drop(
   await sql(ports, datastore, statements, signal)
 }
 
-/** Ends all connections to the database. */
 function terminateConnections(database: string): string {
   return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
 }

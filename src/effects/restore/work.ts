@@ -24,7 +24,6 @@ export interface Restorer {
 export interface RestoreWork {
   /** The id of the restore. */
   id: string
-  /** The path of the file. */
   path: string
   sizeBytes: number
 }
@@ -44,10 +43,7 @@ export function workOf({ storage, settings }: RestorePorts, { id, backupId }: Re
   return { id, path: backupPath(settings.backupDir, dumpFile), sizeBytes }
 }
 
-/**
- * Returns the output of a command in the datastore's container. Throws `restore_failed` with its
- * error output.
- */
+/** In the datastore's container. Returns its output. Throws `restore_failed` with its error output. */
 export async function runCommand(
   ports: RestorePorts,
   { name, credentials }: Datastore,
@@ -86,10 +82,7 @@ export async function retryUntilDone(
   }
 }
 
-/**
- * A datastore in the trash, or on its way there, still exists: it may be restored, and changes to its data
- * wait until then.
- */
+/** One in the trash, or on its way there, still exists: it may be restored, and changes wait until then. */
 export function isMissing({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'

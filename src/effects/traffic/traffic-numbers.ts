@@ -62,7 +62,6 @@ export class TrafficNumbers {
     return this.#registry.metrics()
   }
 
-  /** Removes the numbers of a deleted service. */
   forget(serviceId: string): void {
     const service = this.#numbers.get(serviceId)?.service
     this.#numbers.delete(serviceId)

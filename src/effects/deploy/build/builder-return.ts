@@ -12,7 +12,6 @@ interface Waiting {
   signal: AbortSignal
 }
 
-/** Repeats the build whenever the hanging builder works again. */
 export async function retryWhileBuilderUnavailable(
   { builderWatch, log, timeoutMs, signal }: Waiting,
   build: () => Promise<void>,

@@ -35,10 +35,7 @@ export async function buildDockerfile(
   }
 }
 
-/**
- * If the Dockerfile is missing, the failure lists those elsewhere in the source, or the log shows one to
- * start from.
- */
+/** If it is missing, the failure lists others in the source, or the log shows one to start from. */
 async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
   const { settings } = requireRelease(ports, deployId)
   const checkout = checkoutDirectory(ports, deployId)
@@ -66,10 +63,7 @@ async function missingDockerfileFailure(
   return new Failure('dockerfile_not_found', message)
 }
 
-/**
- * Arguments by `build_env` and `build_args`; every variable as a secret; the credentials of registries
- * for base images.
- */
+/** Arguments by `build_env` and `build_args`, every variable as a secret, credentials for base images. */
 export function buildInputs(
   ports: DeployPorts,
   deployId: string,

@@ -54,10 +54,7 @@ export async function dropPulledName(
   await writePullNote(ports, deployId, { ...note, pulledName: null })
 }
 
-/**
- * Like `dropPulledName`, for a cleanup: it writes no note, because the disk may be full. The note is removed
- * with the work directory.
- */
+/** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
 export async function removePulledNameOnly(
   ports: DeployPorts,
   deployId: string,

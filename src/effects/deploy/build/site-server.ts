@@ -10,7 +10,6 @@ import { sitePort } from '../../../domain/service-types.ts'
 /** Each build resolves the tag, so a site gets the fixes of this nginx with its next deploy. */
 const officialImage = 'nginx:1.28-alpine-slim'
 export const serverUser = 65_534
-/** The owner of the served files. */
 export const siteOwner = 65_533
 export const entrypoint = '/usr/bin/serve-site'
 

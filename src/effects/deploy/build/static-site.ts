@@ -76,7 +76,6 @@ function describeFolder({ publish_dir, root_dir }: ServiceSettings): string {
   return publish_dir ?? root_dir ?? 'the top folder'
 }
 
-/** The folder in the source that contains the site. */
 async function findFolder({ settings }: SiteBuild, root: string): Promise<string> {
   const { publish_dir, spa_fallback } = settings
   const folder = await resolveInside(root, publish_dir ?? '.', 'the publish dir')

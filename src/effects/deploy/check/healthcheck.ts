@@ -37,10 +37,7 @@ function describeUnhealthy(output: string): string {
   return output === '' ? 'unhealthy' : `unhealthy: ${output}`
 }
 
-/**
- * Why a live deploy is degraded by the HEALTHCHECK of its image; null when it is not. Such an instance still
- * serves and is not restarted, as with plain Docker.
- */
+/** Why its HEALTHCHECK degrades it, or null. It still serves and is not restarted, as with plain Docker. */
 export function findUnhealthy(
   ports: DeployPorts,
   deployId: string,

@@ -22,9 +22,7 @@ export interface Expected {
 /** The port to use instead, or why waiting is pointless; null to keep waiting. */
 export type Finding = { port: number } | { advice: PortAdvice } | null
 
-/**
- * Why no connection to the expected port succeeds, and the port at which the program listens or must listen.
- */
+/** Why the expected port refuses connections, and the port at which the program listens or must listen. */
 export interface PortAdvice {
   message: string
   facts: { reason: 'wrong_port' | 'listens_locally' | 'nothing_listens'; port: number }
@@ -107,9 +105,7 @@ export function createPortSearch(ports: DeployPorts, expected: Expected, log: De
   }
 }
 
-/**
- * Advice for an instance at its deadline; null if its listeners are unknown, or the expected port is open.
- */
+/** Advice for an instance at its deadline; null for unknown listeners, or an open expected port. */
 export async function findAdvice(
   instance: InstanceState | null,
   expected: AdviceInput,
@@ -121,7 +117,6 @@ export async function findAdvice(
   return createAdvice(listeners, expected)
 }
 
-/** Whether the instance listens there now. */
 export async function listensOn(instance: InstanceState, port: number): Promise<boolean> {
   const listeners = await readListeners(instance, port)
   return listeners?.some((listener) => listener.port === port && !listener.isLoopback) ?? false
@@ -147,9 +142,7 @@ export function isLikely(found: number, exposed: readonly number[]): boolean {
   return first === undefined ? !isSide(found) : found === first
 }
 
-/**
- * Whether an idle instance may still open its port: a side port alone does not mean that its start is over.
- */
+/** Whether an idle instance may still open its port: a side port alone does not end its start. */
 export function mayStillOpenPort(
   listeners: readonly Listener[],
   { settings }: Pick<Expected, 'settings'>,

@@ -31,12 +31,10 @@ export const otherProtocol = 'a response of another protocol'
 /** Null if the instance is healthy, otherwise the reason. */
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
-/** The input for choosing a probe. */
 export interface ProbeOptions {
   settings: ServiceSettings
   port: number
   hostName: string
-  /** Whether the image has a HEALTHCHECK. */
   hasHealthcheck: boolean
   healthcheck: Healthcheck
 }

@@ -44,10 +44,7 @@ const maxPauseMs = 1000
 const staleAnswerMs = 1_000
 const shownLines = 50
 
-/**
- * Retries until the probe passes. Fails when an instance ends or at the deadline, with the last lines in
- * the log.
- */
+/** Fails when the instance ends or at the deadline, with the last lines in the log. */
 export async function waitUntilPassed(
   ports: DeployPorts,
   name: string,

@@ -39,10 +39,7 @@ export function drainInstances(ports: DeployPorts) {
   }
 }
 
-/**
- * Stops and removes the instances of a deploy from `fromIndex` on, and with index 0 also its pre-deploy
- * container. Idempotent.
- */
+/** Also removes them, and with `fromIndex` 0 the pre-deploy container. Idempotent. */
 export async function stopInstances(
   ports: Pick<DeployPorts, 'instances' | 'logCollector'>,
   deployId: string,
@@ -95,10 +92,7 @@ export async function removeVersion(
   await ports.storage.addresses.release(deploy.id)
 }
 
-/**
- * Waits until there are no open requests and no connections, twice in a row, or until the deadline. If that
- * cannot be determined, it waits for the deadline.
- */
+/** Until no request and no connection is open, twice in a row, or the deadline; unknown counts as open. */
 export async function waitUntilDrained(
   ports: DeployPorts,
   input: DrainInput,
@@ -116,9 +110,7 @@ export async function waitUntilDrained(
   }
 }
 
-/**
- * For a service behind the edge, an unknown count is treated as zero: its requests are counted by the edge.
- */
+/** Behind the edge, an unknown count is treated as zero: the edge counts the requests itself. */
 async function hasNoConnections(
   ports: DeployPorts,
   { id, port, index: fromIndex = 0 }: DrainInput,

@@ -26,7 +26,6 @@ export function dutyOf(ports: Pick<DeployPorts, 'storage'>, id: string, service:
   return usesDisk(ports, id) && usesDisk(ports, desired) ? 'yielding' : 'outgoing'
 }
 
-/** The number of instances that must run. */
 export function instancesFor(duty: Duty, service: ServiceRow | null): number {
   return duty === 'serving' || duty === 'outgoing' ? (service?.instances ?? 0) : 0
 }

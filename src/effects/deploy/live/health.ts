@@ -15,7 +15,6 @@ export interface Health {
   findShortfall(instances: InstanceState[], wanted: number): string | null
 }
 
-/** Whether as many instances run as wanted. */
 type Availability =
   /** As many instances run as wanted. */
   | 'enough'

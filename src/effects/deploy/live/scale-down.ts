@@ -10,21 +10,18 @@ import { drainUpstreamsBestEffort, releaseSlots } from '../switch/upstreams.ts'
 const retryPauseMs = 1000
 
 interface ScaleDownRequest {
-  /** All instances from this index on. */
   fromIndex: number
   /** How long open requests may last. */
   limitMs: number
 }
 
 interface Hooks {
-  /** Whether the instances are wanted again. */
   isWantedAgain: () => boolean
   onStop: () => void
   onEnd: () => void
 }
 
 type State =
-  /** Nothing is being removed. */
   | { phase: 'idle' }
   /** The instances get no new requests. They stay if they are wanted again. */
   | { phase: 'draining'; fromIndex: number; ended: Promise<void> }

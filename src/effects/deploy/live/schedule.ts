@@ -26,10 +26,7 @@ export async function superviseSchedule(
   })
 }
 
-/**
- * A schedule that cannot start reports the reason itself. The live deploy is not at fault, and manual runs
- * still work.
- */
+/** A schedule that cannot start reports why itself: the deploy is not at fault, and manual runs work. */
 async function startSchedule(
   { actors, logger }: DeployPorts,
   id: string,

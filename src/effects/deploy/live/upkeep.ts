@@ -33,7 +33,6 @@ interface UpkeepInput {
 const roundIntervalMs = 5000
 /** The interval while a running instance does not pass its check yet. */
 const unreadyIntervalMs = 250
-/** How long a round waits for an unavailable edge. */
 const edgeTimeoutMs = 5000
 /** The drain time if the next version waits for the disk. */
 const briefDrainMs = 3000
@@ -85,10 +84,7 @@ export function keepInstances(ports: DeployPorts) {
   }
 }
 
-/**
- * Runs a part of upkeep. Returns null on a transient failure, because a live deploy is never abandoned. A
- * failure that repeats is logged once.
- */
+/** Returns null on a transient failure: a live deploy is never abandoned. A repeated one is logged once. */
 function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
   let logged: string | null = null
   return async <T>(work: () => Promise<T>): Promise<T | null> => {
@@ -206,10 +202,7 @@ async function reconcileUpstreams(
   return running.every((instance) => isAdmitted(ports, input, instance)) ? 'complete' : 'unready'
 }
 
-/**
- * Docker restarts a crashed instance. An instance that Docker no longer restarts, or has lost, is
- * restored here.
- */
+/** Docker restarts a crashed instance; one that it no longer restarts, or has lost, is restored here. */
 async function reconcileInstance(
   { ports, input, signal }: Upkeep,
   service: ServiceRow,

@@ -41,10 +41,7 @@ export async function unpackSource(
   return { commitSha: null, commitMessage: null }
 }
 
-/**
- * If the archive is broken, the service returns to the one before it. The broken file is removed with
- * its deploy.
- */
+/** After a broken archive the service returns to the one before; the broken file goes with its deploy. */
 async function unpackAndSettle(
   ports: DeployPorts,
   input: UnpackInput,
@@ -73,10 +70,7 @@ async function unpackInto(
   return unpackArchive({ file, directory, signal, roomBytes: await availableBytes(settings), keepsFolder })
 }
 
-/**
- * Whether a path in the settings starts with the folder. With a Dockerfile, the path of a site is inside
- * its image.
- */
+/** Whether a path in the settings starts with it. With a Dockerfile, a site's path is inside its image. */
 function isFolderInSettings(tree: string, folder: string, settings: ServiceSettings): boolean {
   const { root_dir, dockerfile_path, publish_dir } = settings
   const inFolder = (path: string) => existsSync(join(tree, folder, path))

@@ -98,10 +98,7 @@ async function accessFor(
   return access
 }
 
-/**
- * The settings may have moved to another host since this deploy was requested. Credentials are never sent to
- * another host.
- */
+/** The settings may have moved to another host since the request; credentials are never sent there. */
 function credentialsFor(
   ports: DeployPorts,
   serviceId: string,
@@ -112,7 +109,6 @@ function credentialsFor(
   return { username: stored.username, password: stored.password }
 }
 
-/** The working files of a deploy in the data directory. */
 export function workDirectory(ports: DeployPorts, deployId: string): string {
   return join(ports.settings.dataDir, 'work', deployId)
 }
@@ -121,9 +117,7 @@ export function checkoutDirectory(ports: DeployPorts, deployId: string): string 
   return join(workDirectory(ports, deployId), 'source')
 }
 
-/**
- * Files that Berth generates for a build, next to the checkout, where no file of the source can interfere.
- */
+/** Files that Berth generates for a build, outside of the checkout: no file of the source can interfere. */
 export function generatedDirectory(ports: DeployPorts, deployId: string): string {
   return join(workDirectory(ports, deployId), 'generated')
 }
@@ -132,10 +126,7 @@ export async function removeWork(ports: DeployPorts, deployId: string): Promise<
   await removeTree(workDirectory(ports, deployId))
 }
 
-/**
- * The folder that `root_dir` names. Throws `source_not_found` if it does not exist or is outside of
- * the source.
- */
+/** The folder that `root_dir` names. Throws `source_not_found` if it is missing or outside of the source. */
 export async function resolveRoot(
   ports: DeployPorts,
   deployId: string,

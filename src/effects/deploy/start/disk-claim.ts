@@ -76,9 +76,7 @@ export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string |
   }
 }
 
-/**
- * Waits until the previous version has stopped, which it does once it sees that the service wants this one.
- */
+/** Waits for the previous version, which stops once it sees that the service wants this one. */
 export async function retryWhileDiskInUse<T>(
   log: DeployLog,
   signal: AbortSignal,

@@ -57,10 +57,7 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
   return { port: 3000, portSource: 'default' }
 }
 
-/**
- * An app must listen on the port that is probed, so its PORT is the chosen port. A service without a port
- * keeps its own PORT.
- */
+/** An app must listen on the probed port, so PORT is that one. A service without a port keeps its own. */
 export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
   if (!listens({ type })) return vars
   return vars.map((variable) => (variable.key === 'PORT' ? { ...variable, value: String(port) } : variable))

@@ -174,7 +174,6 @@ export function resolveProperty(
   return Object.hasOwn(values, property) ? values[property as ServiceProperty] : null
 }
 
-/** Creates and starts one instance, or adopts it if it exists already. */
 export async function ensureInstance(
   ports: DeployPorts,
   service: ServiceRow,
@@ -199,10 +198,7 @@ async function ensureWithVolume(
   return ports.instances.ensure(spec, signal)
 }
 
-/**
- * Creates the disk of the container, if it has one: Docker itself would create a volume without
- * Berth's labels.
- */
+/** If the container has a disk. Docker itself would create a volume without Berth's labels. */
 export async function ensureDisk(
   ports: Pick<DeployPorts, 'engine' | 'owner' | 'storage'>,
   service: ServiceRow,

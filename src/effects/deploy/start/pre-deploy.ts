@@ -60,10 +60,7 @@ async function begin(
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
 
-/**
- * Returns when the command has ended. If the engine cannot return logs, only the end of the command
- * is awaited.
- */
+/** Returns when the command has ended, also if the engine cannot return logs. */
 async function copyOutput(
   ports: DeployPorts,
   name: string,

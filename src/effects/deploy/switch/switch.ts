@@ -54,10 +54,7 @@ async function switchRequests(
   if (formerDeployId) await drainUpstreams(ports, { id: formerDeployId, serviceId }, signal)
 }
 
-/**
- * The check of an instance uses a separate socket of the edge, so this checks the public ports: another
- * program may have them.
- */
+/** Instances are checked on another socket of the edge, and another program may have the public ports. */
 async function logReachability(
   ports: DeployPorts,
   service: ServiceRow,

@@ -17,7 +17,6 @@ interface DeployRef {
 
 const pollIntervalMs = 250
 
-/** Whether requests reach this service through the edge. */
 export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
   return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
@@ -107,9 +106,7 @@ export async function drainUpstreams(
   if (changed) await ports.edge.apply(serviceId, signal)
 }
 
-/**
- * The same for a cleanup: an unavailable edge does not delay it, and applies the change when it comes back.
- */
+/** For a cleanup: an unavailable edge does not delay it, and applies the change when it comes back. */
 export async function drainUpstreamsBestEffort(
   ports: Pick<DeployPorts, 'edge' | 'storage'>,
   deploy: DeployRef,
