@@ -20,7 +20,6 @@ export interface BackupInput {
   /** Stored here, because backups outlive their datastore. */
   datastoreName: string
   kind: DatastoreKind
-  /** The version of the server. */
   version: string
   /** `final` before its datastore was deleted. */
   trigger: 'manual' | 'schedule' | 'final'

@@ -24,7 +24,6 @@ interface ScheduleSlot extends SlotInput {
   serviceId: string
 }
 
-/** An instant that is due, and the id of its run. */
 export interface DueRun {
   instant: string
   runId: string

@@ -65,5 +65,4 @@ export const catalogue = {
 
 export type Catalogue = typeof catalogue
 export type KindName = keyof Catalogue
-/** The record of each kind. */
 export type RecordTypes = { [Name in KindName]: ReturnType<Catalogue[Name]['toRecord']> }

@@ -13,7 +13,6 @@ export function problemOf({ code, message, details }: SlotFailure): Problem {
   return { code, message, ...(details && { details }) }
 }
 
-/** The fields of a record that show a problem. */
 export function problemFields(problem: Problem | null) {
   return {
     error: problem?.message ?? null,

@@ -26,13 +26,11 @@ export interface TerminalLoginInput {
   /** The name of the token. */
   name: string
   secretHash: string
-  /** The network address of the terminal. */
   address: string
   at: string
   expiresAt: string
 }
 
-/** What the administrator grants the token. */
 export interface TokenGrant {
   role: 'read' | 'deploy' | 'admin'
   /** Ids of services; null for all services. */
@@ -142,7 +140,6 @@ export function toRecord(snapshot: TerminalLoginSnapshot) {
     boot_id: bootId,
     secret_hash: secretHash,
     address,
-    /** The token can be collected. */
     is_collectable: snapshot.matches({ approved: 'waiting' }),
   }
 }

@@ -1,4 +1,3 @@
-// The API record of a certificate, from its snapshot.
 import { toErrorCode } from '../error-codes.ts'
 import { type CertificateSnapshot, renewalOf } from './certificate.ts'
 

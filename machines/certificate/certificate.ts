@@ -59,9 +59,7 @@ export interface WatchInput extends HostInput {
   validity: CertificateValidity | null
   isExpired: boolean
   warnedDays: number | null
-  /**
-   * Whether a certificate of a CA other than the configured one is due immediately. False between attempts.
-   */
+  /** Whether a certificate of a CA that is not configured is due immediately. False between attempts. */
   mayReplace: boolean
 }
 
@@ -241,7 +239,6 @@ export const machine = certificate.createMachine({
 
 export type CertificateSnapshot = SnapshotFrom<typeof machine>
 
-/** The context after a failed attempt: its reason, and when the next one is due. */
 function withProblem(context: CertificateContext, at: string, trouble: CertificateProblem) {
   const repeats = context.trouble?.code === trouble.code ? context.repeats + 1 : 1
   const [firstMs, longestMs] = pauses[trouble.code] ?? otherPauses

@@ -11,7 +11,6 @@ export interface DatastoreLimits {
   cpus: number | null
 }
 
-/** The schedule of backups, and how many scheduled ones are retained. */
 export interface BackupPlan {
   /** A cron schedule in UTC; null for never. */
   schedule: string | null
@@ -113,7 +112,6 @@ export interface SaveOutput extends SlotOutput {
 }
 
 export interface TrashOutput extends SlotOutput {
-  /** Whether there is a volume. */
   hasVolume: boolean
   sizeBytes: number | null
 }
@@ -191,7 +189,6 @@ export const slots = {
   awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
 }
 
-/** The input that slots share. */
 export const slotInput = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({
   id,
   kind,

@@ -1,4 +1,3 @@
-// The API record of a datastore, from its snapshot.
 import type { SnapshotFrom } from 'xstate'
 import { problemFields } from '../problem.ts'
 import type { machine } from './datastore.ts'

@@ -15,7 +15,6 @@ type TrashArgs = { context: DatastoreContext }
 type Deletion = Extract<DatastoreEvent, { type: 'delete' }>
 type Reclaim = Extract<DatastoreEvent, { type: 'reclaim' }>
 
-/** Stores the trash plan of the `delete` event. */
 export const planTrash = {
   type: 'recordTrash',
   params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep }),

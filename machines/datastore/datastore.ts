@@ -109,7 +109,6 @@ const datastore = setup({
     }),
     applyRestore: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
     enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
-    /** Resets the backoff. */
     clearFailures: assign({ error: null, failures: 0, retryAt: null }),
   },
 })

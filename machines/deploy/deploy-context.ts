@@ -87,7 +87,6 @@ export interface DeployWarning {
 
 export type Phase = 'fetching' | 'building' | 'pulling' | 'preparing' | 'starting' | 'checking' | 'switching'
 
-/** The context of a new deploy. */
 export function initialContext(input: DeployInput): DeployContext {
   return {
     ...input,
@@ -110,7 +109,6 @@ export function initialContext(input: DeployInput): DeployContext {
   }
 }
 
-/** The context changes after getting the turn. */
 export function contextOfTurn(turn: Turn): Partial<DeployContext> {
   const { at, supersededBy, reused, ...settings } = turn
   return { startedAt: at, ...settings }
@@ -130,7 +128,6 @@ export interface Fetched {
 
 const portOf = ({ port, portSource }: Listening) => ({ port, portSource })
 
-/** The context changes for the outputs of effects. */
 export const fromOutput = {
   source: ({ source }: DeployContext, { commitSha, commitMessage, branch }: Fetched) => ({
     commitSha,

@@ -16,7 +16,6 @@ const statuses: Record<string, string> = {
   canceled: 'canceled',
 }
 
-/** The API record of a deploy, with `phase`. */
 export function toRecord(snapshot: DeploySnapshot) {
   const { context } = snapshot
   return {
@@ -47,9 +46,7 @@ function imageOf(snapshot: DeploySnapshot): string | null {
   return hasFailed && source.kind !== 'reuse' ? null : image
 }
 
-/**
- * The patch of the service row: `desired` is set before the switch of traffic, `live` with the state `live`.
- */
+/** The service row: `desired` is set before the switch of traffic, `live` with the state `live`. */
 export function toService(snapshot: DeploySnapshot, before: DeploySnapshot | null) {
   const { id, formerDeployId, degraded } = snapshot.context
   if (snapshot.matches('live')) {

@@ -279,9 +279,7 @@ export const machine = deploy.createMachine({
   },
 })
 
-/**
- * After a failure or a cancellation the former deploy serves again, then everything of this one is removed.
- */
+/** After a failure or a cancellation the former deploy serves again, then all of this one is removed. */
 function cleanup(canceled: boolean) {
   return {
     id: 'removeTraces',

@@ -1,4 +1,3 @@
-// The API record of the edge.
 import type { EdgeSnapshot } from './edge.ts'
 
 /** In `lingering`, a stop has failed and is retried. */

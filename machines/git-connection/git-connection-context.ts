@@ -38,14 +38,12 @@ export interface GitConnectionInput {
   auth: GitAuth
   /** The organization that will own the app; null for the user. */
   organization: string | null
-  /** The client id of the OAuth application. */
   clientId: string | null
   /** Null for a connection that starts in the browser. */
   account: GitAccount | null
   at: string
 }
 
-/** What an exchange with the provider brought. */
 export type ExchangeOutput = SlotOutput &
   (
     | { result: 'connected'; account: GitAccount }

@@ -1,4 +1,3 @@
-// The API record of a git connection, from its snapshot.
 import { problemFields } from '../problem.ts'
 import type { GitConnectionSnapshot } from './git-connection.ts'
 

@@ -15,7 +15,6 @@ const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 
   canceled: 'canceled',
 }
 
-/** The API record, with the deploy, the time limit and the scheduled instant of the run. */
 export function toRecord(snapshot: JobRunSnapshot) {
   const { context } = snapshot
   const root = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
