@@ -6,7 +6,6 @@ import type { BuildLine } from './build-log.ts'
 
 const attempts = 3
 
-/** Failed by an error of the builder's own. */
 export class BuilderFault extends Failure {}
 
 /**

@@ -47,10 +47,7 @@ export function openBuildCache(engine: Engine, options: CacheOptions): BuildCach
   }
 }
 
-/**
- * Removes all entries that no running build uses. Returns the bytes freed. Throws the errors of an
- * engine call.
- */
+/** Removes what no running build uses. Returns the bytes freed. Throws the errors of an engine call. */
 export function emptyBuildCache(engine: Engine): Promise<number> {
   return prune(engine, 0)
 }

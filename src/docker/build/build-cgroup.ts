@@ -28,7 +28,6 @@ export interface LimitCounts {
   refusals: number
 }
 
-/** The mount points of the control groups and of /proc. */
 export interface CgroupPaths {
   cgroups: string
   proc: string

@@ -29,10 +29,7 @@ export interface ClassicFacts {
   containers: string[]
   /** Short ids of existing images: of `FROM` and of the cache. Empty for `FROM scratch`. */
   baseImages: string[]
-  /**
-   * Short ids, in order, of images that the build created and did not find in the cache. The output of a
-   * command may have forged an id.
-   */
+  /** Short ids, in order, of images that the build created. A command's output may have forged an id. */
   madeImages: string[]
   imageId: string | null
 }
@@ -102,7 +99,6 @@ function createCourse() {
     removalPattern.exec(text)?.[1] === facts.containers.at(-1) ||
     stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
 
-  /** Returns the step change that the text reports. */
   function learn(text: string): StepChange {
     const [, number, total, step] = stepPattern.exec(text) ?? []
     const container = runningPattern.exec(text)?.[1]

@@ -11,12 +11,8 @@ export interface BuildGuard {
   limits: BuildLimits
   /** The reason why the limits are not enforced; null if they are. */
   notEnforcedReason: string | null
-  /** Guards the steps while it runs. */
   run<T>(build: (watch: LimitWatch) => Promise<T>): Promise<T>
-  /**
-   * Kills the processes that lost builds left behind. Call this method only while no build runs.
-   * Never rejects.
-   */
+  /** Kills what lost builds left behind. Call this method only while no build runs. Never rejects. */
   endSteps(): Promise<void>
   close(): void
 }

@@ -18,7 +18,6 @@ export interface BuildStep {
 
 export interface BuildLog {
   push(status: BuildStatus): void
-  /** The step that failed, once one did. */
   failedStep(): Vertex | null
 }
 

@@ -18,7 +18,6 @@ export interface BuildSecret {
   value: string
 }
 
-/** The data that a build may request. */
 export interface SessionContent {
   secrets: readonly BuildSecret[]
   registries: readonly RegistryCredentials[]
@@ -48,10 +47,7 @@ const schema = `
 const { root } = protobuf.parse(schema)
 const serving = 1
 
-/**
- * A method that the engine may call: `answer` gets the decoded request and returns the fields of
- * the response.
- */
+/** A method for the engine: `answer` gets the decoded request and returns the fields of the response. */
 interface Method<Request> {
   path: string
   request: string
@@ -59,10 +55,7 @@ interface Method<Request> {
   answer(request: Request): object
 }
 
-/**
- * Throws the errors of an engine call. Newer engines first request tokens; when refused, they
- * request credentials.
- */
+/** Throws the errors of an engine call. Newer engines request credentials only after refused tokens. */
 export async function openBuildSession(
   engine: Engine,
   content: SessionContent,

@@ -13,10 +13,7 @@ export interface StepSearch {
   find(): Promise<number[]>
 }
 
-/**
- * A search remembers the processes that cannot be the first process of a step, so that repeating the search
- * costs little.
- */
+/** Remembers the processes that cannot be the first of a step, so that repeating the search costs little. */
 export function createStepSearch(owner: Owner): StepSearch {
   const host = buildHost(owner)
   let others = new Set<string>()

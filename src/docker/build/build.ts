@@ -46,15 +46,11 @@ export interface BuildRequest {
   /** For private base images. */
   registries: readonly RegistryCredentials[]
   onLine: BuildLine
-  /**
-   * Called when a step starts. Only the BuildKit driver calls it. A line of output does not mean that a step
-   * has started.
-   */
+  /** Called when a step starts, which a line of output does not prove. Only the BuildKit driver calls it. */
   onStep?: (() => void) | undefined
   signal: AbortSignal
 }
 
-/** A build that has started. */
 export interface BuildAttempt {
   /** Connections that end with the build, however it ends. */
   engine: Engine
@@ -63,10 +59,7 @@ export interface BuildAttempt {
   context: BuildContext
 }
 
-/**
- * The engine responds once it has read the context, which may be large. The build itself is limited by the
- * caller's signal.
- */
+/** For reading the context, which may be large. The build itself is limited by the caller's signal. */
 const uploadTimeoutMs = 60 * 60 * 1000
 
 /**

@@ -8,7 +8,6 @@ import type { Engine } from '../engine/client.ts'
 import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 
-/** The label of the image of a probe. */
 export const probeLabel = 'berth.probe'
 
 /**

@@ -77,10 +77,7 @@ async function findContainers({ docker, call }: Engine, host: string): Promise<s
   return found
 }
 
-/**
- * Returns the number of images found. The engine refuses to remove an image that another build's images are
- * based on.
- */
+/** Returns the number found. The engine keeps an image that another build's images are based on. */
 async function removeImages(engine: Engine, build: BuildTraces): Promise<number> {
   build.madeImages.push(...(await findUntold(engine, build)))
   let found = 0

@@ -5,10 +5,7 @@
 import type { Owner } from '../engine/names.ts'
 import { createStepSearch } from './build-steps.ts'
 
-/**
- * Kills every step of this server's builds. Call this function only while no build should be running.
- * Never rejects.
- */
+/** Kills every step of this server's builds. Call it only while no build should be running. Never rejects. */
 export async function killOrphans(owner: Owner): Promise<void> {
   for (const pid of await createStepSearch(owner).find()) {
     try {

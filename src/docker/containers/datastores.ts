@@ -17,9 +17,7 @@ export type { InteractiveExec, InteractiveOptions, TerminalSize } from '../exec/
 export type { DatastoreSpec } from './datastore-spec.ts'
 
 export interface Datastores {
-  /**
-   * Ensures that the container exists and runs: adopts a container with the same spec and replaces any other.
-   */
+  /** Ensures that it exists and runs: adopts a container with the same spec and replaces any other. */
   ensure(spec: DatastoreSpec, signal?: AbortSignal): Promise<InstanceState>
   /**
    * Changes the limits of the container in place, running or not; its processes keep running. False if there
@@ -29,7 +27,6 @@ export interface Datastores {
   limit(name: string, wanted: Limits): Promise<boolean>
   /** Takes a stopped container out of its networks: it then starts with its loopback only. */
   disconnect(name: string): Promise<void>
-  /** Runs a command inside, to its end. */
   run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
   /** Runs an interactive command inside. */
   open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>

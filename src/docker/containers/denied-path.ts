@@ -10,7 +10,6 @@ import { grants, isRoot, type OwnedFile, resolveUser, type UserIds } from './ima
 export interface DeniedPath {
   path: string
   owner: UserIds
-  /** The user that the instance runs as. */
   user: UserIds
   /** The mount path of the disk. */
   disk: string

@@ -25,7 +25,6 @@ interface FileFacts extends OwnedFile {
   start: Buffer
 }
 
-/** Reads files of one container. */
 interface Files {
   /** Follows links; null if there is no such file. */
   read(path: string): Promise<FileFacts | null>

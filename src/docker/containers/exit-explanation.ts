@@ -26,7 +26,6 @@ export function isOutOfMemory(exit: Pick<ExitFacts, 'exitCode' | 'oomKilled'>): 
   return exit.oomKilled && exit.exitCode === killedExitCode
 }
 
-/** Whether a command could not be run. */
 export function isExecFailure({ exitCode }: Pick<ExitFacts, 'exitCode'>): boolean {
   return exitCode === 126 || exitCode === 127
 }

@@ -5,7 +5,6 @@ import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { isOurs, type Owner } from '../engine/names.ts'
 
-/** The engine of the instances, and their owner. */
 export interface EngineScope {
   engine: Engine
   owner: Owner
@@ -13,9 +12,7 @@ export interface EngineScope {
   keepVolumes?: (container: InspectedContainer) => Promise<string[]>
 }
 
-/**
- * An inspected container. `container` uses its id, because the name may belong to another container now.
- */
+/** An inspected container. `container` uses its id, because the name may belong to another container now. */
 export interface InspectedContainer {
   container: Container
   info: ContainerInspectInfo
@@ -37,10 +34,7 @@ export async function findOwnOrRefuse(scope: EngineScope, name: string): Promise
   )
 }
 
-/**
- * Kills and removes it, with its anonymous volumes unless one of them is kept. Gone already, or about to be,
- * is fine.
- */
+/** Kills it too, and removes its anonymous volumes unless one is kept. Gone, or about to be, is fine. */
 export async function removeContainer(
   { engine }: EngineScope,
   { container, info }: InspectedContainer,

@@ -32,9 +32,7 @@ export type { InstanceUsage } from './instance-usage.ts'
 export type { InstanceSpec, RestartPolicy } from './spec.ts'
 
 export interface Instances {
-  /**
-   * Ensures that the instance exists and runs: adopts a container with the same spec and replaces any other.
-   */
+  /** Ensures that it exists and runs: adopts a container with the same spec and replaces any other. */
   ensure(spec: InstanceSpec, signal?: AbortSignal): Promise<InstanceState>
   start(name: string): Promise<void>
   setRestart(name: string, policy: RestartPolicy): Promise<void>
@@ -46,9 +44,7 @@ export interface Instances {
   inspect(name: string): Promise<InstanceState | null>
   /** Whether `stop` or `remove` was called since it was started last. */
   isAskedToEnd(name: string): boolean
-  /**
-   * Like `inspect`, but after exit code 137 it waits up to 2.5 s to find out whether memory was the cause.
-   */
+  /** Like `inspect`, but waits up to 2.5 s after exit code 137 to find out whether memory was the cause. */
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
   /** Why its command could not be run; null if its files show no reason. */
   findExecProblem(name: string): Promise<ExecProblem | null>

@@ -25,7 +25,6 @@ export interface OneShotSpec extends Limits {
 }
 
 export interface OneShotStreams {
-  /** The standard input. */
   input?: AsyncIterable<Uint8Array>
   /** Receives the tool's output piece by piece, each piece only after the previous one has been consumed. */
   output?: (piece: Uint8Array) => Promise<void>

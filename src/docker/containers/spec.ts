@@ -52,7 +52,6 @@ export interface HostTraits {
 /** The properties of its image that a container's options must fit. */
 export type ImageTraits = Pick<Image, 'hasInit' | 'volumePaths'>
 
-/** The desired container: its name, its options and the hash of its spec. */
 export interface WantedContainer {
   name: string
   /** Kept as a label: another one means another request. */

@@ -76,10 +76,7 @@ async function locate(source: string, path: string, name: string): Promise<strin
   throw new Failure('build_failed', `its ${name} points out of the source`)
 }
 
-/**
- * The Dockerfile is always included, as in other builders: the builder reads it even if .dockerignore
- * excludes it.
- */
+/** The Dockerfile is always included, as elsewhere: builders read it even if .dockerignore excludes it. */
 function openTree(root: string, dockerfile: string, rules: IgnoreRules, signal: AbortSignal): Tree {
   return {
     root,

@@ -10,10 +10,7 @@ const flags: Record<string, RegExp> = {
 }
 const heredoc = /(?:^|\s)\d*(<<-?["']?[A-Za-z_]\w*)/
 const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
-/**
- * The frontend that is built into BuildKit. A newer release of this frontend adds only features that are
- * checked for here.
- */
+/** BuildKit's built-in frontend. Its newer releases add only features that are checked for here. */
 const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
 
 const maxShownLength = 100

@@ -28,7 +28,6 @@ function parse(line: string): Instruction {
   return { keyword: keyword.toUpperCase(), rest }
 }
 
-/** The names of its stages, in their order. */
 export function stagesOf(text: string): string[] {
   return [...instructionsOf(text)].flatMap(({ keyword, rest }) => {
     const [, as = '', name] = keyword === 'FROM' ? rest.split(/\s+/).filter(isNoFlag) : []

@@ -14,10 +14,7 @@ export interface IgnoreFile {
 
 export const maxIgnoreBytes = 256 * 1024
 
-/**
- * Null if there is no such file or the path points out of `root`. Throws `build_failed` if the file exceeds
- * the limits.
- */
+/** Null without such a file, or for a path out of `root`. Throws `build_failed` if it exceeds the limits. */
 export async function readIgnoreFile(root: string, path: string): Promise<IgnoreFile | null> {
   const base = await realpath(root)
   const realPath = await realpath(join(base, path)).catch(() => null)

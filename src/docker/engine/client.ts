@@ -83,10 +83,7 @@ export function openEngine(host: string): Engine {
   }
 }
 
-/**
- * Treats a change as successful if the engine responds with `status`: 304 for already done, 404 for
- * already gone.
- */
+/** A response with `status` is a success too: 304 for already done, 404 for already gone. */
 export async function acceptStatus(status: number, change: Promise<unknown>): Promise<void> {
   try {
     await change
@@ -105,7 +102,6 @@ export async function orNull<T>(found: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Whether the engine refused with this HTTP status. */
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Failure && statusOf(error.cause) === status
 }

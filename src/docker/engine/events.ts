@@ -105,9 +105,7 @@ function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEven
   return [{ ...event, exitCode, timeNano }]
 }
 
-/**
- * Knows where to resume, and which events of that instant were already seen: `since` includes its instant.
- */
+/** Knows where to resume, and which events of that instant were seen: `since` includes its instant. */
 function createHistory() {
   const seen = new Set<string>()
   let newestNano = 0

@@ -40,9 +40,7 @@ export async function listFormerContainers({ call, docker }: Engine, owner: Owne
   })
 }
 
-/**
- * Images with the name of the former version, of known deploys: such a name alone proves nothing.
- */
+/** Images with the name of the former version, of known deploys: such a name alone proves nothing. */
 export async function listFormerImages(
   { call, docker }: Engine,
   owner: Owner,

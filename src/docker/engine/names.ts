@@ -29,15 +29,12 @@ export const instanceKind = 'deploy'
 export const preDeployKind = 'pre-deploy'
 /** The index of the pre-deploy container, after those of the instances (at most 50). */
 export const preDeployIndex = 50
-/** The kind of the edge container. */
 export const edgeKind = 'edge'
 /** The kind of the container of a datastore, and of its volume. */
 export const datastoreKind = 'datastore'
 /** The kind of a container that runs a program for a backup, a restore or a disk. */
 export const toolKind = 'tool'
-/** The kind of the container of a job run. */
 export const jobKind = 'job'
-/** The kind of the volume of a service. */
 export const diskKind = 'disk'
 /** The kind of a volume that Docker creates for a VOLUME path of an image. */
 export const imageVolumeKind = 'image-volume'
@@ -105,7 +102,6 @@ export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
 }
 
-/** The volume of a service's disk. */
 export function diskName(owner: Owner, { id, disk_volume }: { id: string; disk_volume?: string }): string {
   return disk_volume ?? volumeName(owner, id)
 }
@@ -115,7 +111,6 @@ export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`
 }
 
-/** The name of the tool container of an actor. */
 export function toolName(owner: Owner, id: string): string {
   return `${owner.prefix}-tool-${id}`
 }
@@ -133,10 +128,7 @@ function imageMac(owner: Owner, deployId: string): string {
   return owner.mac(`image ${deployId}`)
 }
 
-/**
- * The name of the image built from the Dockerfile of a static site, until the site is extracted from
- * the image.
- */
+/** The image built from the Dockerfile of a static site, until the site is extracted from it. */
 export function treeName(owner: Owner, serviceName: string, deployId: string): string {
   return `${imageName(owner, serviceName, deployId)}.tree`
 }
@@ -181,7 +173,6 @@ export function buildHost(owner: Owner): string {
   return `${owner.prefix}-${owner.serverId}.invalid`
 }
 
-/** The control group of all steps of our builds. */
 export function buildCgroup(owner: Owner): string {
   return `${owner.prefix}-${owner.serverId}-builds`
 }

@@ -4,10 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { Engine } from './client.ts'
 import { labels, type Owner } from './names.ts'
 
-/**
- * Throws `foreign_objects` if containers, networks or volumes of our prefix belong to another server. Objects
- * of the `predecessors` may stay.
- */
+/** Throws `foreign_objects` if objects of our prefix belong to a server that is not in `predecessors`. */
 export async function requireOwnPrefix(engine: Engine, owner: Owner, predecessors: string[]): Promise<void> {
   const { prefix, serverId } = owner
   const known = [serverId, ...predecessors]

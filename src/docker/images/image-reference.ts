@@ -29,9 +29,7 @@ const maxLength = 512
 const maxNameLength = 255
 const maxHostLength = 253
 
-/**
- * Throws `invalid_request` with the reason. The text itself is never repeated, because it may hold a secret.
- */
+/** Throws `invalid_request` with the reason, which never repeats the text: it may hold a secret. */
 export function parseImageReference(text: string): ImageReference {
   if (text.length > maxLength) throw invalid(`is longer than ${maxLength} characters`)
   const trimmed = text.trim()
@@ -110,10 +108,7 @@ function refuseOddCharacters(text: string): void {
   }
 }
 
-/**
- * Splits a reference into name, tag and digest. A colon after the last slash starts a tag; an earlier colon
- * is part of the host.
- */
+/** A colon after the last slash starts a tag; an earlier colon is part of the host. */
 function split(text: string): { name: string; tag: string | null; digest: string | null } {
   const [named = '', digest = null, ...more] = text.split('@')
   if (more.length > 0) throw invalid('has more than one @')

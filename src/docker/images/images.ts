@@ -11,7 +11,6 @@ export interface Image {
   id: string
   /** TCP ports, ascending. */
   exposedPorts: number[]
-  /** The working directory of its commands. */
   workingDir: string
   env: string[]
   /** As in USER; empty for root. */
@@ -51,10 +50,7 @@ export async function removeImage({ call, docker }: Engine, owner: Owner, name: 
   )
 }
 
-/**
- * Adds one of Berth's names to an image, given by name, digest or id. The image then stays when its other
- * names move.
- */
+/** Names an image, given by name, digest or id. It then stays when its other names move. */
 export async function tagImage(
   { call, docker }: Engine,
   owner: Owner,
@@ -68,7 +64,6 @@ export async function tagImage(
   )
 }
 
-/** Our images, of one service or of all. */
 export async function listImages(
   { call, docker }: Engine,
   owner: Owner,

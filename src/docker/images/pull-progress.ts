@@ -10,7 +10,6 @@ export interface PullStep {
 
 export interface PullProgress {
   push(step: PullStep): void
-  /** Reports the final result. */
   end(): void
 }
 

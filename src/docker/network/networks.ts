@@ -60,10 +60,7 @@ async function remove({ call, docker }: Engine, id: string): Promise<void> {
   await acceptStatus(404, removal)
 }
 
-/**
- * False if another network took the subnet in between. Also true if this server's network did, in a call that
- * timed out.
- */
+/** False if another network took the subnet; true if our own did, in a call that timed out. */
 async function create({ call, docker }: Engine, owner: Owner, subnet: Subnet): Promise<boolean> {
   const options = {
     Name: owner.prefix,

@@ -6,9 +6,7 @@ export interface Subnet {
   prefixLength: number
 }
 
-/**
- * Null unless the text has the form `a.b.c.d/n`. Address bits beyond the prefix are dropped, as routers do.
- */
+/** Null unless the text is `a.b.c.d/n`. Address bits beyond the prefix are dropped, as routers do. */
 export function parseSubnet(text: string): Subnet | null {
   const [, address = '', length = ''] = /^(\d+\.\d+\.\d+\.\d+)\/(\d{1,2})$/.exec(text) ?? []
   const bytes = address.split('.').map(Number)
@@ -35,10 +33,7 @@ export function nextSubnet(subnet: Subnet): Subnet {
   return { ...subnet, first: subnet.first + sizeOf(subnet) }
 }
 
-/**
- * The destinations in the text of /proc/net/route, without the default route. Its numbers are
- * little-endian hexadecimal.
- */
+/** From /proc/net/route, without the default route. Its numbers are little-endian hexadecimal. */
 export function parseRoutes(table: string): Subnet[] {
   const rows = table.trim().split('\n').slice(1)
   return rows
