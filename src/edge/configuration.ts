@@ -73,9 +73,7 @@ ${routing(files)}`,
   ].join('\n\n')
 }
 
-/**
- * One bind per address family: on a common one, IPv4 clients would appear with IPv4-mapped IPv6 addresses.
- */
+/** One bind per address family: on a common one, IPv4 clients would have IPv4-mapped IPv6 addresses. */
 function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
   return [` bind *:${port}${options}`, ...(hasIpv6 ? [` bind :::${port} v6only${options}`] : [])].join('\n')
 }

@@ -12,7 +12,6 @@ type Knowledge =
   | { mode: 'unknown' }
   /** Commands are being sent. A failure, or an invalidation during this time, leads to `unknown`. */
   | { mode: 'changing' }
-  /** HAProxy has this state. */
   | { mode: 'known'; state: RuntimeState }
 
 const unknown: Knowledge = { mode: 'unknown' }

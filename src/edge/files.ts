@@ -100,10 +100,7 @@ export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string
   return gone
 }
 
-/**
- * The secret by which the API recognizes the edge. It is created once, or every start of the daemon would
- * need a reload.
- */
+/** The API recognizes the edge by it. Created once, or every start of the daemon would need a reload. */
 export function loadOrCreateSecret({ directory }: EdgeFiles): string {
   const path = join(directory, 'secret')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''

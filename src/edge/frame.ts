@@ -17,7 +17,6 @@ export interface Frame {
   limits: Limits
   /** A host that only this edge answers: the daemon asks for it to know whether it has its ports. */
   ownHost: string
-  /** The number of pools. */
   pools: number
   /** The number of slots of pools that have more than the minimum, by pool number. */
   slots: ReadonlyMap<number, number>

@@ -86,7 +86,6 @@ export async function hasConnections(files: EdgeFiles): Promise<boolean> {
   return old.length > 0
 }
 
-/** Removes the files of an ended generation. */
 export function removeFiles(files: EdgeFiles): void {
   const run = dirname(files.adminSocket)
   if (files.generation > 1) rmSync(run, { recursive: true, force: true })

@@ -21,7 +21,6 @@ const bytesPerConnection = 64 * 1024
 const memoryShare = 1 / 4
 const bounds = { least: 1000, most: 50_000 }
 
-/** The limits, derived from the memory of the host and the options. */
 export function limitsFor(
   memoryBytes: number,
   { connectionsPerAddress, requestsPerAddress }: Omit<Limits, 'connections'>,

@@ -235,7 +235,6 @@ function logFormat(scheme: 'http' | 'https'): string {
 /** In seconds. */
 const retryAfter: Record<number, number> = { 429: 10, 503: 60 }
 
-/** A response of the edge itself. */
 export function errorResponses(name: ErrorPageName, status: number): string {
   const wait = retryAfter[status]
   const more = `hdr cache-control no-store${wait ? ` hdr retry-after ${wait}` : ''}`

@@ -9,9 +9,7 @@ export interface Runtime {
   ask(command: string): Promise<string>
   /** Like `ask`, for commands that change something. Throws `edge_refused` for an unexpected response. */
   change(command: string, expected?: RegExp): Promise<void>
-  /**
-   * A response without an end, until the other side closes or `signal` is aborted. Yields batches of lines.
-   */
+  /** An endless response, until the other side closes or `signal` is aborted. Yields batches of lines. */
   lines(command: string, signal: AbortSignal): AsyncGenerator<string[]>
 }
 
@@ -75,10 +73,7 @@ export function openRuntime(path: string): Runtime {
   }
 }
 
-/**
- * HAProxy sends each line separately to a reader that is up to date, which costs it more than the
- * line itself.
- */
+/** To a reader that is up to date HAProxy sends each line alone, which costs more than the line itself. */
 async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<string[]> {
   let text = ''
   socket.setEncoding('utf8')

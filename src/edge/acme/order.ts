@@ -14,10 +14,7 @@ export interface PendingOrder {
 
 /** Publishes and removes the response to a challenge; both resolve when it is in effect. */
 export interface Challenges {
-  /**
-   * Proves control by a file at `/.well-known/acme-challenge/<token>`, or by a TXT record, as
-   * wildcards require.
-   */
+  /** By a file at `/.well-known/acme-challenge/<token>`, or by a TXT record, as wildcards require. */
   type: 'http-01' | 'dns-01'
   put(token: string, keyAuthorization: string): Promise<void>
   drop(token: string): Promise<void>
@@ -102,9 +99,7 @@ async function collect(
   return bundleOf(host, keyPem, text)
 }
 
-/**
- * Proves to the CA that this server controls the host. The challenge response is always removed afterwards.
- */
+/** Proves that this server controls the host. The challenge response is always removed afterwards. */
 async function prove(session: Session, { host, challenges }: OrderRequest, url: string, signal: AbortSignal) {
   const authorization = jsonOf<Authorization>(await session.post(url, null))
   if (authorization.status === 'valid') return
