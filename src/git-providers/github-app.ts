@@ -28,7 +28,6 @@ const Conversion = z
     slug: app.slug,
     /** The page of the app. */
     url: app.html_url,
-    /** The account that owns the app. */
     owner: app.owner.login,
   }))
 export type RegisteredApp = z.output<typeof Conversion>
@@ -102,7 +101,6 @@ export async function convertManifest(instance: Instance, code: string): Promise
   return parseResponse(Conversion, instance, await ask(instance, { method: 'POST', url }))
 }
 
-/** The page on which an account installs the app. */
 export function installationUrl(appUrl: string, state: string): string {
   return `${appUrl}/installations/new?state=${state}`
 }
@@ -136,10 +134,7 @@ export async function createInstallationToken(
   return parseResponse(TokenResponse, instance, response)
 }
 
-/**
- * A clock that is wrong here makes every token of the app invalid, so the provider's own time
- * is tried too.
- */
+/** A wrong clock here makes every token of the app invalid, so the provider's own time is tried too. */
 async function askAsApp(
   instance: Instance,
   app: GithubApp,

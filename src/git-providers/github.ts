@@ -39,7 +39,6 @@ export const github = defineProvider({
   },
 })
 
-/** The repositories that an installation of an app may read. */
 export function installationRepositories(instance: Instance, token: string): Promise<RepositoryList> {
   return readRepositories(instance, apiUrl, token, {
     path: `/installation/repositories?per_page=${pageSize}`,

@@ -48,7 +48,6 @@ export function oauthEndpoints(provider: ProviderName) {
   )
 }
 
-/** The page on which the user authorizes the application. */
 export function authorizationUrl(
   { provider, baseUrl }: Pick<Instance, 'provider' | 'baseUrl'>,
   { clientId, redirectUri, state }: { clientId: string; redirectUri: string; state: string },
@@ -84,10 +83,7 @@ export async function renewTokens(
   return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
 }
 
-/**
- * Whether the token endpoint refused the grant for good. A proxy in between may answer with
- * any other status.
- */
+/** Whether the token endpoint refused the grant for good. A proxy may answer with any other status. */
 export function isRefusedGrant({ status, body }: ProviderRejection): boolean {
   const error = (body as { error?: unknown } | null)?.error
   const refusals: unknown[] = ['invalid_grant', 'invalid_client', 'unauthorized_client']

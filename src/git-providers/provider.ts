@@ -8,7 +8,6 @@ import { type ProviderName, providerTitles } from './base-url.ts'
 import { type ProviderRequest, type ProviderResponse, requestProvider } from './request.ts'
 import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
-/** An instance of a provider. */
 export interface Instance {
   provider: ProviderName
   /** In the normal form of `parseBaseUrl`. */
@@ -44,12 +43,10 @@ export interface ProviderRepository {
 export interface RepositoryList {
   /** At most 1000, most recently updated first. */
   repositories: ProviderRepository[]
-  /** Whether there are more. */
   isTruncated: boolean
 }
 
 export interface Provider {
-  /** The address of the instance's API. */
   apiUrl(baseUrl: string): string
   /** The user name with which a token clones over HTTP. */
   cloneUsername: string

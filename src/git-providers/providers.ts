@@ -1,4 +1,3 @@
-// The providers by name.
 import type { ProviderName } from './base-url.ts'
 import { gitea } from './gitea.ts'
 import { github } from './github.ts'

@@ -15,9 +15,7 @@ export interface ProviderRequest {
   url: string
   /** Sent as a bearer token. */
   token?: string
-  /** A body of form fields. */
   form?: Record<string, string>
-  /** A body of JSON. */
   json?: object
   signal?: AbortSignal | undefined
 }

@@ -54,9 +54,7 @@ export function createMask(credentials: Credentials | null): Mask {
   }
 }
 
-/**
- * Longest first, so that no spelling is cut by a shorter one. Very short spellings would mask ordinary words.
- */
+/** Longest first, so that a shorter one cuts none. Very short spellings would mask ordinary words. */
 function spellings({ username, password }: Credentials): string[] {
   const secret = password === '' ? username : password
   const basic = Buffer.from(`${username}:${password}`).toString('base64')

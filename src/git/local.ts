@@ -8,7 +8,6 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../errors.ts'
 
-/** The environment and arguments of the git client. */
 export interface LocalAccess {
   /** A URL instead of a path: given a path, git's client would itself open a bundle file. */
   url: string

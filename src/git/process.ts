@@ -42,10 +42,7 @@ export class GitError extends Error {
 const maxOutputMib = 64
 const bytesPerMib = 1024 * 1024
 
-/**
- * Resolves with standard output. Rejects with a GitError, or with the signal's reason once no process of
- * the group is left that could still write.
- */
+/** Rejects with a GitError, or when aborted once no process of the group is left that could still write. */
 export async function runGit(args: string[], run: GitRun): Promise<string> {
   run.signal.throwIfAborted()
   const child = spawn('git', args, {

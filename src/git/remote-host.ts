@@ -49,10 +49,7 @@ export async function pinHost({ url, kind, host }: RepositoryUrl, rules: HostRul
   return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${label.join(',')}`
 }
 
-/**
- * The reason why git and provider requests must not connect to this address of the host; null
- * if they may.
- */
+/** Why git and provider requests must not connect to this address of the host; null if they may. */
 export function findAddressProblem(
   name: string,
   address: string,

@@ -112,10 +112,7 @@ export function openRemote({
   }
 }
 
-/**
- * The default branch first, the others by name. Throws `git_remote_unreachable`, also without a response
- * within 20 s.
- */
+/** The default branch first, the others by name. Throws `git_remote_unreachable`, also after 20 s. */
 export async function listBranches(
   place: Omit<RemotePlace, 'directory' | 'onLine'>,
 ): Promise<{ defaultBranch: string | null; branches: Branch[] }> {
@@ -142,10 +139,7 @@ export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
   return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
 
-/**
- * Also finds the default branch of a remote that does not name it, as with a detached HEAD, if the choice
- * is clear.
- */
+/** Also that of a remote that does not name it, as with a detached HEAD, if the choice is clear. */
 export function defaultBranchOf(advertised: Advertised): string | null {
   const names = branchesOf(advertised).map(({ name }) => name)
   const { defaultBranch } = advertised

@@ -6,9 +6,7 @@ import { type Credentials, checkCredentials } from './credentials.ts'
 export type RepositoryKind = 'https' | 'http' | 'ssh' | 'path'
 
 export interface RepositoryUrl {
-  /**
-   * The address for users and for git, without credentials. The user name of an ssh address is part of it.
-   */
+  /** The address for users and for git, without credentials but with the user name of an ssh address. */
   url: string
   kind: RepositoryKind
   /** In lower case, with the port if it is specified; null for a path. */
@@ -16,10 +14,7 @@ export interface RepositoryUrl {
   credentials: Credentials | null
 }
 
-/**
- * Throws `invalid_request` with the reason. The text itself is never repeated, because it may contain
- * a secret.
- */
+/** Throws `invalid_request` with the reason, which never repeats the text: it may contain a secret. */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
   const trimmed = text.trim()
   refuseOddCharacters(trimmed)
