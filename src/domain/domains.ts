@@ -43,10 +43,7 @@ export function isPublicType(type: string): boolean {
   return type === 'web_service' || type === 'static_site'
 }
 
-/**
- * The stored form of a domain: lower case, ASCII, without a final dot. Throws `invalid_request`, if possible
- * with a hint that has the corrected domain.
- */
+/** Lower case, ASCII, no final dot. Throws `invalid_request`, if possible with the corrected domain. */
 export function normalizeDomain(text: string): string {
   const typed = text.trim()
   if (typed === '') throw refused('a domain is missing')
@@ -131,7 +128,6 @@ export function originOf(host: string, { edge, hasCertificate }: Publication): s
   return `http://${host}${edge.httpPort === 80 ? '' : `:${edge.httpPort}`}`
 }
 
-/** The hosts of a service that the edge serves. */
 export function servedHostsOf(service: HostedService, { baseDomain, edge }: Publication): string[] {
   return edge.mode === 'off' ? [] : hostsOf(service, baseDomain)
 }

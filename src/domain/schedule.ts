@@ -52,9 +52,7 @@ export function nextTime(schedule: string, after: Date, timeZone = 'UTC'): Date 
   return found === Infinity ? null : new Date(found)
 }
 
-/**
- * The last time at or before `notAfter`, by the same rule. Null without such a time, or for an unknown zone.
- */
+/** The last time up to `notAfter`, by the same rule. Null without such a time, or for an unknown zone. */
 export function latestTime(schedule: string, notAfter: Date, timeZone = 'UTC'): Date | null {
   const plan = readPlan(schedule, timeZone)
   if (plan === null) return null

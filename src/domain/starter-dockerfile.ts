@@ -9,7 +9,6 @@ export interface Suggestion {
   kind: string
   /** Empty for a project of an unknown kind. */
   dockerfile: string[]
-  /** Further hints about the project. */
   notes: string[]
 }
 

@@ -13,10 +13,7 @@ const unlisted = new RegExp(`^(?:${placeName}|${country}|${clock})$`)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/**
- * Whether it is a name of the tz database, such as `Europe/Berlin` or `UTC`. Case matters; offsets
- * are not names.
- */
+/** A name of the tz database, such as `Europe/Berlin` or `UTC`. Case matters; offsets are not names. */
 export function isTimeZone(name: string): boolean {
   if (listed.has(name)) return true
   try {
