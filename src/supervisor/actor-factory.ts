@@ -32,7 +32,6 @@ export class ActorFactory {
     this.#parts = parts
   }
 
-  /** Fills the slots of every kind. */
   provide(effects: Record<string, object>): void {
     const { catalogue, logger, slots, foreignReads: reads } = this.#parts
     const onBug = (slot: string, actor: string, err: unknown) =>

@@ -10,7 +10,6 @@ export interface SupervisorOptions {
   catalogue: Record<string, Kind>
   logger: Logger
   now?: () => number
-  /** Called after an actor was parked. */
   onParked?: (id: string, reason: string) => Promise<void>
   /** Throws when a parked actor cannot resume from this snapshot, because another actor took its place. */
   assertCanResume?: (row: ActorRow, snapshot: unknown) => void
@@ -24,7 +23,6 @@ export interface EventOptions {
 export interface SpawnOptions extends EventOptions {
   /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
-  /** The requester. */
   by?: By
 }
 

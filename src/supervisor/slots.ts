@@ -30,7 +30,6 @@ export interface SlotOptions {
 const minAfterRestoreMs = 30_000
 /** Prefix of messages about bugs in Berth, so that users do not look for them in their own code. */
 const internalPrefix = 'internal: '
-/** The delay between retries while the store cannot write. */
 const storeRetryDelayMs = 1000
 /** The longest delay of a Node timer. A longer one would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1

@@ -27,7 +27,6 @@ export function assertRestored(row: ActorRow, restored: AnyMachineSnapshot): voi
   if (missing) throw new Error(`its effect ${missing} no longer exists`)
 }
 
-/** The park code for a failed restoration. */
 export function parkCodeFor(error: unknown): ParkCode {
   return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
 }

@@ -71,9 +71,7 @@ export class Supervisor {
     this.#factory.provide(effects)
   }
 
-  /**
-   * Creates and starts an actor. For a known id it returns the existing record; a parked actor is resumed.
-   */
+  /** Creates and starts an actor. A known id returns the existing record; a parked actor is resumed. */
   async spawn<Kind extends KindName>(
     kind: Kind,
     id: string,

@@ -48,9 +48,7 @@ function nameOf(event: EventObject): string {
   return `${effect[2]}.${effect[1] === 'done' ? 'done' : 'failed'}`
 }
 
-/**
- * Commands of the API carry their requester; events of effects carry the reason why the server sends them.
- */
+/** Commands of the API carry their requester; events of effects carry the reason of the server. */
 function senderOf(event: EventObject): By | null {
   const { asker, by } = event as { asker?: By; by?: string }
   return asker ?? (by === undefined ? null : { kind: 'server', id: null, name: by })
