@@ -40,10 +40,7 @@ import { startRecordRetention } from './record-retention.ts'
 export interface DaemonOptions {
   config: Config
   logger: Logger
-  /**
-   * The daemon cannot continue, for example because of another server's Docker objects. The process
-   * must exit.
-   */
+  /** The daemon cannot continue, as with another server's Docker objects: the process must exit. */
   onFatal: (reason: string) => void
   /** The store is unresponsive or unreliable: the process must end without using it. */
   onPanic: (reason: string) => void
@@ -52,9 +49,7 @@ export interface DaemonOptions {
 export interface Daemon {
   /** The address of the API. */
   url: string
-  /**
-   * Accepts no new work, waits for requests and commits, and stops. Pending work resumes at the next start.
-   */
+  /** Refuses new work, waits for requests and commits, and stops. Pending work resumes at the next start. */
   stop(): Promise<void>
 }
 

@@ -21,10 +21,7 @@ export interface OpenedEdge {
   parts: EdgeParts | null
   /** Called when the API listens: the edge may start. */
   open(apiPort: number): void
-  /**
-   * The secret by which the edge proves itself, so that its forwarding headers are trusted; null without
-   * an edge.
-   */
+  /** Proves the edge, so that its forwarding headers are trusted; null without an edge. */
   secret: string | null
 }
 

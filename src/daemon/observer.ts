@@ -68,7 +68,6 @@ export function createObserver(ports: Parts) {
       const isThere = await hasVolume(ports.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },
-    /** The size of all databases of a Postgres. */
     databaseBytes: (id: string) => measureDatabases(ports, findDatastore(ports, id)),
     leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(ports, actor),
     progress: (id: string) => ports.progress.of(id),

@@ -52,7 +52,6 @@ interface Parts {
 
 export type Ports = ReturnType<typeof openPorts>['ports']
 
-/** The result contains the ports of all kinds. */
 export function openPorts(
   { config, logger, onFatal }: PortsOptions,
   { storage, supervisor, account }: Parts,
@@ -117,7 +116,6 @@ interface WatchParts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedP
   instances: Instances
 }
 
-/** Observes instances and their requests. */
 function openWatch(config: Config, parts: WatchParts) {
   const isolation = isolationOf(config, parts)
   const { storage, engine, owner } = parts
