@@ -16,7 +16,6 @@ export interface Credentials {
   password: string
 }
 
-/** The result of a sign-in: a new session. */
 export interface SignedIn {
   account: AccountRow
   session: SessionRow

@@ -21,10 +21,7 @@ export interface StartCode {
   matches(typed: string): boolean
 }
 
-/**
- * Lets a terminal request its login while strangers use up the rate of such requests. The code grants nothing
- * else. A restart replaces it.
- */
+/** Lets a terminal request a login while strangers use up the rate. Grants nothing else; new at a restart. */
 export function createStartCode(now: () => number = () => performance.now()): StartCode {
   let latest = { period: Number.NaN, code: '', former: '' }
 

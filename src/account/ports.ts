@@ -28,7 +28,6 @@ export function setupCodeFor({ account, setupCode }: Pick<Storage, 'account' | '
   return null
 }
 
-/** Deletes ended sessions and expired tokens. */
 export async function removeExpiredCredentials({
   sessions,
   tokens,

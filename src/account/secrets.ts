@@ -1,4 +1,3 @@
-// Creates and compares secrets.
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 

@@ -15,14 +15,10 @@ export interface TerminalLogins {
   recordPoll(id: string): void
 }
 
-/**
- * The rates of requested logins. A login is open for ten minutes, so at most 80 requests without a start code
- * and 15 with one are open at a time.
- */
+/** A login is open for ten minutes: at most 80 requests without a start code and 15 with one are open. */
 export interface LoginRates {
   /** Of all clients together, under the key `all`. */
   all: Rate
-  /** By network. */
   network: Rate
   /** With the start code, under the key `all`. */
   withCode: Rate
