@@ -3,7 +3,6 @@
 import { Failure } from '../errors.ts'
 
 export class ByteReader {
-  /** Number of bytes read so far. */
   takenBytes = 0
   readonly #source: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)

@@ -26,10 +26,7 @@ export interface UnpackRequest {
   file: string
   /** Replaced if it exists. A single folder at the top of the archive becomes this directory. */
   directory: string
-  /**
-   * Called when everything is unpacked into `tree`: whether the single top folder stays. By default it
-   * does not.
-   */
+  /** Whether the single top folder of the unpacked `tree` stays; by default it does not. */
   keepsFolder?: (tree: string, folder: string) => boolean
   signal: AbortSignal
   /** The space that unpacking may use; unlimited by default. */
@@ -51,10 +48,7 @@ export interface Unpacked {
   leftOut: string | null
 }
 
-/**
- * Throws `archive_invalid`, naming the entry if there is one, or `insufficient_storage`. After a failure the
- * directory does not exist.
- */
+/** Throws `archive_invalid` with the entry, if any, or `insufficient_storage`, and leaves no directory. */
 export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
   const { file, directory, signal } = request
   const draft = `${directory}.part`
@@ -85,7 +79,6 @@ async function* inflate(file: string, signal: AbortSignal): AsyncGenerator<Buffe
   yield* unzipped
 }
 
-/** The unpacking of one archive into its tree. */
 class Unpacking {
   /** The entry being unpacked. */
   current: string | null = null
