@@ -9,10 +9,7 @@ export class TimeoutError extends Error {
   }
 }
 
-/**
- * Runs the work with a signal that ends with the outer one, or after the time with `late` as its reason. The
- * work must end with its signal.
- */
+/** Its signal ends with the outer one, or with `late` after the time. The work must end with its signal. */
 export function withTimeout<T>(
   durationMs: number,
   outer: AbortSignal | undefined,

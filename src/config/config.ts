@@ -106,7 +106,6 @@ function systemDefaults(env: NodeJS.ProcessEnv): Record<string, { from: string; 
   }
 }
 
-/** The help of `berthd reset-password`. */
 export const resetHelp = `usage: berthd reset-password [--data-dir DIR] [--revoke-tokens]
 
 Sets a new password for the account of this server, also while it runs. It is

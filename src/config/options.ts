@@ -26,7 +26,6 @@ const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may occ
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
 
-/** Every option. */
 export const options = {
   'data-dir': option(
     'data directory (mode 0700)',

@@ -19,10 +19,7 @@ export interface RuleSet extends Access {
   hostPorts: readonly number[]
 }
 
-/**
- * The metadata services of clouds, which return credentials too. Some of these addresses also serve DNS,
- * which stays allowed.
- */
+/** Metadata services of clouds, which return credentials. DNS, which some also serve, stays allowed. */
 export const metadataAddresses = {
   ipv4: ['100.100.100.200', '168.63.129.16', '169.254.0.0/16', '192.0.0.192'],
   ipv6: ['fd00:ec2::254', 'fd20:ce::254', 'fe80::/10'],
