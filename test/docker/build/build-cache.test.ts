@@ -9,44 +9,50 @@ import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
 import { testOwner, until } from '../../support/docker/docker-site.ts'
 import { baseImages } from '../../support/docker/images.ts'
 import { startKillableEngine, whyNoKillableEngine } from '../../support/docker/killable-engine.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const mebibyte = 1024 * 1024
 
-test('a build prunes the build cache to its size, and nothing else', {
-  skip: whyNoKillableEngine,
-}, async (t) => {
-  const { engine } = await startKillableEngine(t)
-  const { busybox } = await baseImages()
-  const owner = testOwner()
-  const pruned: number[] = []
-  const problem: string[] = []
-  const options = { onPruned: (bytes: number) => pruned.push(bytes), onProblem: problem.push.bind(problem) }
-  const buildWith = async (sizeMb: number | null, word: string) => {
-    const cache = openBuildCache(engine, { sizeMb, ...options, idleMs: 0 })
-    const fill = `head -c 30000000 /dev/urandom > /c/${word}`
-    const Dockerfile = `FROM ${busybox}\nRUN --mount=type=cache,target=/c ${fill}\nRUN true ${word}`
-    const { request } = prepareBuild(t, owner, { Dockerfile })
-    const id = { tag: `${owner.prefix}/web:${word}`, cacheNamespace: `${word}-` }
-    await createBuildKit(engine, { ...unlimited(owner), cache }).build({ ...request, ...id })
-  }
-  const volume = await engine.docker.createVolume({ Name: 'kept' })
+long(
+  'a build prunes the build cache to its size, and nothing else',
+  {
+    skip: whyNoKillableEngine,
+  },
+  async (t) => {
+    const { engine } = await startKillableEngine(t)
+    const { busybox } = await baseImages()
+    const owner = testOwner()
+    const pruned: number[] = []
+    const problem: string[] = []
+    const options = { onPruned: (bytes: number) => pruned.push(bytes), onProblem: problem.push.bind(problem) }
+    const buildWith = async (sizeMb: number | null, word: string) => {
+      const cache = openBuildCache(engine, { sizeMb, ...options, idleMs: 0 })
+      const fill = `head -c 30000000 /dev/urandom > /c/${word}`
+      const Dockerfile = `FROM ${busybox}\nRUN --mount=type=cache,target=/c ${fill}\nRUN true ${word}`
+      const { request } = prepareBuild(t, owner, { Dockerfile })
+      const id = { tag: `${owner.prefix}/web:${word}`, cacheNamespace: `${word}-` }
+      await createBuildKit(engine, { ...unlimited(owner), cache }).build({ ...request, ...id })
+    }
+    const volume = await engine.docker.createVolume({ Name: 'kept' })
 
-  await buildWith(null, 'one')
-  await buildWith(null, 'two')
-  await buildWith(null, 'three')
-  const before = await cacheBytes(engine)
-  await buildWith(64, 'four')
-  await until('the end of the prune', () => pruned.length + problem.length > 0)
-  const after = await cacheBytes(engine)
+    await buildWith(null, 'one')
+    await buildWith(null, 'two')
+    await buildWith(null, 'three')
+    const before = await cacheBytes(engine)
+    await buildWith(64, 'four')
+    await until('the end of the prune', () => pruned.length + problem.length > 0)
+    const after = await cacheBytes(engine)
 
-  assert.ok(before > 85 * mebibyte, String(before))
-  assert.ok(after <= 64 * mebibyte, String(after))
-  assert.deepEqual(problem, [])
-  assert.ok(pruned[0]! > 25 * mebibyte, String(pruned))
-  const tags = (await engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? [])
-  for (const word of ['one', 'two', 'three', 'four']) assert.ok(tags.includes(`${owner.prefix}/web:${word}`))
-  assert.equal((await volume.inspect()).Name, 'kept')
-})
+    assert.ok(before > 85 * mebibyte, String(before))
+    assert.ok(after <= 64 * mebibyte, String(after))
+    assert.deepEqual(problem, [])
+    assert.ok(pruned[0]! > 25 * mebibyte, String(pruned))
+    const tags = (await engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? [])
+    for (const word of ['one', 'two', 'three', 'four'])
+      assert.ok(tags.includes(`${owner.prefix}/web:${word}`))
+    assert.equal((await volume.inspect()).Name, 'kept')
+  },
+)
 
 test('a cache that cannot be pruned fails no build, and pruning is not retried soon', async () => {
   const problem: string[] = []

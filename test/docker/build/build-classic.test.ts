@@ -9,6 +9,7 @@ import { acceptStatus, orNull } from '../../../src/docker/engine/client.ts'
 import { buildHost, type Owner } from '../../../src/docker/engine/names.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 /** Only root can read which process the kernel killed at a limit. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'
@@ -34,21 +35,25 @@ test('a step that exceeds the memory limit is named with it; one within it is bu
   })
 })
 
-test('a step that fails because one of its processes was killed at the limit reports both', {
-  skip,
-}, async (t) => {
-  const site = await openDockerSite(t)
-  const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
-  const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+long(
+  'a step that fails because one of its processes was killed at the limit reports both',
+  {
+    skip,
+  },
+  async (t) => {
+    const site = await openDockerSite(t)
+    const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
+    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
 
-  await assert.rejects(limited(site).build(request), {
-    code: 'build_failed',
-    message:
-      'RUN tail /dev/zero; exit 5 exited with code 5, ' +
-      'after a process was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
-  })
-  assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
-})
+    await assert.rejects(limited(site).build(request), {
+      code: 'build_failed',
+      message:
+        'RUN tail /dev/zero; exit 5 exited with code 5, ' +
+        'after a process was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
+    })
+    assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
+  },
+)
 
 test('a step that exits as if killed has most likely reached the limit', async (t) => {
   const site = await openDockerSite(t)
@@ -89,7 +94,7 @@ test('a failed or aborted build leaves no containers or images of its steps', as
   assert.deepEqual(await buildContainers(site), [])
 })
 
-test('images of an aborted build stay while another build may use them', async (t) => {
+long('images of an aborted build stay while another build may use them', async (t) => {
   const site = await openDockerSite(t)
   const builder = drivers.classic(site)
   const [first, second] = [prepareSteps(t, site, 'sleep 600'), prepareSteps(t, site, 'sleep 601')]
@@ -105,7 +110,7 @@ test('images of an aborted build stay while another build may use them', async (
   assert.deepEqual(await existing(site, [...kept, ...stepImages(second.lines)]), [])
 })
 
-test('containers left by an engine that died during a build are removed', async (t) => {
+long('containers left by an engine that died during a build are removed', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const create = (owner: Owner) => {
@@ -123,7 +128,7 @@ test('containers left by an engine that died during a build are removed', async 
   assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
-test('an image that the engine finished after the build was aborted is removed too', async (t) => {
+long('an image that the engine finished after the build was aborted is removed too', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const large = `RUN echo ${site.owner.prefix} && head -c 100000000 /dev/zero > /large`
@@ -150,7 +155,7 @@ test('an image that the engine finished after the build was aborted is removed t
   assert.deepEqual(await buildContainers(site), [])
 })
 
-test('an image that the engine refused to remove after a build is removed with the next one', async (t) => {
+long('an image that the engine refused to remove after a build is removed with the next one', async (t) => {
   const site = await openDockerSite(t)
   const builder = drivers.classic(site)
   const steps = prepareSteps(t, site, 'sleep 600')
@@ -167,7 +172,7 @@ test('an image that the engine refused to remove after a build is removed with t
   assert.deepEqual(await existing(site, stepImageIds), [])
 })
 
-test('output that imitates the engine does not get a foreign image removed', async (t) => {
+long('output that imitates the engine does not get a foreign image removed', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
   const container = await docker.createContainer({ Image: site.images.node })
@@ -190,7 +195,7 @@ test('output that imitates the engine does not get a foreign image removed', asy
   assert.deepEqual(await existing(site, [Id]), [Id])
 })
 
-test('an image of any kind of step is removed when the build fails', async (t) => {
+long('an image of any kind of step is removed when the build fails', async (t) => {
   const site = await openDockerSite(t)
   const steps = ['WORKDIR /a', 'COPY Dockerfile .', 'ENV A=1', 'USER 1', 'CMD ["a"]', 'RUN exit 3']
   for (const base of [site.images.busybox, 'scratch']) {

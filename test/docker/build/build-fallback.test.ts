@@ -9,6 +9,7 @@ import { inspectImage } from '../../../src/docker/images/images.ts'
 import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { openHungBuilder } from '../../support/docker/hung-builder.ts'
+import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 const hurried = { lookMs: 50, silenceMs: 500, probeMs: 3000, recheckMs: 60_000 }
@@ -40,7 +41,7 @@ const isClassic = (lines: string[]) => lines.some((line) => line.includes(' --->
 const isReported = (lines: string[]) =>
   lines.some((line) => line.startsWith("system the Docker engine's BuildKit hangs"))
 
-test('builds that run while BuildKit hangs are completed by the classic builder', async (t) => {
+long('builds that run while BuildKit hangs are completed by the classic builder', async (t) => {
   const site = await openSite(t)
   const seconds = [`3.0${process.pid}1`, `3.0${process.pid}2`]
   const builds = seconds.map((second, index) => {
@@ -88,7 +89,7 @@ test('while BuildKit hangs a build uses the classic builder, or names the featur
   })
 })
 
-test('once BuildKit works again it is used again', async (t) => {
+long('once BuildKit works again it is used again', async (t) => {
   const site = await openSite(t)
   const files = { Dockerfile: `FROM ${site.images.busybox}\nRUN echo hello` }
   site.door.hang()
@@ -106,7 +107,7 @@ test('once BuildKit works again it is used again', async (t) => {
   assert.deepEqual(site.told, ['hangs', 'works'])
 })
 
-test('a step without output for a long time does not count as a hanging builder', async (t) => {
+long('a step without output for a long time does not count as a hanging builder', async (t) => {
   const site = await openSite(t, { silenceMs: 200, probeMs: 30_000 })
   const { request } = prepareBuild(t, site.owner, {
     Dockerfile: `FROM ${site.images.busybox}\nRUN sleep 4`,
@@ -117,7 +118,7 @@ test('a step without output for a long time does not count as a hanging builder'
   assert.deepEqual(site.told, [])
 })
 
-test('a builder that still finishes builds is not treated as hung, however long a probe takes', async (t) => {
+long('a builder that still finishes builds is not treated as hung, however long a probe takes', async (t) => {
   const site = await openSite(t, { probeMs: 1500 })
   site.door.hang()
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })

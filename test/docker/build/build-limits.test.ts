@@ -13,6 +13,7 @@ import { buildCgroup } from '../../../src/docker/engine/names.ts'
 import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { baseImages } from '../../support/docker/images.ts'
+import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root'
@@ -22,49 +23,62 @@ type Name = keyof typeof builders
 const someLimits = { memoryMb: 64, cpus: 0.5, pids: 64 }
 
 for (const name of Object.keys(builders) as Name[]) {
-  test(`${name}: a step that allocates without bound is killed, and the limit is named`, {
-    skip,
-  }, async (t) => {
-    const { fails } = await openLimited(t, name, someLimits)
+  const testBuild = name === 'buildkit' ? test : long
+  testBuild(
+    `${name}: a step that allocates without bound is killed, and the limit is named`,
+    {
+      skip,
+    },
+    async (t) => {
+      const { fails } = await openLimited(t, name, someLimits)
 
-    const message = await fails('timeout 20 tail /dev/zero')
+      const message = await fails('timeout 20 tail /dev/zero')
 
-    assert.match(message, / at the memory limit of builds, 64 MiB \(--build-memory-limit\)$/)
-  })
+      assert.match(message, / at the memory limit of builds, 64 MiB \(--build-memory-limit\)$/)
+    },
+  )
 
-  test(`${name}: a step that forks without bound stays below the limit, which is named`, {
-    skip,
-  }, async (t) => {
-    const { fails, read } = await openLimited(t, name, someLimits)
+  testBuild(
+    `${name}: a step that forks without bound stays below the limit, which is named`,
+    {
+      skip,
+    },
+    async (t) => {
+      const { fails, read } = await openLimited(t, name, someLimits)
 
-    const message = await fails('b() { b | b & }; b; sleep 5; exit 3')
+      const message = await fails('b() { b | b & }; b; sleep 5; exit 3')
 
-    assert.match(message, /builds reached their limit of 64 processes \(--build-pids-limit\)$/)
-    assert.ok(Number(read('pids', 'pids.peak')) <= 64, read('pids', 'pids.peak'))
-  })
+      assert.match(message, /builds reached their limit of 64 processes \(--build-pids-limit\)$/)
+      assert.ok(Number(read('pids', 'pids.peak')) <= 64, read('pids', 'pids.peak'))
+    },
+  )
 
-  test(`${name}: a step is the first process killed without memory, and gets only its share of CPU`, {
-    skip,
-  }, async (t) => {
-    const { build, read } = await openLimited(t, name, someLimits)
+  testBuild(
+    `${name}: a step is the first process killed without memory, and gets only its share of CPU`,
+    {
+      skip,
+    },
+    async (t) => {
+      const { build, read } = await openLimited(t, name, someLimits)
 
-    const spin = 'time -p timeout 3 sh -c "while :; do :; done" || true'
-    const lines = await build(`cat /proc/self/oom_score_adj; ${spin}`)
+      const spin = 'time -p timeout 3 sh -c "while :; do :; done" || true'
+      const lines = await build(`cat /proc/self/oom_score_adj; ${spin}`)
 
-    assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
-    const seconds = (kind: string) =>
-      Number(
-        lines
-          .find((line) => line.includes(`${kind} `))
-          ?.split(' ')
-          .at(-1),
-      )
-    assert.ok(seconds('user') + seconds('sys') < seconds('real') * 0.65, lines.join('\n'))
-    assert.equal(read('cpu', 'cpu.shares').trim(), '256')
-  })
+      assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
+      const seconds = (kind: string) =>
+        Number(
+          lines
+            .find((line) => line.includes(`${kind} `))
+            ?.split(' ')
+            .at(-1),
+        )
+      assert.ok(seconds('user') + seconds('sys') < seconds('real') * 0.65, lines.join('\n'))
+      assert.equal(read('cpu', 'cpu.shares').trim(), '256')
+    },
+  )
 }
 
-test('two concurrent builds share the limits', { skip }, async (t) => {
+long('two concurrent builds share the limits', { skip }, async (t) => {
   const { builder, request, read } = await openLimited(t, 'buildkit', someLimits)
   const seconds = `3.${Date.now()}`
   const forty = `for i in $(seq 40); do sleep ${seconds} & done; wait`
@@ -77,7 +91,7 @@ test('two concurrent builds share the limits', { skip }, async (t) => {
   assert.ok(outcomes.some(({ status }) => status === 'rejected'))
 })
 
-test('the control group is removed with the guard, but not while a step runs', { skip }, async (t) => {
+long('the control group is removed with the guard, but not while a step runs', { skip }, async (t) => {
   const { builder, closed, guard, request, read } = await openLimited(t, 'buildkit', someLimits)
   const command = `sleep 600.${Date.now()}`
   const abort = new AbortController()
@@ -93,7 +107,7 @@ test('the control group is removed with the guard, but not while a step runs', {
   await closed()
 })
 
-test('steps that change their root directory immediately are still limited', { skip }, async (t) => {
+long('steps that change their root directory immediately are still limited', { skip }, async (t) => {
   const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
@@ -127,7 +141,7 @@ test('steps that change their root directory immediately are still limited', { s
   }
 })
 
-test('an image that parses the Dockerfile is limited like a step', { skip }, async (t) => {
+long('an image that parses the Dockerfile is limited like a step', { skip }, async (t) => {
   const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()
   const command = ['/bin/busybox', 'sleep', `600.${Date.now()}`]
@@ -158,7 +172,7 @@ const hiddenSteps: Record<string, (files: string, sleep: string) => string> = {
 
 for (const name of Object.keys(builders) as Name[]) {
   for (const [what, dockerfile] of Object.entries(hiddenSteps)) {
-    test(`${name}: a step that ${what} is limited too`, { skip }, async (t) => {
+    long(`${name}: a step that ${what} is limited too`, { skip }, async (t) => {
       const { builder, owner } = await openLimited(t, name, someLimits)
       const { busybox } = await baseImages()
       const time = `20.${Date.now()}`
@@ -180,23 +194,27 @@ for (const name of Object.keys(builders) as Name[]) {
   }
 }
 
-test('processes that a lost build left in the group are killed before the next build', {
-  skip,
-}, async (t) => {
-  const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
-  const left = spawn('sleep', ['600'], { stdio: 'ignore' })
-  t.after(() => left.kill('SIGKILL'))
-  const ended = once(left, 'exit')
-  for (const controller of ['memory', 'cpu', 'pids']) {
-    writeFileSync(`/sys/fs/cgroup/${controller}/${buildCgroup(owner)}/cgroup.procs`, String(left.pid))
-  }
+long(
+  'processes that a lost build left in the group are killed before the next build',
+  {
+    skip,
+  },
+  async (t) => {
+    const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
+    const left = spawn('sleep', ['600'], { stdio: 'ignore' })
+    t.after(() => left.kill('SIGKILL'))
+    const ended = once(left, 'exit')
+    for (const controller of ['memory', 'cpu', 'pids']) {
+      writeFileSync(`/sys/fs/cgroup/${controller}/${buildCgroup(owner)}/cgroup.procs`, String(left.pid))
+    }
 
-  await builder.build(request('true').request)
+    await builder.build(request('true').request)
 
-  const timedOut = sleep(5000, ['still runs'], { ref: false })
-  assert.deepEqual(await Promise.race([ended, timedOut]), [null, 'SIGKILL'])
-  await closed()
-})
+    const timedOut = sleep(5000, ['still runs'], { ref: false })
+    assert.deepEqual(await Promise.race([ended, timedOut]), [null, 'SIGKILL'])
+    await closed()
+  },
+)
 
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)

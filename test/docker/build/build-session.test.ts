@@ -13,6 +13,7 @@ import { unpackImage } from '../../support/docker/image-export.ts'
 import { openSessionEngine } from '../../support/docker/session-engine.ts'
 import { filesWith } from '../../support/storage/canary.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const { buildkit } = drivers
 const isRoot = process.getuid?.() === 0
@@ -76,7 +77,7 @@ test('an unset secret is named by the step that requires it, and absent for othe
   await build('RUN --mount=type=secret,id=TOKEN test ! -e /run/secrets/TOKEN')
 })
 
-test('a secret can be read late in a build', async (t) => {
+long('a secret can be read late in a build', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const Dockerfile = `FROM ${site.images.busybox}
     RUN sleep 6
@@ -88,7 +89,7 @@ test('a secret can be read late in a build', async (t) => {
   assert.ok(lines.includes('stdout at last'), lines.join('\n'))
 })
 
-test('no connection to the engine stays open after a build, however it ended', async (t) => {
+long('no connection to the engine stays open after a build, however it ended', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const proxy = await openEngineProxy(t)
   const builder = buildkit(site, proxy.engine)
