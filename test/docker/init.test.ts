@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { drivers, prepareBuild } from '../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker/docker-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 /** The image of a Dockerfile with these lines, on busybox. */
 async function imageWith(
@@ -69,7 +70,7 @@ test('an image whose command needs more memory than its limit is reported as suc
 const init = '#!/bin/sh\n[ $$ = 1 ] || { echo "can only run as process 1"; exit 100; }\necho "is process 1"\n'
 const asInit = (path: string) => [`COPY init ${path}`, `RUN chmod 755 ${path}`]
 
-test('an image whose entrypoint is an init process is process 1', async (t) => {
+long('an image whose entrypoint is an init process is process 1', async (t) => {
   const site = await openDockerSite(t)
   const image = await imageWith(t, site, [...asInit('/init'), 'ENTRYPOINT ["/init"]'], { init })
   const { name } = await site.instances.ensure(await site.spec({ image, command: null }))
@@ -77,7 +78,7 @@ test('an image whose entrypoint is an init process is process 1', async (t) => {
   assert.equal(await readOutput(site, name), 'is process 1')
 })
 
-test('an init that a script starts is process 1 if the service disables ours', async (t) => {
+long('an init that a script starts is process 1 if the service disables ours', async (t) => {
   const site = await openDockerSite(t)
   const lines = [...asInit('/own'), 'ENTRYPOINT ["sh", "-c", "exec /own"]']
   const image = await imageWith(t, site, lines, { init })

@@ -11,12 +11,14 @@ import { specMaker, testOwner, until } from '../../support/docker/docker-site.ts
 import { baseImages } from '../../support/docker/images.ts'
 import { startKillableEngine, whyNoKillableEngine } from '../../support/docker/killable-engine.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
+import { sized } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 const options = { skip: whyNoKillableEngine }
 
 /** Where the runtime is paused. The last one has started the command. */
-for (const moment of ['before-create', 'after-create', 'before-start', 'after-start']) {
+const moments = ['before-create', 'after-create', 'before-start', 'after-start']
+for (const moment of sized(['after-start'], moments)) {
   test(
     `after a start that the engine did not survive (${moment}) a service runs once`,
     options,
