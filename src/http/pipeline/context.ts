@@ -32,7 +32,7 @@ export interface HttpContext {
   terminalLogins: TerminalLogins
   /** True once actors are restored from disk and reconciled with Docker. */
   ready(): boolean
-  storage: HttpStorage
+  storage: Storage
   actors: ActorPort
   observe: Observer
   /** Interactive clients of datastores. They change nothing in Docker. */
@@ -77,52 +77,6 @@ export interface BuildSettings {
   /** The size at which the engine's build cache is pruned; null for never. */
   cacheSizeMb: number | null
 }
-
-/** The part of the store that handlers read and write. */
-export interface HttpStorage {
-  ids: Pick<Storage['ids'], 'newId'>
-  services: Pick<
-    Storage['services'],
-    'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'setArchive'
-  >
-  archives: Pick<Storage['archives'], 'create' | 'remove'>
-  restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
-  env: Pick<Storage['env'], 'get' | 'getOrNull' | 'put' | 'change' | 'replace'>
-  credentials: Pick<Storage['credentials'], 'put'>
-  datastores: Pick<
-    Storage['datastores'],
-    | 'trashWithin'
-    | 'hasVolume'
-    | 'idOf'
-    | 'insert'
-    | 'isFree'
-    | 'isShared'
-    | 'list'
-    | 'listAll'
-    | 'password'
-    | 'volume'
-    | 'share'
-  >
-  registries: Storage['registries']
-  gitAuthorizations: Pick<Storage['gitAuthorizations'], 'removeWithin'>
-  gitConnections: Pick<Storage['gitConnections'], 'hasApplication' | 'removeWithin'>
-  actors: Pick<
-    Storage['actors'],
-    'active' | 'record' | 'list' | 'page' | 'latest' | 'history' | 'parked' | 'parkedOf'
-  >
-  events: Pick<Storage['events'], 'get' | 'keep' | 'record'>
-  releases: Pick<Storage['releases'], 'has'>
-  changes: Storage['changes']
-  logs: ReadableLogs & Pick<Storage['logs'], 'tail'>
-  /** The output of instances, and the requests that the edge served, by service. */
-  runtimeLogs: ReadableLogs
-  accessLogs: ReadableLogs
-  sessions: Storage['sessions']
-  tokens: Storage['tokens']
-  commit: Storage['commit']
-}
-
-export type ReadableLogs = Pick<Storage['logs'], 'head' | 'first' | 'isEnded' | 'batchAfter' | 'watch'>
 
 export interface TrafficMetrics {
   /** Traffic of the last five minutes. */

@@ -1,15 +1,16 @@
 // Actors in responses, with the effects of retrying or discarding a parked one.
+
 import type { ActiveActor, ParkedActor } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { Actor } from '../../api/actor.ts'
 import { notFound } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 
 const onRetry = 'it continues where it left off'
 const onDiscard =
   'it ends, and nothing supervises it any more; its containers, volumes, images and files stay'
 
 /** Throws `not_found`. */
-export function findActor({ actors }: HttpStorage, id: string): Actor {
+export function findActor({ actors }: Storage, id: string): Actor {
   const parked = actors.parkedOf(id)
   if (parked) return toActor({ actors }, parked, parked)
   const found = [...actors.active()].find((actor) => actor.id === id)
@@ -18,7 +19,7 @@ export function findActor({ actors }: HttpStorage, id: string): Actor {
 }
 
 export function toActor(
-  { actors }: Pick<HttpStorage, 'actors'>,
+  { actors }: Pick<Storage, 'actors'>,
   { id, kind, service_id }: ActiveActor,
   parked: ParkedActor | null,
 ): Actor {
@@ -35,7 +36,7 @@ export function toActor(
 }
 
 /** The reason why a parked or discarded actor impairs the service, or null. */
-export function parkedReason({ actors }: HttpStorage, serviceId: string, live: string | null): string | null {
+export function parkedReason({ actors }: Storage, serviceId: string, live: string | null): string | null {
   const kinds = ['service-removal', 'cron-schedule', 'certificate']
   const found = [
     ...[...actors.parked('deploy', serviceId)].filter(({ id }) => id === live),

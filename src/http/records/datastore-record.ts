@@ -1,8 +1,10 @@
 // The datastore in responses: its committed record, its connection strings, and its password from the
 // secret store.
+
 import type { FormerVersion } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { Caller } from '../../account/callers.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import { Datastore } from '../../api/datastore.ts'
@@ -10,20 +12,20 @@ import { connectionString, datastorePorts, externalHost } from '../../domain/dat
 import { nextTime } from '../../domain/schedule.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { failureOf } from '../why/advice.ts'
 import { adviseOnDatastore } from '../why/record-advice.ts'
 import { shownFields } from './shown-fields.ts'
 
 /** Finds one by id or name. Throws `not_found`. */
-export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & CommonRecordFields {
+export function findDatastore(storage: Storage, idOrName: string): DatastoreRecord & CommonRecordFields {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record<'datastore'>(id)
   if (!record) throw notFound(`there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
   return record
 }
 
-function hintFor(storage: HttpStorage, wanted: string): string {
+function hintFor(storage: Storage, wanted: string): string {
   if (storage.services.get(wanted)) return `it is a service: berth show ${wanted}`
   const names = storage.datastores.list().map(({ name }) => name)
   return suggestion(wanted, names) ?? 'berth db lists them'
@@ -63,7 +65,7 @@ export function readDatastore(context: HttpContext, idOrName: string): Datastore
 }
 
 /** The version before the newest upgrade; null once its volume is no longer kept. */
-export function keptVersion({ actors }: HttpStorage, { former }: DatastoreRecord): FormerVersion | null {
+export function keptVersion({ actors }: Storage, { former }: DatastoreRecord): FormerVersion | null {
   if (!former) return null
   const { removal_id: removalId, switched_at: switchedAt, version, volume } = former
   const status = actors.record(removalId)?.status ?? ''
@@ -77,7 +79,7 @@ function upgradeOf({ upgrade }: DatastoreRecord): Datastore['upgrade'] {
   return shown
 }
 
-function formerOf(storage: HttpStorage, record: DatastoreRecord): Datastore['former'] {
+function formerOf(storage: Storage, record: DatastoreRecord): Datastore['former'] {
   const kept = keptVersion(storage, record)
   if (kept === null) return null
   const removal = storage.actors.record<'disk-removal'>(kept.removalId)

@@ -1,18 +1,18 @@
 // A change in the feed, with the kinds, ids and states of the API. Derived states are read when the change is
 // sent, so they may be newer than the change, but not older.
 
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Change } from '../../../storage/store/changes.ts'
 import type { FeedChange } from '../../api/feed.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 import { scheduleStatus } from './schedule-record.ts'
 import { stateOf } from './service-record.ts'
 
-export function toFeedChange(storage: HttpStorage, { number: _, ...change }: Change): FeedChange {
+export function toFeedChange(storage: Storage, { number: _, ...change }: Change): FeedChange {
   return views[change.kind]?.(storage, change) ?? (change as FeedChange)
 }
 
-type View = (storage: HttpStorage, change: Omit<Change, 'number'>) => FeedChange
+type View = (storage: Storage, change: Omit<Change, 'number'>) => FeedChange
 
 const views: Record<string, View> = {
   service: toServiceChange,
@@ -22,7 +22,7 @@ const views: Record<string, View> = {
   'disk-removal': toDiskChange,
 }
 
-function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
+function toServiceChange(storage: Storage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
   const row = rowOf(storage, id)
   const change = { kind: 'service' as const, id: id!, service_id: id }
   if (!row) return { ...change, status: row === null ? 'deleted' : null, revision: null }
@@ -30,7 +30,7 @@ function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 
 }
 
 /** A schedule has no id; it uses the id of its service. */
-function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
+function toScheduleChange(storage: Storage, change: Omit<Change, 'number'>): FeedChange {
   const { service_id, revision } = change
   const row = rowOf(storage, service_id)
   const known = row?.schedule ? scheduleStatus(storage, row) : 'deleted'
@@ -39,7 +39,7 @@ function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>):
 }
 
 /** Undefined for a damaged row, because the conversion of a change must not throw. */
-function rowOf({ services }: HttpStorage, id: string | null): ServiceRow | null | undefined {
+function rowOf({ services }: Storage, id: string | null): ServiceRow | null | undefined {
   try {
     return services.get(id!)
   } catch {
@@ -57,7 +57,7 @@ const diskStates: Record<string, string> = {
 }
 
 /** The trash contains the disk. Its id in the API is its name. */
-function toDiskChange({ actors }: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
+function toDiskChange({ actors }: Storage, change: Omit<Change, 'number'>): FeedChange {
   const { id, service_id, status } = change
   const disk = actors.record(id)?.disk
   const name = typeof disk === 'string' ? disk : id

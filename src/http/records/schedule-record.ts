@@ -1,16 +1,17 @@
 // The schedule of a cron job in responses, from its service row and its actor's record. Only a waiting
 // schedule has next runs.
+
 import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Schedule } from '../../api/schedule.ts'
 import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { nextTime } from '../../domain/schedule.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 
 const maxNextRuns = 5
 
-export function toSchedule(storage: HttpStorage, row: ServiceRow): Schedule {
+export function toSchedule(storage: Storage, row: ServiceRow): Schedule {
   const record = recordOf(storage, row)
   const timezone = row.timezone ?? 'UTC'
   const status = scheduleStatus(storage, row)
@@ -26,7 +27,7 @@ export function toSchedule(storage: HttpStorage, row: ServiceRow): Schedule {
   }
 }
 
-export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule['status'] {
+export function scheduleStatus(storage: Storage, row: ServiceRow): Schedule['status'] {
   if (row.deleting) return 'deleting'
   if (recordOf(storage, row)?.status === 'failed') return 'failed'
   if (row.suspended) return 'suspended'
@@ -36,12 +37,12 @@ export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule[
 /** A parked schedule has the status `failed` and an error. */
 type ShownSchedule = Omit<CronScheduleRecord, 'status'> & { status: string; error?: string }
 
-function recordOf({ actors }: HttpStorage, { id }: ServiceRow): ShownSchedule | null {
+function recordOf({ actors }: Storage, { id }: ServiceRow): ShownSchedule | null {
   return actors.record<'cron-schedule'>(scheduleIdOf(id))
 }
 
 /** Also null when the run is so old that its record was removed. */
-function lastRun({ actors }: HttpStorage, record: ShownSchedule | null): JobRun | null {
+function lastRun({ actors }: Storage, record: ShownSchedule | null): JobRun | null {
   return record?.last_run ? (actors.record(record.last_run.job_id) as JobRun | null) : null
 }
 

@@ -1,5 +1,6 @@
 // The service in responses: its row, and fields derived from its deploys. Reads committed records only, not
 // running actors.
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import { Service } from '../../api/service.ts'
@@ -7,20 +8,20 @@ import { type Publication, servedHostsOf, urlOf } from '../../domain/domains.ts'
 import { listens } from '../../domain/service-types.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { shownFields } from './shown-fields.ts'
 
 /** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20
 
 /** Finds a service by id or name. Throws `not_found`. */
-export function findService(storage: HttpStorage, idOrName: string): ServiceRow {
+export function findService(storage: Storage, idOrName: string): ServiceRow {
   const row = storage.services.get(idOrName)
   if (row) return row
   throw notFound(`there is no service '${idOrName}'`, hintFor(storage, idOrName))
 }
 
-function hintFor(storage: HttpStorage, wanted: string): string {
+function hintFor(storage: Storage, wanted: string): string {
   if (storage.datastores.idOf(wanted) !== null) return `it is a datastore: berth db show ${wanted}`
   const names = storage.services.list().map(({ name }) => name)
   return suggestion(wanted, names) ?? 'berth services lists them'
@@ -31,13 +32,13 @@ export function assertNotDeleting(row: ServiceRow): void {
   if (row.deleting) throw conflict(`${row.name} is being deleted`)
 }
 
-export function latestDeploy(storage: HttpStorage, serviceId: string): Deploy | null {
+export function latestDeploy(storage: Storage, serviceId: string): Deploy | null {
   return storage.actors.latest('deploy', serviceId) as Deploy | null
 }
 
 /** The newest deploy that is not canceled. It determines the state of the service. */
 export function decisiveDeploy(
-  storage: HttpStorage,
+  storage: Storage,
   serviceId: string,
   latest = latestDeploy(storage, serviceId),
 ): Deploy | null {
@@ -83,7 +84,7 @@ export function publicationOf({
 
 /** The first state that applies, in this order. */
 export function stateOf(
-  storage: HttpStorage,
+  storage: Storage,
   row: ServiceRow,
   latest = latestDeploy(storage, row.id),
 ): Service['state'] {
@@ -96,7 +97,7 @@ export function stateOf(
 }
 
 /** The fields that the live deploy determined. */
-function liveDeployFieldsOf(storage: HttpStorage, row: ServiceRow) {
+function liveDeployFieldsOf(storage: Storage, row: ServiceRow) {
   const live = row.live_deploy_id ? (storage.actors.record(row.live_deploy_id) as Deploy | null) : null
   const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }
   const wanted = { internal_port: row.port, port_source: 'setting' as const }

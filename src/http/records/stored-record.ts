@@ -1,13 +1,14 @@
 // Finds the records of actors, and waits for their commits, so that a response can contain the outcome.
+
 import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { notFound } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Finds records of a kind by id. The result throws `not_found`, for ids of other kinds too. */
 export function finder<Kind extends string>(prefix: string, noun: string, hint?: string) {
-  return ({ actors }: Pick<HttpStorage, 'actors'>, id: string): RecordOf<Kind> => {
+  return ({ actors }: Pick<Storage, 'actors'>, id: string): RecordOf<Kind> => {
     const record = id.startsWith(`${prefix}-`) ? actors.record<Kind>(id) : null
     if (record && record.status !== 'deleted') return record
     throw notFound(`there is no such ${noun}`, hint)
@@ -16,7 +17,7 @@ export function finder<Kind extends string>(prefix: string, noun: string, hint?:
 
 /** The record once `isWanted` accepts it, or the current one after the time limit; null if it is erased. */
 export async function awaitRecord<Kind extends string>(
-  storage: HttpStorage,
+  storage: Storage,
   id: string,
   withinMs: number,
   isWanted: (record: RecordOf<Kind>) => boolean,

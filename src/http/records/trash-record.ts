@@ -3,9 +3,10 @@
 import type { TrashPlan } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../machines/disk-removal.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { TrashEntry } from '../../api/trash.ts'
 import { notFound } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -61,7 +62,7 @@ function pendingDiskRemovals({ storage, diskOf }: HttpContext): Trashed[] {
 }
 
 /** Null if the object is not in the trash, or is being removed. */
-function trashedOf({ actors }: HttpStorage, id: string): Trashed | null {
+function trashedOf({ actors }: Storage, id: string): Trashed | null {
   if (id.startsWith('dsk-')) {
     const record = actors.record<'disk-removal'>(id)
     if (record === null) return null

@@ -1,11 +1,13 @@
 // Actors, for administrators: lists unfinished ones, and retries or discards parked ones.
+
 import { z } from 'zod'
 import type { ParkedActor } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
 import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { Failure, notFound } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
 import { resumeEdge } from './edge.ts'
@@ -108,7 +110,7 @@ async function discardActor({ context, params, eventId }: CallById): Promise<Dis
   return response
 }
 
-function findParked({ actors }: HttpStorage, id: string): ParkedActor {
+function findParked({ actors }: Storage, id: string): ParkedActor {
   const parked = actors.parkedOf(id)
   if (parked) return parked
   if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)

@@ -1,10 +1,11 @@
 // Certificates of public hosts. They are ordered automatically; the API lists and retries them.
+
 import { z } from 'zod'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
 import { conflict, RetryLater } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
@@ -87,13 +88,13 @@ function assertAttemptInProgress({
   throw new RetryLater('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
 }
 
-function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
+function certificatesOf({ actors }: Storage, owner: string): Certificate[] {
   const records = actors.list('certificate', owner, maxCertificates).map(toCertificate)
   const current = records.filter(({ status }) => status !== 'released')
   return current.filter(({ host }, index) => current.findIndex((one) => one.host === host) === index)
 }
 
-function findCertificate(storage: HttpStorage, id: string): Certificate {
+function findCertificate(storage: Storage, id: string): Certificate {
   return toCertificate(findRecord(storage, id))
 }
 

@@ -1,11 +1,13 @@
 // Changes of the owner of a disk, which actors carry out.
+
 import { z } from 'zod'
 import type { DiskChownInput, DiskChownRecord } from '../../../machines/disk-chown.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { ChownDisk, DiskChown, DiskParams } from '../../api/disk.ts'
 import { conflict, notFound } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, get, post, tagged } from '../pipeline/route.ts'
 import { requesterOf } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
@@ -87,7 +89,7 @@ function readChown({ storage }: HttpContext, id: string): DiskChown {
   return toChown(storage, findRecord(storage, id))
 }
 
-function toChown({ services }: HttpStorage, record: DiskChownRecord & CommonRecordFields): DiskChown {
+function toChown({ services }: Storage, record: DiskChownRecord & CommonRecordFields): DiskChown {
   const service = services.get(record.service_id)
   return { ...record, ...failureOf(record, service && adviseOnChown(record, service.name)) }
 }

@@ -1,9 +1,11 @@
 // The disks of services, read from Docker, because a disk can outlive the record of its service.
+
 import { z } from 'zod'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import { conflict, Failure, notFound } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, del, get, tagged } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { trashExpiry } from '../records/trash-record.ts'
@@ -72,7 +74,7 @@ function isDiskOf({ diskOf }: HttpContext, name: string, service: ServiceRow | n
 
 /** The id of the disk's removal, which is in the trash or in progress. */
 function removalOf(
-  { actors }: HttpStorage,
+  { actors }: Storage,
   { name, serviceId }: { name: string; serviceId: string },
 ): string | null {
   const removals = [...actors.active('disk-removal', serviceId)]

@@ -1,6 +1,8 @@
 // The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
 // that no other service has the host.
+
 import { z } from 'zod'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import { ServiceParams } from '../../api/service.ts'
@@ -14,7 +16,7 @@ import {
   wildcardOf,
 } from '../../domain/domains.ts'
 import { conflict, invalidRequest, notFound } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { findService, publicationOf } from '../records/service-record.ts'
 import { changeService } from '../rules/service-change.ts'
@@ -128,7 +130,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
 }
 
 /** The state of the newest certificate of a host; null if it has none. */
-function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
+function certificateOf({ actors }: Storage, serviceId: string, host: string) {
   const records = actors.list('certificate', serviceId, maxCertificates)
   const record = records.find((one) => one.host === host && one.status !== 'released')
   return record ? { status: record.status, error: record.error, not_after: record.not_after } : null

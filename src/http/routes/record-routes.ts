@@ -1,11 +1,13 @@
 // The routes that several kinds of records have: the history, the log, and why one failed.
+
 import { z } from 'zod'
+import type { Storage } from '../../../storage/index.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { Why } from '../../api/parts/failure.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { messageOf } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, type Route, type ServiceScope } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
 import { showActorLine } from '../records/log-lines.ts'
@@ -24,7 +26,7 @@ interface RecordRoute<Found> {
   scope?: ServiceScope
   summary: string
   /** Throws `not_found`. */
-  find(storage: HttpStorage, id: string): Found
+  find(storage: Storage, id: string): Found
 }
 
 /** The handler of a route that returns a record. */
@@ -67,7 +69,7 @@ export function logRoute(
 }
 
 interface WhyRoute<Found> extends RecordRoute<Found> {
-  advise(record: Found, storage: HttpStorage): Advice | null
+  advise(record: Found, storage: Storage): Advice | null
   hasLog?: boolean
 }
 

@@ -1,11 +1,12 @@
 // The schedule of a cron job: its next runs and its history.
+
 import { z } from 'zod'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Schedule } from '../../api/schedule.ts'
 import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { notFound } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 import { get, tagged } from '../pipeline/route.ts'
 import { toSchedule } from '../records/schedule-record.ts'
 import { findService } from '../records/service-record.ts'
@@ -28,7 +29,7 @@ export const scheduleRoutes = tagged('Jobs', [
 ])
 
 /** Throws `not_found` for a service that has no schedule. */
-function findScheduled(storage: HttpStorage, idOrName: string): ServiceRow {
+function findScheduled(storage: Storage, idOrName: string): ServiceRow {
   const row = findService(storage, idOrName)
   if (row.schedule !== null) return row
   throw notFound(`${row.name} has no schedule: it is not a cron job`)

@@ -1,7 +1,9 @@
 // Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
 // responses never contain credentials.
+
 import { z } from 'zod'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Deploy, Rollback } from '../../api/deploy.ts'
@@ -11,7 +13,7 @@ import { CreateService, ScaleService, UpdateService } from '../../api/service-se
 import { type InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import { wantedInstances } from '../../domain/service-types.ts'
 import { conflict, messageOf } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, type Events, get, patch, post, tagged } from '../pipeline/route.ts'
 import { hintEvents, logEvents } from '../pipeline/sse.ts'
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
@@ -267,7 +269,7 @@ function isPublic({ type }: ServiceRow): boolean {
 }
 
 /** Null if neither the service nor a record refers to the deploy. */
-function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): InstanceRole | null {
+function roleOf({ actors }: Storage, row: ServiceRow, deployId: string): InstanceRole | null {
   if (deployId === row.live_deploy_id) return 'live'
   const status = actors.record(deployId)?.status
   if (status === 'queued' || status === 'running') return 'starting'
@@ -298,7 +300,7 @@ function serviceLogs(call: CallById<ServiceLogQuery>): Events {
 const runsTimeoutMs = 5000
 
 /** Resolves when no run is pending or running, or after the time limit. */
-async function waitForRunsToEnd(storage: HttpStorage, serviceId: string): Promise<void> {
+async function waitForRunsToEnd(storage: Storage, serviceId: string): Promise<void> {
   const isFinished = ({ status }: JobRunRecord) => status !== 'pending' && status !== 'running'
   const active = [...storage.actors.active('job-run', serviceId)]
   await Promise.all(active.map(({ id }) => awaitRecord<'job-run'>(storage, id, runsTimeoutMs, isFinished)))

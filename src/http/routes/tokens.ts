@@ -1,10 +1,11 @@
 // API tokens. The token itself is returned once and never stored.
+
 import { z } from 'zod'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { createToken as makeToken } from '../../account/api-tokens.ts'
 import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
 import { notFound } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { toGrant } from '../rules/token-grant.ts'
 import { accountPost } from './record-routes.ts'
@@ -55,7 +56,7 @@ export async function deleteToken(
   streams.check()
 }
 
-function toToken(storage: HttpStorage, row: TokenRow): Token {
+function toToken(storage: Storage, row: TokenRow): Token {
   const { id, name, hint, role, created_at, expires_at, last_used_at } = row
   const services = row.services?.map((service) => storage.services.get(service)?.name ?? service) ?? null
   return { id, name, hint, role, services, created_at, expires_at, last_used_at }

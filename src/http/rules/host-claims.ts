@@ -1,9 +1,10 @@
 // Checks that no host of a service belongs to the server itself or to another service. Must run in the
 // transaction that commits the row, so that only one of several concurrent requests gets a host.
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
 import { conflict } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
@@ -47,13 +48,13 @@ function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, do
 }
 
 /** The name of the service with this custom domain. */
-function holderOf({ services }: HttpStorage, domain: string): string | null {
+function holderOf({ services }: Storage, domain: string): string | null {
   const id = services.holderOf(domain)
   return id && (services.get(id)?.name ?? id)
 }
 
 /** The name of the service with this default host. */
-function serviceAt({ services }: HttpStorage, domain: string, baseDomain: string): string | null {
+function serviceAt({ services }: Storage, domain: string, baseDomain: string): string | null {
   if (!domain.endsWith(`.${baseDomain}`)) return null
   const name = domain.slice(0, -baseDomain.length - 1)
   const record = services.get(name)

@@ -1,6 +1,7 @@
 // Checks the references in env values. They are resolved only when instances start, and their targets can be
 // deleted before that.
 
+import type { Storage } from '../../../storage/index.ts'
 import {
   datastoreProperties,
   type Reference,
@@ -8,7 +9,6 @@ import {
   serviceProperties,
 } from '../../domain/env-references.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Whether all references of a value can be resolved. */
 export function isResolvable(value: string, has: HasProperty): boolean {
@@ -28,7 +28,7 @@ function exists({ noun, name, property }: Reference, has: HasProperty): boolean 
  * and services that are being deleted.
  */
 export function assertNotReferenced(
-  storage: HttpStorage,
+  storage: Storage,
   { noun, name }: Pick<Reference, 'noun' | 'name'>,
   hint: string,
 ): void {

@@ -1,13 +1,14 @@
 // Stores an uploaded file and starts what uses it. The file is on the disk before the actor is committed, and
 // gone again when that fails.
+import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'
-import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import type { Upload } from '../pipeline/route.ts'
 
 const mebibyte = 1024 * 1024
 
 interface Use<Result> {
-  files: HttpStorage['archives']
+  files: Storage['archives']
   idPrefix: 'dep' | 'rst'
   /** How many of the first bytes tell the format. */
   headBytes: number

@@ -1,11 +1,12 @@
 // Explains an outcome, in the same format for every record that can fail: the failed step with its last log
 // lines, and the phases, from a log and a history.
+
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { BuildStep } from '../../docker/build/build-log.ts'
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
-import type { HttpStorage } from '../pipeline/context.ts'
 import type { Advice, FailedRecord } from './advice.ts'
 
 export interface ExplainedRecord extends FailedRecord {
@@ -32,7 +33,7 @@ const busyStatuses = ['queued', 'pending', 'running', 'creating', 'restarting', 
 const noExcerpt: Excerpted = { failed_step: null, error_line: null, lines: [] }
 
 export async function explain(
-  { actors, logs }: Pick<HttpStorage, 'actors' | 'logs'>,
+  { actors, logs }: Pick<Storage, 'actors' | 'logs'>,
   record: ExplainedRecord,
   { advice, hasLog }: { advice: Advice | null; hasLog: boolean },
 ): Promise<Why> {
