@@ -70,7 +70,6 @@ export class Addresses {
     })
   }
 
-  /** Every allocated address. */
   list(): HeldAddress[] {
     return [...this.#holders.validRows()].map(({ key, value }) => ({
       ...value,
@@ -78,7 +77,6 @@ export class Addresses {
     }))
   }
 
-  /** Deploys that hold any address. */
   deployIds(): string[] {
     return [...new Set([...this.#held.keys()].map((key) => (key as [string, number])[0]))]
   }

@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** An archive that is being uploaded. */
 export interface ArchiveDraft {
   /** Appends. One call at a time. */
   write(pieces: Uint8Array[]): Promise<void>
@@ -38,7 +37,6 @@ export function openArchives(
     path,
     has: (deployId: string): boolean => existsSync(path(deployId)),
     remove: (deployId: string): Promise<void> => rm(path(deployId), { force: true }),
-    /** The deploys whose archives are stored. */
     async ids(): Promise<string[]> {
       const names = await readdir(directory)
       return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length))

@@ -17,7 +17,6 @@ export interface StoredCertificate {
   notAfter: string
 }
 
-/** An account at a CA. */
 export interface CertificateAccount {
   directoryUrl: string
   email: string
@@ -102,7 +101,6 @@ function openPems(directory: string) {
     covers: (host: string, nowMs = Date.now()) =>
       namesFor(host).some((name) => isValidAt(nowMs, all().get(name))),
 
-    /** The certificates that are not expired, by host. */
     pems(nowMs = Date.now()): ReadonlyMap<string, string> {
       const valid = [...all()].filter(([, known]) => isValidAt(nowMs, known))
       return new Map(valid.map(([host, { pem }]) => [host, pem]))

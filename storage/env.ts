@@ -30,7 +30,6 @@ export function openEnv(store: Store, sealer: Sealer) {
 
   return {
     get,
-    /** Like `get`, but null for damaged variables. */
     getOrNull(serviceId: string): EnvVar[] | null {
       const isDamaged = sealed.has(serviceId) && sealed.getOrNull(serviceId) === null
       return isDamaged ? null : get(serviceId)

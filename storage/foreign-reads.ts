@@ -3,7 +3,6 @@
 import type { Store } from './store/store.ts'
 
 export interface ForeignRead {
-  /** The effect that reads. */
   effect: string
   /** False while a suspect waits for its turn. */
   isReading: boolean

@@ -87,7 +87,6 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
   }
 }
 
-/** The states that give way to a new one. */
 function surplusStates(states: Table<GitState>) {
   const oldestFirst = [...states.validRows()].sort(byExpiry)
   return oldestFirst.slice(0, Math.max(0, oldestFirst.length - maxStates + 1))

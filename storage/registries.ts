@@ -28,7 +28,6 @@ export function openRegistries(store: Store, sealer: Sealer) {
 
   return {
     get,
-    /** Sorted by host. */
     list: (): Registry[] => [...sealed.validRows()].map(({ key, value }) => open(String(key), value)),
     /**
      * Resolves with the stored row. `created_at` keeps the time of the host's first credentials. Equal

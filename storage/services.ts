@@ -62,7 +62,6 @@ export interface ServiceSettings {
 /** Settings that schema 2 added, with the behavior of earlier versions. */
 export const settingsOfSchema2 = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
 
-/** Settings that schema 3 added. */
 export const settingsOfSchema3 = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
 export interface ServiceRow extends ServiceSettings {

@@ -63,7 +63,6 @@ export class Upstreams {
     })
   }
 
-  /** Sorted by slot. */
   list(serviceId: string): UpstreamRow[] {
     const range = { start: [serviceId, 0], end: [serviceId, Number.MAX_SAFE_INTEGER] }
     return [...this.#rows.validRows(range)].map(({ value }) => value)

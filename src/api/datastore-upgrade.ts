@@ -38,7 +38,6 @@ export const UpgradeEstimate = z
   .meta({ id: 'UpgradeEstimate', description: 'What an upgrade would take.' })
 export type UpgradeEstimate = z.output<typeof UpgradeEstimate>
 
-/** The newest upgrade of a datastore. */
 export const upgrade = z
   .object({
     id,

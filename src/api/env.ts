@@ -7,7 +7,6 @@ import { flag, optional, text } from './parts/fields.ts'
 const valueLimitBytes = 64 * 1024
 const totalLimitBytes = 512 * 1024
 
-/** Whether the total size of variables or build arguments is within the limit. */
 export function isWithinTotal(vars: readonly { key: string; value: string }[]): boolean {
   const bytes = vars.reduce(
     (sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
@@ -16,7 +15,6 @@ export function isWithinTotal(vars: readonly { key: string; value: string }[]): 
   return bytes <= totalLimitBytes
 }
 
-/** The permitted names of variables. */
 export const EnvKey = z.string().max(256).regex(envKeyPattern, { error: envKeyRule })
 const value = z
   .string()

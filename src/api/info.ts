@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { text, whole } from './parts/fields.ts'
 
-/** The limits that all builds share; null means no limit. */
 const BuildInfo = z
   .object({
     builder: z.enum(['buildkit', 'classic']).describe('The Docker builder in use.'),
@@ -10,9 +9,7 @@ const BuildInfo = z
     cpu_limit: z.number().nullable().describe('CPUs.'),
     pids_limit: whole.describe('Processes and threads.'),
     limits_in_force: z.boolean().describe('Whether the limits can be enforced on this host.'),
-    /** The reason why the limits are not enforced; null if they are. */
     limits_reason: text.describe('Why the limits are not enforced; null if they are.'),
-    /** The size to which the engine's build cache is pruned; null for never. */
     cache_size_mb: whole.describe(
       "MiB to which the engine's build cache is pruned; null if it is not pruned.",
     ),
@@ -25,7 +22,6 @@ const BuildInfo = z
 
 const bytes = z.int().min(0)
 
-/** Disk usage by kind. */
 const DiskUsage = z
   .object({
     at: z.string().describe('When it was measured.'),

@@ -6,7 +6,6 @@ import type { Commit, Store } from '../store/store.ts'
 
 export interface AccountRow {
   id: string
-  /** In lower case. */
   email: string
   /** The hash in argon2's format, with its parameters. */
   password_hash: string

@@ -26,7 +26,6 @@ export function openAttempts(store: Store) {
       atMs,
       mark: randomBytes(6).toString('hex'),
     }),
-    /** Stores the attempt and deletes expired ones. */
     record: (attempt: AttemptRow, isExpired: (attempt: AttemptRow) => boolean): Promise<void> =>
       store.commit(() => {
         for (const old of [...rows.keys()].map(toRow).filter(isExpired)) rows.remove(toKey(old))

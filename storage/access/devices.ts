@@ -11,7 +11,6 @@ const row = 'device'
 
 export function openDevices(sealer: Sealer) {
   return {
-    /** The value of the cookie for the device with this id. */
     seal: (id: string, owner: Owner): string => sealer.seal(`${id} ${markOf(owner)}`, row),
     /** The id of the device; null for a value that this server did not seal for this account and password. */
     open(value: string, owner: Owner): string | null {

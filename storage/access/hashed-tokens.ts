@@ -62,14 +62,12 @@ function openRows<Row extends HashedTokenRow>(store: Store, name: string) {
     byHash: (hash: string): Row | null => rows.getOrNull(hash),
     bySecret: (secret: string): Row | null => rows.getOrNull(hashSecret(secret)),
     byId,
-    /** Newest first. */
     list: (): Row[] =>
       [...hashes.validRows({ reverse: true })].flatMap(({ value: hash }) => rows.getOrNull(hash) ?? []),
     put(hash: string, row: Row): void {
       rows.put(hash, row)
       hashes.put(row.id, hash)
     },
-    /** False for an unknown id. */
     deleteRow(id: string): boolean {
       const hash = hashes.getOrNull(id)
       if (hash !== null) rows.remove(hash)

@@ -7,7 +7,6 @@ import { createPrivateFile } from '../store/private-file.ts'
 
 const pattern = /^[A-Za-z0-9_-]{24}$/
 
-/** `<directory>/setup_code`. */
 export function openSetupCode(directory: string) {
   const path = join(directory, 'setup_code')
 

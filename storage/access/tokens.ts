@@ -11,7 +11,6 @@ export interface TokenRow extends HashedTokenRow {
   services: string[] | null
   /** The last four characters of the token. */
   hint: string
-  /** Null for a token that does not expire. */
   expires_at: string | null
   /** Created by a terminal login. Missing in rows older than the field. */
   terminal?: true

@@ -35,12 +35,10 @@ export class ActorIndex {
     return this.#parked.getOrNull(toKey(actor))
   }
 
-  /** Every actor, including final ones. */
   allListed(): Iterable<ActiveActor> {
     return actorsIn(this.#lists)
   }
 
-  /** Newest first. */
   ids(kind: string, serviceId: string, limit = noLimit): string[] {
     const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
@@ -100,7 +98,6 @@ export class ActorIndex {
     this.#lists.put(toKey(row), 1)
   }
 
-  /** Called after each change of the row. */
   update(row: ActorRow): void {
     if (row.final || row.parked) this.#active.remove(toKey(row))
     else this.#active.put(toKey(row), 1)

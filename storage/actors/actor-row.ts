@@ -50,7 +50,6 @@ export interface HistoryEntry {
   by: By | null
 }
 
-/** The fields that all records have. */
 export type CommonRecordFields = { revision: number; by: By | null }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */

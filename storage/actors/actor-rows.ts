@@ -104,7 +104,6 @@ export class ActorRows {
   }
 }
 
-/** Adds the change to the change feed. */
 export function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
   const { id, kind, service_id, revision } = row
   commit.announce({ kind, id, service_id, status: record.status, revision })

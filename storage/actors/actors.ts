@@ -41,7 +41,6 @@ export class Actors {
   readonly #all: ActorRows
   readonly #parking: ParkedActors
 
-  /** `toRecord` rebuilds damaged records. */
   constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord = unknownRecord) {
     this.#store = store
     this.#services = services

@@ -8,7 +8,6 @@ import { type ActorRows, announce } from './actor-rows.ts'
 
 export type ParkedActor = ActiveActor & ParkNote
 
-/** The state of a resumed actor. */
 export interface Unparked {
   record: ActorRecord
   state: string
@@ -19,11 +18,9 @@ export interface Unparked {
 }
 
 export interface Discard {
-  /** The final status of its record. */
   status: string
   at: string
   service: ServicePatch | null
-  /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
 }
 

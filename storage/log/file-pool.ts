@@ -42,7 +42,6 @@ export class FilePool {
     if (entry !== undefined) this.#evict(entry)
   }
 
-  /** Closes all files. A file in use is closed after its last use. */
   async close(): Promise<void> {
     this.#maxOpen = 0
     for (const entry of this.#files.values()) this.#evict(entry)

@@ -72,7 +72,6 @@ export class LogFiles {
     return data.length
   }
 
-  /** Waits until all written lines are on disk. */
   async sync(): Promise<void> {
     const current = this.#segments.at(-1)
     if (current !== undefined) await this.#pool.use(current.path, (file) => file.datasync())

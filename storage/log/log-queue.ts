@@ -37,7 +37,6 @@ export class LogQueue {
     return this.#addText(encodeEnd(this.#next - 1))
   }
 
-  /** Removes and returns all chunks, oldest first. */
   drain(): Chunk[] {
     this.#closeChunk()
     const taken = this.#chunks

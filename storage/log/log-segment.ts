@@ -25,7 +25,6 @@ interface Cursor {
   offset: number
 }
 
-/** The state of one read of a segment. */
 interface Reading {
   first: number
   upTo: number

@@ -2,7 +2,6 @@
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Creates or replaces a file of mode 0600. It is on disk when this returns. */
 export function createPrivateFile(path: string, text: string): void {
   const draft = `${path}.new`
   fs.rmSync(draft, { force: true })

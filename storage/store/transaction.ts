@@ -28,7 +28,6 @@ export interface TransactionParts {
 /** lmdb gives the reason only after the failure; this is how long to wait for it. */
 const reasonMs = 1000
 
-/** The store's `commit`. */
 export function createCommit(parts: TransactionParts) {
   const { root, meta, changes, onPanic, onOutcome } = parts
   return async <T>(write: (commit: Commit) => T): Promise<T> => {

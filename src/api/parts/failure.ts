@@ -16,7 +16,6 @@ const details = z
       '`path`, `disk`, `owner`, `user`.',
   )
 
-/** The fields of a record that can fail. */
 export const failure = {
   error: text.describe('Why it failed or was canceled.'),
   error_code: code,

@@ -95,7 +95,6 @@ export function cursor(prefix: string) {
     .describe('Only entries that are older than this id. The `Link` header has the next page.')
 }
 
-/** The page of a list. */
 export function pageFields(prefix: string) {
   return {
     limit: clamped(
@@ -108,5 +107,4 @@ export function pageFields(prefix: string) {
   }
 }
 
-/** The query parameter of each deletion that moves data to the trash. */
 export const purge = flag('Deletes it and its data immediately. Nothing is moved to the trash.')

@@ -163,7 +163,6 @@ export type ProblemCode = keyof typeof problemCodes
 
 export const knownCodes = Object.keys(problemCodes) as ProblemCode[]
 
-/** Null for an unknown code. */
 export function kindOf(code: string): Kind | null {
   return Object.hasOwn(problemCodes, code) ? problemCodes[code as ProblemCode] : null
 }

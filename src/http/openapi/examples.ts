@@ -42,7 +42,6 @@ const examples: Readonly<Record<string, Json>> = {
   RestoreTrash: { name: 'orders-again' },
 }
 
-/** The example for a request body; undefined for a schema without one. */
 export function exampleOf({ $ref }: Json): Json | undefined {
   return examples[String($ref).replace('#/components/schemas/', '')]
 }

@@ -28,7 +28,6 @@ export function isIdempotent({ method, acceptsIdempotencyKey }: Route): boolean 
   return method === 'POST' && acceptsIdempotencyKey !== false
 }
 
-/** Whether the response is paginated. */
 function hasPages({ query }: Route): boolean {
   return query !== undefined && 'before' in fieldsOf(query).properties
 }

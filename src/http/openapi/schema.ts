@@ -21,7 +21,6 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }:
   return moved.properties.it
 }
 
-/** The fields of a schema of parameters. */
 export function fieldsOf(schema: z.ZodType): { properties: Record<string, Json>; required: string[] } {
   const { properties = {}, required = [] } = toJson(schema, 'input')
   return { properties: properties as Record<string, Json>, required: required as string[] }

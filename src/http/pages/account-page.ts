@@ -21,7 +21,6 @@ interface AccountDetails {
   tokens: Token[]
 }
 
-/** The outcome of the submitted form. */
 export interface FormOutcome {
   created?: CreatedToken
   done?: string

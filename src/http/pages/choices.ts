@@ -43,7 +43,6 @@ const lifetimes = [1, 7, 30, 90, 365]
 const dayMs = 24 * 60 * 60 * 1000
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
-/** The lifetimes of a token, with their expiry dates. */
 export function expiryChoice(chosen: string | undefined): Html {
   const options = lifetimes.map((days) => {
     const attributes = attributesOf({ value: String(days), selected: String(days) === chosen })

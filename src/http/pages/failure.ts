@@ -4,7 +4,6 @@ import { html } from './html.ts'
 import { pageOf } from './layout.ts'
 import { markedUp, toSentence } from './text.ts'
 
-/** The failure as an HTML page. */
 export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
   const body = html`<h1>${title}</h1>
 <p>${markedUp(toSentence(detail))}</p>

@@ -8,7 +8,6 @@ import { markedUp } from './text.ts'
 export interface Field {
   name: string
   label: string
-  /** `text` by default. */
   type?: 'password' | 'number'
   /** For password managers and phones. */
   autocomplete: string

@@ -38,7 +38,6 @@ function messagesOf(error: Failure): string[] {
   return [...messages, ...(error.hint === undefined ? [] : [error.hint])].map(toSentence)
 }
 
-/** The alert above a form; null if there is no message. */
 export function alertOf(formError: FormError | null): Html | null {
   if (!formError || formError.messages.length === 0) return null
   const [first, ...rest] = formError.messages

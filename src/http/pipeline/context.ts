@@ -21,7 +21,6 @@ import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 export interface HttpContext {
   version: string
   config: HttpConfig
-  /** Whether a Host header names this server. */
   allowedHosts(host: string): boolean
   /** Whether the X-Forwarded-* headers of a peer with this address are trusted. */
   isTrustedProxy(address: string): boolean
@@ -37,9 +36,7 @@ export interface HttpContext {
   observe: Observer
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
-  /** Accounts at git providers. */
   git: GitAccounts
-  /** The counters of the edge; null without one. */
   traffic: TrafficMetrics | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
@@ -64,7 +61,6 @@ export interface HttpConfig {
   backupDir: string
   /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number
-  /** Time limits of the phases of a deploy. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
 }
 
@@ -72,7 +68,6 @@ export interface HttpConfig {
 export interface BuildSettings {
   builder: 'buildkit' | 'classic'
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
-  /** The reason why the limits are not enforced; null if they are. */
   notEnforcedReason: string | null
   /** The size at which the engine's build cache is pruned; null for never. */
   cacheSizeMb: number | null

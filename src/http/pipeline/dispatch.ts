@@ -30,7 +30,6 @@ interface DispatchParts {
   streams: StreamGuard
 }
 
-/** Creates the listener for all requests of a server. */
 export function createDispatcher(context: HttpContext, logger: Logger, streams: StreamGuard) {
   const responders = createResponders(context.version, logger, streams)
   const parts = { context, logger, streams, idempotency: createIdempotency(context.storage.events) }
@@ -62,7 +61,6 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
   }
 }
 
-/** Returns the handler's result or a promise of it. Throws if the request is rejected. */
 function processRequest(parts: DispatchParts, pending: PendingRequest): unknown {
   const { context, logger: log, streams } = parts
   const { request, target, requestId } = pending

@@ -20,7 +20,6 @@ export function keyScopeOf({ method, path, headers }: Request, caller: Caller | 
   return JSON.stringify([caller?.id ?? null, method, path, key])
 }
 
-/** The hashes that identify a request with a key. */
 interface KeyedRequest {
   key: string
   requestHash: string

@@ -4,7 +4,6 @@ import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, RejectedNow, RetryLater } from '../../errors.ts'
 
-/** Maps error codes of LMDB and the system to problem codes. */
 const storageErrorCodes: Record<string, string> = {
   commit_failed: 'insufficient_storage',
   ENOSPC: 'insufficient_storage',
@@ -27,12 +26,10 @@ export interface ProblemResponse {
   headers: [string, string][]
 }
 
-/** The HTTP status of a code; 500 for an unknown code. */
 export function statusOf(code: string): number {
   return (kindOf(code) ?? problemCodes.internal_error).status
 }
 
-/** Converts a thrown value to a problem response. */
 export function toProblem(error: unknown, requestId: string): ProblemResponse {
   const thrown = codeOf(error)
   const known = storageErrorCodes[thrown] ?? thrown

@@ -13,7 +13,6 @@ import { Download, Events, isApiPath, Page, Raw, Replayed, WebSocketUpgrade, Wit
 import type { StreamGuard } from './stream-guard.ts'
 import type { Target } from './target.ts'
 
-/** A request that has no response yet. */
 export interface PendingRequest {
   request: Request
   response: Response
@@ -138,18 +137,15 @@ function fail(parts: ResponderParts, pending: PendingRequest, error: unknown): v
   logRequest(parts, pending, status)
 }
 
-/** True for browsers outside of the API. */
 function wantsHtml({ request, target }: PendingRequest): boolean {
   const isForPeople = target ? target.isPage : !isApiPath(request.path)
   return isForPeople && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
-/** The `Allow` header, if the path does not support the method. */
 function allowHeader({ request, target }: PendingRequest): [string, string][] {
   return target && !target.routes.has(request.method) ? [['Allow', target.allow]] : []
 }
 
-/** Successful reads are logged at the debug level only. */
 function logRequest(
   { logger }: ResponderParts,
   { request, requestId, startedAt }: PendingRequest,

@@ -21,13 +21,11 @@ export function isApiPath(path: string): boolean {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The arguments of a handler. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   context: HttpContext
   params: Params
   query: Query
   body: Body
-  /** The authenticated caller; null on a public route. */
   caller: Caller | null
   /** For values that are not parameters, such as the peer address and cookies. */
   request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
@@ -38,7 +36,6 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
    * change, so that a repetition is detected.
    */
   eventId: string | undefined
-  /** The `Last-Event-ID` of a resumed stream. */
   lastEventId: number | undefined
   log: Logger
   requestId: string
@@ -115,7 +112,6 @@ interface Definition<
   status?: 101 | 200 | 201 | 202 | 204
   /** Further statuses with the same response schema, and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>
-  /** The response sets, replaces or clears a cookie. */
   setsCookie?: true
   /** Error codes in addition to those that the rest of the definition implies. */
   problems?: readonly string[]
@@ -144,7 +140,6 @@ export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, 
   handler(call: Call): unknown
 }
 
-/** A response that is not JSON. */
 export class Raw {
   constructor(
     readonly status: number,
@@ -153,7 +148,6 @@ export class Raw {
   ) {}
 }
 
-/** An HTML page, or a redirect to one. */
 export class Page {
   constructor(
     readonly status: number,
@@ -187,7 +181,6 @@ export class WebSocketUpgrade {
   constructor(readonly start: (socket: WebSocket) => void) {}
 }
 
-/** A file download. */
 export class Download {
   constructor(
     readonly path: string,
@@ -227,7 +220,6 @@ export const put = withMethod('PUT')
 export const patch = withMethod('PATCH')
 export const del = withMethod('DELETE')
 
-/** Sets the OpenAPI tag of routes. */
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
   return routes.map((route) => ({ ...route, tag }))
 }

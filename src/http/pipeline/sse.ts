@@ -53,13 +53,10 @@ interface ChangeOptions {
    * The number of the last change that the reader has. Without it, the stream starts with the next change.
    */
   after: number | undefined
-  /** Whether the caller may see the change. */
   isShown: (change: Change) => boolean
-  /** Builds the payload. */
   show: (change: Change) => object
 }
 
-/** The change feed. */
 export function changeEvents(changes: ChangeFeed, { after, isShown, show }: ChangeOptions): Events {
   return new Events((stream) => {
     let cursor = after ?? changes.head()
@@ -148,7 +145,6 @@ function createPump(stream: EventStream, step: () => Promise<boolean>, onError: 
 }
 
 interface Frame {
-  /** The number of its last line. */
   last: number
   bytes: Buffer
 }

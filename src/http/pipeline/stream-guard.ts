@@ -3,7 +3,6 @@
 import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 
-/** An event stream, WebSocket or download. */
 type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
 export interface StreamGuard {

@@ -1,12 +1,10 @@
 // Groups routes by path, because uWS matches paths and the dispatcher matches methods.
 import type { Route } from './route.ts'
 
-/** The routes of one path, by method. */
 export interface Target {
   path: string
   paramNames: readonly string[]
   routes: ReadonlyMap<string, Route>
-  /** The value of `Allow`. */
   allow: string
   isPublic: boolean
   isPage: boolean
@@ -17,7 +15,6 @@ export function supportsHead({ method, response }: Route): boolean {
   return method === 'GET' && response !== 'stream' && response !== 'bytes'
 }
 
-/** Groups a route table by path. */
 export function groupByPath(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
   for (const path of new Set(routes.map((route) => route.path))) {

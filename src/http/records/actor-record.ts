@@ -9,7 +9,6 @@ const onRetry = 'it continues where it left off'
 const onDiscard =
   'it ends, and nothing supervises it any more; its containers, volumes, images and files stay'
 
-/** Throws `not_found`. */
 export function findActor({ actors }: Storage, id: string): Actor {
   const parked = actors.parkedOf(id)
   if (parked) return toActor({ actors }, parked, parked)

@@ -17,7 +17,6 @@ import { failureOf } from '../why/advice.ts'
 import { adviseOnDatastore } from '../why/record-advice.ts'
 import { shownFields } from './shown-fields.ts'
 
-/** Finds one by id or name. Throws `not_found`. */
 export function findDatastore(storage: Storage, idOrName: string): DatastoreRecord & CommonRecordFields {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record<'datastore'>(id)
@@ -31,7 +30,6 @@ function hintFor(storage: Storage, wanted: string): string {
   return suggestion(wanted, names) ?? 'berth db lists them'
 }
 
-/** Throws `conflict` if the datastore is not available. */
 export function assertAvailable({ name, status, error }: DatastoreRecord): void {
   if (status === 'available') return
   const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`

@@ -15,7 +15,6 @@ export function toDeploy(storage: Storage, record: ActorRecord): Deploy {
   return withHint(record as Deploy, deployAdvice(storage, record as Deploy))
 }
 
-/** Null for a deploy that has not failed. */
 export function deployAdvice(storage: Storage, deploy: Deploy) {
   const service = deploy.error_code ? readService(storage, deploy.service_id) : null
   return service && adviseOnDeploy(deploy, service)
@@ -25,7 +24,6 @@ export function toJobRun(storage: Storage, record: ActorRecord): JobRun {
   return withHint(record as JobRun, runAdvice(storage, record as JobRun))
 }
 
-/** Null for a run that has not failed. */
 export function runAdvice(storage: Storage, run: JobRun) {
   const service = run.error_code ? readService(storage, run.service_id) : null
   return service && adviseOnRun(run, service.name)

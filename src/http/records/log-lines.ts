@@ -4,7 +4,6 @@ import type { LogLine } from '../../../storage/log/logs.ts'
 import type { AccessRecord } from '../../api/status.ts'
 import { size } from '../../quantities.ts'
 
-/** A line in the log of a deploy or a job run. */
 export function showActorLine({ ts, stream, line, about }: LogLine) {
   return { ts, stream, line, ...about }
 }
@@ -16,7 +15,6 @@ export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
   return { ts, stream, line, instance, deploy_id, ...(event === undefined ? {} : { event }) }
 }
 
-/** A line in the access log. */
 export function showAccessLine({ ts, stream, line, about }: LogLine) {
   const access = about?.access as AccessRecord | undefined
   if (access === undefined) return { ts, stream, line }

@@ -13,7 +13,6 @@ import { stateOf } from './service-record.ts'
 /** The label's value, or null for a sample without labels; and the sample's value. */
 type Samples = readonly (readonly [string | null, number])[]
 
-/** The maximum number of backups that are searched for the newest good one. */
 const maxBackupsSearched = 50
 const portProblems = ['port_shared', 'port_unreachable']
 

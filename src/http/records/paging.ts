@@ -20,7 +20,6 @@ export function paged<Item>(
   return new WithHeaders(items, [['Link', `<${path}?${params}>; rel="next"`]])
 }
 
-/** A page of the records of one service. */
 export function pageOfService<Item>(
   call: CallById<{ limit: number; before?: string | undefined }>,
   kind: string,

@@ -14,7 +14,6 @@ import { shownFields } from './shown-fields.ts'
 /** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20
 
-/** Finds a service by id or name. Throws `not_found`. */
 export function findService(storage: Storage, idOrName: string): ServiceRow {
   const row = storage.services.get(idOrName)
   if (row) return row
@@ -27,7 +26,6 @@ function hintFor(storage: Storage, wanted: string): string {
   return suggestion(wanted, names) ?? 'berth services lists them'
 }
 
-/** Throws `conflict` for a service that is being deleted. */
 export function assertNotDeleting(row: ServiceRow): void {
   if (row.deleting) throw conflict(`${row.name} is being deleted`)
 }
@@ -74,7 +72,6 @@ export function toService(
   })
 }
 
-/** The settings that determine the public URLs of services. */
 export function publicationOf({
   config: { baseDomain, edge },
   hasCertificate,
@@ -96,7 +93,6 @@ export function stateOf(
   return status === 'failed' ? 'failed' : 'not_deployed'
 }
 
-/** The fields that the live deploy determined. */
 function liveDeployFieldsOf(storage: Storage, row: ServiceRow) {
   const live = row.live_deploy_id ? (storage.actors.record(row.live_deploy_id) as Deploy | null) : null
   const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }

@@ -26,7 +26,6 @@ export function trashPlanFor(context: HttpContext, isPurged: boolean): TrashPlan
   return expiresAt === null ? null : { expiresAt, backupId: context.storage.ids.newId('bak') }
 }
 
-/** The newest first. */
 export function listTrashed(context: HttpContext): Trashed[] {
   const { storage } = context
   const datastores = storage.datastores.listAll().map(({ id }) => id)
@@ -37,7 +36,6 @@ export function listTrashed(context: HttpContext): Trashed[] {
   )
 }
 
-/** Throws `not_found`. */
 export function findTrashed(context: HttpContext, id: string): Trashed {
   const found =
     trashedOf(context.storage, id) ?? pendingDiskRemovals(context).find(({ record }) => record.id === id)

@@ -59,7 +59,6 @@ export const actorRoutes = tagged('Actors', [
   }),
 ])
 
-/** Parked ones first. */
 function listActors({ context: { storage }, query }: Call<unknown, ActorsQuery>): Actor[] {
   const { actors } = storage
   const views: Actor[] = []

@@ -11,7 +11,6 @@ import { command } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
 import { historyRoute, whyRoute } from './record-routes.ts'
 
-/** The maximum number of certificates per service that are read, including released ones. */
 const maxCertificates = 500
 const findRecord = finder<'certificate'>('crt', 'certificate')
 

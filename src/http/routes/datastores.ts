@@ -178,7 +178,6 @@ function hasLimits({ body }: Updating): boolean {
   return body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
 }
 
-/** The given values that differ from the current ones. */
 function changesOf<T extends object>(requested: T, known: T): Partial<T> {
   const isChanged = (key: string) => {
     const value = requested[key as keyof T]

@@ -123,7 +123,6 @@ function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
   return queueDeploy(context, deployRequest, { eventId })
 }
 
-/** Throws `invalid_request` if the deploy cannot run again. */
 export async function rollbackService(call: CallById<unknown, Rollback>): Promise<Deploy> {
   const { context, params, body, eventId } = call
   const row = findService(context.storage, params.id)

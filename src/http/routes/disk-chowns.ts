@@ -46,7 +46,6 @@ export const diskChownRoutes = tagged('Disks', [
   }),
 ])
 
-/** Throws `not_found`, `conflict`, `docker_unavailable`. */
 async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<DiskChown> {
   const { context, params, body, eventId } = call
   const { actors, observe, storage } = context
@@ -77,7 +76,6 @@ async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<Di
   return toChown(storage, record)
 }
 
-/** The newest change. Throws `not_found`. */
 function findChown({ storage, diskOf }: HttpContext, disk: string): DiskChown {
   const service = storage.services.list().find((row) => diskOf(row) === disk)
   const record = service ? storage.actors.latest('disk-chown', service.id) : null

@@ -41,7 +41,6 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
     }))
 }
 
-/** Throws `not_found`, `in_use`, `docker_unavailable`. */
 async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
   const { context, params, query } = call
   const { actors, observe, storage } = context

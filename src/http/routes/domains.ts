@@ -23,7 +23,6 @@ import { changeService } from '../rules/service-change.ts'
 import { checkRow } from '../rules/service-rules.ts'
 import { readsService } from './record-routes.ts'
 
-/** The maximum number of certificates per service that are searched, including released ones. */
 const maxCertificates = 200
 
 export const domainRoutes = tagged('Domains', [
@@ -129,7 +128,6 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
   }
 }
 
-/** The state of the newest certificate of a host; null if it has none. */
 function certificateOf({ actors }: Storage, serviceId: string, host: string) {
   const records = actors.list('certificate', serviceId, maxCertificates)
   const record = records.find((one) => one.host === host && one.status !== 'released')

@@ -68,7 +68,6 @@ export async function resumeEdge(
   } else await actors.retry(edgeId, options)
 }
 
-/** Starts an upgrade unless one is in progress. The record shows the outcome. */
 async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
   const { context, body, eventId } = call
   const edge = readEdge(context)

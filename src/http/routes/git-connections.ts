@@ -147,7 +147,6 @@ function toGitConnection(context: HttpContext, record: RecordOf<'git-connection'
   return shownFields(GitConnection, record, { services: servicesOf(context, record.id) })
 }
 
-/** Names of the services whose repository is cloned with the connection, by name. */
 function servicesOf({ storage, git }: HttpContext, id: string): string[] {
   const rows = storage.services.list().filter((service) => git.servingId(service) === id)
   return rows.map(({ name }) => name)

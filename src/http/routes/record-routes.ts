@@ -25,11 +25,9 @@ interface RecordRoute<Found> {
   params: z.ZodType<{ id: string }>
   scope?: ServiceScope
   summary: string
-  /** Throws `not_found`. */
   find(storage: Storage, id: string): Found
 }
 
-/** The handler of a route that returns a record. */
 export function show<Shown>(read: (context: HttpContext, id: string) => Shown) {
   return ({ context, params }: CallById) => read(context, params.id)
 }

@@ -155,7 +155,6 @@ function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): v
   if (other) throw conflict(`${other.id} is already restoring it`)
 }
 
-/** Cancels and undoes a restore. Throws `not_cancelable` once it switches the data. */
 async function cancelRestore(call: CallById): Promise<Restore> {
   const { context, params } = call
   const { id, status } = findRestore(context.storage, params.id)

@@ -28,7 +28,6 @@ export const scheduleRoutes = tagged('Jobs', [
   }),
 ])
 
-/** Throws `not_found` for a service that has no schedule. */
 function findScheduled(storage: Storage, idOrName: string): ServiceRow {
   const row = findService(storage, idOrName)
   if (row.schedule !== null) return row

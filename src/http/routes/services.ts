@@ -268,7 +268,6 @@ function isPublic({ type }: ServiceRow): boolean {
   return type === 'web_service' || type === 'static_site'
 }
 
-/** Null if neither the service nor a record refers to the deploy. */
 function roleOf({ actors }: Storage, row: ServiceRow, deployId: string): InstanceRole | null {
   if (deployId === row.live_deploy_id) return 'live'
   const status = actors.record(deployId)?.status
@@ -299,7 +298,6 @@ function serviceLogs(call: CallById<ServiceLogQuery>): Events {
 
 const runsTimeoutMs = 5000
 
-/** Resolves when no run is pending or running, or after the time limit. */
 async function waitForRunsToEnd(storage: Storage, serviceId: string): Promise<void> {
   const isFinished = ({ status }: JobRunRecord) => status !== 'pending' && status !== 'running'
   const active = [...storage.actors.active('job-run', serviceId)]

@@ -29,7 +29,6 @@ export const sessionRoutes = tagged('Account', [
   }),
 ])
 
-/** Valid sessions, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {
   const now = Date.now()
   const rows = storage.sessions.list().filter((row) => sessionEndMs(row) > now)

@@ -137,7 +137,6 @@ export async function denyTerminalLogin(
   return toTerminalLogin(await settle(context, params.id, command(call, 'deny')))
 }
 
-/** A token or a denial is returned only once. */
 async function pollTerminalLogin(
   call: Pick<CallById<unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
 ): Promise<PolledTerminalLogin> {

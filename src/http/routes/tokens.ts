@@ -34,7 +34,6 @@ export const tokenRoutes = tagged('Account', [
   }),
 ])
 
-/** The newest first, without the server's own token. */
 export function listTokens({ context: { storage } }: Pick<Call, 'context'>): Token[] {
   return storage.tokens.list().map((row) => toToken(storage, row))
 }

@@ -63,7 +63,6 @@ export const upgradeRoutes = tagged('Datastores', [
   }),
 ])
 
-/** Throws `not_found`, `invalid_request`, `conflict`, `docker_unavailable`, `docker_error`. */
 async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<UpgradeEstimate> {
   const { context, params, query } = call
   const datastore = findDatastore(context.storage, params.id)
@@ -77,7 +76,6 @@ async function estimateUpgrade(call: CallById<UpgradeEstimateQuery>): Promise<Up
   return { from: datastore.version, to: query.version, size_bytes: bytes, downtime_seconds: downtime }
 }
 
-/** Throws `not_found`, `invalid_request`, `conflict`. */
 async function upgradeDatastore(call: Upgrading): Promise<Datastore> {
   const { context, params, body, eventId } = call
   const datastore = findDatastore(context.storage, params.id)

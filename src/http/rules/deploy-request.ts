@@ -50,7 +50,6 @@ function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source
   return archive_deploy_id ? { ...noSource, kind: 'archive', deploy_id: archive_deploy_id } : null
 }
 
-/** A deploy of the archive that was uploaded under the same id. */
 export function uploadDeployRequest(
   context: HttpContext,
   row: ServiceRow,
@@ -66,7 +65,6 @@ export function restartDeployRequest(context: HttpContext, row: ServiceRow, by: 
   return buildRequest(context, row, { trigger: 'restart', by, source, clearCache: false })
 }
 
-/** A deploy with the image, settings and env of an earlier one. */
 export function rollbackDeployRequest(
   context: HttpContext,
   row: ServiceRow,
@@ -87,12 +85,10 @@ function buildRequest(
   return { id, serviceId: row.id, ...options, limits, at: new Date().toISOString() }
 }
 
-/** The initial record of the deploy, without committing it. */
 export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
   return toDeploy(storage, actors.preview('deploy', input.id, input, { by }))
 }
 
-/** Creates the deploy's actor. Resolves with the committed record. */
 export async function queueDeploy(
   context: HttpContext,
   request: DeployRequest,

@@ -4,7 +4,6 @@ import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../
 import { invalidRequest } from '../../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
 
-/** Throws `invalid_request` if the variables exceed the total size limit. */
 export function assertEnvSize(vars: readonly EnvVar[]): void {
   if (!isWithinTotal(vars)) throw invalidRequest('all variables together may have 512 KiB')
 }
@@ -17,7 +16,6 @@ export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: Cha
   return [...merged].map(([key, value]) => ({ key, value }))
 }
 
-/** The keys that a change adds, changes and removes. */
 export function compareVars(
   before: readonly EnvVar[],
   after: readonly EnvVar[],

@@ -47,13 +47,11 @@ function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, do
   throw conflict(`${domain} is a domain of ${holder}`, hint)
 }
 
-/** The name of the service with this custom domain. */
 function holderOf({ services }: Storage, domain: string): string | null {
   const id = services.holderOf(domain)
   return id && (services.get(id)?.name ?? id)
 }
 
-/** The name of the service with this default host. */
 function serviceAt({ services }: Storage, domain: string, baseDomain: string): string | null {
   if (!domain.endsWith(`.${baseDomain}`)) return null
   const name = domain.slice(0, -baseDomain.length - 1)

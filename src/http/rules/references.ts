@@ -10,7 +10,6 @@ import {
 } from '../../domain/env-references.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
 
-/** Whether all references of a value can be resolved. */
 export function isResolvable(value: string, has: HasProperty): boolean {
   return referencesIn(value).every((reference) => reference !== null && exists(reference, has))
 }

@@ -7,7 +7,6 @@ import { assertNotDeleting, toService } from '../records/service-record.ts'
 import { assertHostsFree } from './host-claims.ts'
 
 interface ChangeOptions {
-  /** Further writes in the same transaction. */
   also?: () => void
   /** Increments the revision even if the row is unchanged, because `also` changes something. */
   isForced?: boolean

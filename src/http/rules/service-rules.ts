@@ -16,7 +16,6 @@ export interface ParsedSource {
   image: string | null | undefined
 }
 
-/** The row of a new service. */
 export function newRow(body: CreateService, made: ParsedSource & { id: string; at: string }): ServiceRow {
   const input = normalizedSettings(body, made)
   const settings = settingNames.map((name) => [name, input[name] ?? serviceSettings[name].default])
@@ -41,7 +40,6 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
   }
 }
 
-/** Applies a PATCH to a row. */
 export function changedRow(
   row: ServiceRow,
   body: UpdateService,

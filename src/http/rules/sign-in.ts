@@ -8,7 +8,6 @@ import type { HeaderList } from '../server/messages.ts'
 
 type RequestCall = Pick<Call, 'context' | 'request'>
 
-/** Throws `too_many_attempts`, `invalid_credentials`, `conflict`. */
 export function signIn({ context, request }: RequestCall, login: Login): Promise<SignedIn> {
   const devices = devicesOf(request, originOf(context, request))
   const source: SignInSource = { devices, isLocal: isLocalRequest(context, request) }

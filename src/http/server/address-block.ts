@@ -35,7 +35,6 @@ function mappedIpv4(address: string): string | null {
 
 const groupCount = 8
 
-/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   const withoutZone = address.replace(/%.*$/, '')
   const hexadecimal = withoutZone.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {

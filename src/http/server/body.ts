@@ -4,7 +4,6 @@ import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 import { UploadBuffers } from './upload-buffers.ts'
 
-/** The part of a request that reading its body needs. */
 export interface BodySource {
   headers: ReadonlyMap<string, string>
   /** The listener must copy `chunk`: its memory is reused when the listener returns. */
@@ -14,7 +13,6 @@ export interface BodySource {
   resume(): void
 }
 
-/** The destination of a streamed body. */
 export interface Sink {
   /** Called before the first write. A rejection ends the transfer with nothing written. */
   open(): Promise<void>
@@ -73,7 +71,6 @@ export async function streamBody(source: BodySource, limitBytes: number, sink: S
   }
 }
 
-/** The received part of a body that is not written yet. */
 class BodyQueue {
   sizeBytes = 0
   private readonly buffers = new UploadBuffers()

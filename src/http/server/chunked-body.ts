@@ -34,7 +34,6 @@ export class ChunkedBody {
     else this.timer = setTimeout(() => this.sendSoon(), quietPeriodMs)
   }
 
-  /** Called when the client disconnects. */
   abort(): void {
     if (this.timer) clearTimeout(this.timer)
     this.respond ??= () => {}

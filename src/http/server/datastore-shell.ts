@@ -134,7 +134,6 @@ class ShellSession {
   }
 }
 
-/** Throws `invalid_request`. */
 function parseMessage(text: string): ClientMessage {
   return validate(ClientMessage, parseJson(text))
 }

@@ -1,7 +1,6 @@
 // One open event stream. It has no buffer: writers check `isWritable` first and wait for `onWritable`. Once a
 // stream was blocked, uWS closes it after 12 s unless something is written while it drains.
 
-/** The part of uWS's response that is used. */
 interface Socket {
   cork(write: () => void): unknown
   write(chunk: string | Uint8Array): boolean

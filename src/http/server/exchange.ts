@@ -31,7 +31,6 @@ const statusLines = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]),
 )
 
-/** One request and its response. A class, because one is created for every request. */
 export class Exchange implements Request, Response, BodySource {
   readonly method: string
   readonly path: string

@@ -2,7 +2,6 @@
 // size, the connection is closed, so that no client accepts an incomplete body.
 import { Failure } from '../../errors.ts'
 
-/** The part of uWS's response that is used. */
 interface Socket {
   cork(write: () => void): unknown
   tryEnd(chunk: Uint8Array, totalBytes: number): [isTaken: boolean, isDone: boolean]

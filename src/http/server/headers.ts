@@ -46,7 +46,6 @@ export function createHeaders(version: string) {
 
   return {
     json: withRequestId(jsonList),
-    /** For the response to a repeated request. */
     repeated: withRequestId([...jsonList, ['Idempotency-Replayed', 'true']]),
     stream: withRequestId(streamList),
     page(requestId: string, more: HeaderList = []): HeaderList {

@@ -13,12 +13,10 @@ export class UploadBuffers {
   private readonly filled: UploadBuffer[] = []
   private readonly spare: Buffer[] = []
 
-  /** The number of queued buffers, full or partial. */
   get count(): number {
     return this.filled.length
   }
 
-  /** Copies the bytes. */
   add(bytes: Uint8Array): void {
     for (let rest = bytes; rest.length > 0; ) {
       const buffer = this.current()

@@ -1,7 +1,6 @@
 // One open WebSocket. Messages are buffered until the peer reads them, so senders check `bufferedBytes`. uWS
 // cannot pause reading, so receivers need a protocol that limits what the peer sends.
 
-/** The part of uWS's WebSocket that is used. */
 interface UwsSocket {
   send(message: string | Uint8Array, isBinary: boolean): number
   getBufferedAmount(): number
@@ -30,7 +29,6 @@ export interface WebSocket {
   end(code?: number, reason?: string): void
 }
 
-/** A WebSocket with the event handlers that uWS calls. */
 export interface UwsWebSocket extends WebSocket {
   opened(uwsSocket: UwsSocket): void
   received(message: ArrayBuffer, isBinary: boolean): void

@@ -12,7 +12,6 @@ export function advise(hint: string, ...commands: string[]): Advice {
   return { hint, commands }
 }
 
-/** Two commands, one after the other. */
 export function adviseSequence(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
@@ -28,7 +27,6 @@ export function detailOf({ error_details: details }: FailedRecord, name: string,
   return String(details?.[name] ?? fallback)
 }
 
-/** The fields of a record that show its failure. */
 export function failureOf(
   { error, error_code, error_details }: FailedRecord & { error: string | null },
   advice: Advice | null,

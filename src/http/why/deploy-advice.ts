@@ -7,7 +7,6 @@ import { type Advice, advise, adviseSequence, detailOf, type FailedRecord } from
 export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
 type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol' | 'submodule_owners'>>
 
-/** Null for a deploy that has not failed. */
 export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice | null {
   const { error_code: code } = deploy
   if (!code) return null

@@ -30,7 +30,6 @@ export function adviseOnRun(run: Run, name: string): Advice | null {
   }
 }
 
-/** Null for a datastore that has not failed. */
 export function adviseOnDatastore({ error_code: code }: FailedRecord, name: string): Advice | null {
   if (!code) return null
   const restart = `berth db restart ${name}`
@@ -44,7 +43,6 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
   }
 }
 
-/** Null for a backup that has not failed. */
 export function adviseOnBackup({ error_code: code, datastore }: FailedRecord & Pick<Backup, 'datastore'>) {
   if (!code) return null
   const again = `berth db backup ${datastore}`
