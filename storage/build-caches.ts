@@ -15,7 +15,7 @@ export function openBuildCaches(store: Store) {
 
   return {
     renew,
-    namespaceOf: async (serviceId: string) => namespaces.getOrNull(serviceId) ?? renew(serviceId),
+    namespaceOf: async (serviceId: string) => namespaces.get(serviceId) ?? renew(serviceId),
     /** Only inside a commit. */
     remove: (serviceId: string) => namespaces.remove(serviceId),
   }

@@ -36,10 +36,6 @@ export class Datastores {
     this.#rows = store.table('datastores')
     this.#passwords = store.table('datastore_passwords')
     this.#ports = store.table('datastore_ports')
-    names.addFallback((name) => {
-      const row = this.list().find((datastore) => datastore.name === name)
-      return row ? { kind: 'datastore', id: row.id } : null
-    })
   }
 
   /** Only inside a commit. Claims the name. Throws `name_taken`. */

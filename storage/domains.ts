@@ -3,11 +3,6 @@
 import { StorageError } from './store/errors.ts'
 import type { Store, Table } from './store/store.ts'
 
-interface Holder {
-  id: string
-  custom_domains: readonly string[]
-}
-
 export class Domains {
   readonly #holders: Table<string>
 
@@ -15,28 +10,19 @@ export class Domains {
     this.#holders = store.table('domains')
   }
 
-  /** The id of the service that has the domain. For a damaged index row, `services` is searched. */
-  holderOf(domain: string, services: () => readonly Holder[]): string | null {
-    try {
-      return this.#holders.get(domain)
-    } catch {
-      return services().find(({ custom_domains }) => custom_domains.includes(domain))?.id ?? null
-    }
+  /** The id of the service that has the domain. */
+  holderOf(domain: string): string | null {
+    return this.#holders.get(domain)
   }
 
   /**
    * Only inside a commit. Updates the index from a service's former domains to its new ones. Throws
    * `conflict` for a domain of another service.
    */
-  move(
-    id: string,
-    previous: readonly string[],
-    wanted: readonly string[],
-    services: () => readonly Holder[],
-  ) {
+  move(id: string, previous: readonly string[], wanted: readonly string[]): void {
     for (const domain of wanted) {
       if (previous.includes(domain)) continue
-      const holder = this.holderOf(domain, services)
+      const holder = this.holderOf(domain)
       if (holder !== null && holder !== id) {
         throw new StorageError('conflict', `the domain ${domain} belongs to another service`)
       }

@@ -30,14 +30,10 @@ export function openEnv(store: Store, sealer: Sealer) {
 
   return {
     get,
-    getOrNull(serviceId: string): EnvVar[] | null {
-      const isDamaged = sealed.has(serviceId) && sealed.getOrNull(serviceId) === null
-      return isDamaged ? null : get(serviceId)
-    },
     put,
     /** Only inside a commit. */
     remove: (serviceId: string) => sealed.remove(serviceId),
-    /** Replaces all variables without reading the stored ones, so it also repairs damaged ones. */
+    /** Replaces all variables without reading the stored ones, so damaged ones do no harm. */
     replace: (serviceId: string, vars: () => EnvVar[]) =>
       store.commit((commit) => save(commit, serviceId, vars())),
     /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */

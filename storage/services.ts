@@ -122,10 +122,6 @@ export class Services {
     this.#rows = store.table('services')
     this.#names = names
     this.#domains = new Domains(store)
-    names.addFallback((name) => {
-      const row = this.list().find((service) => service.name === name)
-      return row ? { kind: 'service', id: row.id } : null
-    })
   }
 
   /** An exact id wins over a name. */
@@ -138,7 +134,7 @@ export class Services {
 
   /** The id of the service that has this custom domain (in normal form); null for a free domain. */
   holderOf(domain: string): string | null {
-    return this.#domains.holderOf(domain, () => this.list())
+    return this.#domains.holderOf(domain)
   }
 
   /** Sorted by name. A damaged row is reported and left out, so that it does not hide the others. */
@@ -229,7 +225,7 @@ export class Services {
       also(commit)
       this.#rows.remove(id)
       this.#names.release(row.name)
-      this.#domains.move(id, row.custom_domains, [], () => [])
+      this.#domains.move(id, row.custom_domains, [])
       commit.announce({ kind: 'service', id, service_id: id, status: 'deleted', revision: row.revision + 1 })
     })
   }
@@ -243,7 +239,7 @@ export class Services {
     also?.()
     if (event) this.#events.keep(event.id, new Date().toISOString(), event.answer)
     if (row === previous) return row
-    this.#domains.move(row.id, previous?.custom_domains ?? [], row.custom_domains, () => this.list())
+    this.#domains.move(row.id, previous?.custom_domains ?? [], row.custom_domains)
     this.#rows.put(row.id, row)
     const { id, revision } = row
     // The state also derives from deploys, so the feed reads the status when it sends the change.

@@ -18,7 +18,6 @@ import { parkCodeFor } from './snapshot-check.ts'
 
 export class Supervisor {
   readonly #storage: SupervisorOptions['storage']
-  readonly #logger: SupervisorOptions['logger']
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
   readonly #foreignReads: ForeignReads
@@ -34,7 +33,6 @@ export class Supervisor {
 
   constructor({ storage, catalogue, logger, now = Date.now, onParked, assertCanResume }: SupervisorOptions) {
     this.#storage = storage
-    this.#logger = logger
     const restarts = createRestartPolicy(now)
     const isoNow = () => new Date(now()).toISOString()
     const halt = this.#halt.signal
@@ -131,8 +129,6 @@ export class Supervisor {
    * twice. `lastEnd` is how the last process ended, if it ended itself.
    */
   async restore(lastEnd: OwnEnd | null = null): Promise<{ restored: number; parked: number }> {
-    if (await this.#storage.actors.repairIndex())
-      this.#logger.error('the actor index was damaged; it was rebuilt from the rows')
     const culprits = await this.#foreignReads.countEnd(lastEnd)
     for (const { id, reason } of culprits) await this.#park(id, reason, 'ended_server')
     const active = [...this.#storage.actors.active()]

@@ -35,10 +35,6 @@ export class ActorIndex {
     return this.#parked.getOrNull(toKey(actor))
   }
 
-  allListed(): Iterable<ActiveActor> {
-    return actorsIn(this.#lists)
-  }
-
   ids(kind: string, serviceId: string, limit = noLimit): string[] {
     const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
@@ -112,32 +108,6 @@ export class ActorIndex {
 
   remove(actor: ActiveActor): void {
     for (const table of [this.#active, this.#lists, this.#parked]) table.remove(toKey(actor))
-  }
-
-  /** False when a damaged key hides an active or parked actor. Reads keys only. */
-  isConsistent(): boolean {
-    return [...this.#active.keys(), ...this.#parked.keys()].every((key) => this.#lists.has(key))
-  }
-
-  /**
-   * Rebuilds the index from the rows. Checksums protect only values, so a flipped bit in a key could hide an
-   * intact actor. `isKnown` is also true for the ids of damaged rows.
-   */
-  rebuild(rows: ActorRow[], isKnown: (id: string) => boolean): void {
-    const correctKeys = new Map(rows.map((row) => [row.id, toKey(row).join()]))
-    const isStray = (key: string[]) => {
-      const known = correctKeys.get(key[2]!)
-      return known === undefined ? !isKnown(key[2]!) : known !== key.join()
-    }
-    for (const table of [this.#active, this.#lists, this.#parked]) {
-      for (const key of [...table.keys()] as string[][]) if (isStray(key)) table.remove(key)
-    }
-    for (const row of rows) {
-      this.add(row)
-      this.update(row)
-      const isLost = row.parked && !row.final && !this.#parked.has(toKey(row))
-      if (isLost) this.park(row, { at: null, code: 'failed_repeatedly', reason: row.parked! })
-    }
   }
 }
 

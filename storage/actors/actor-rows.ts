@@ -42,10 +42,8 @@ export class ActorRows {
     return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 
-  /** The revision of the last transition. For a damaged row it comes from the keys of the history. */
+  /** The revision of the last transition, from a key, because the row may be damaged. */
   revisionOf(id: string): number {
-    const row = this.rows.getOrNull(id)
-    if (row) return row.revision
     const [last] = this.#history.keys({ start: [id, noLimit], end: [id, 0], reverse: true, limit: 1 })
     return last ? (last as [string, number])[1] : 0
   }

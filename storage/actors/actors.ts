@@ -215,17 +215,6 @@ export class Actors {
     }
     return removed
   }
-
-  /**
-   * Repairs a damaged index, which could hide actors; returns true then. Reads every row only for a repair.
-   */
-  async repairIndex(): Promise<boolean> {
-    await this.#parking.indexLegacyParked()
-    if (this.#all.index.isConsistent()) return false
-    const rows = [...this.#all.rows.validRows()].map(({ value }) => value)
-    await this.#store.commit(() => this.#all.index.rebuild(rows, (id) => this.#all.rows.has(id)))
-    return true
-  }
 }
 
 function unknownRecord(): never {

@@ -2,7 +2,7 @@
 // They are found through the index, because the row of a parked actor may be damaged.
 import type { ServicePatch, Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
-import type { Commit, Store, Table } from '../store/store.ts'
+import type { Commit, Store } from '../store/store.ts'
 import type { ActiveActor, ActorRecord, ActorRow, ParkCode, ParkNote, Transition } from './actor-row.ts'
 import { type ActorRows, announce } from './actor-rows.ts'
 
@@ -27,26 +27,19 @@ export interface Discard {
 /** Prefix of the error in the record of a parked actor. */
 const parkedError = 'internal: '
 
-/** In the table `meta`: the store lists every parked actor in its index. */
-const indexedKey = 'parked_listed'
-
 export class ParkedActors {
   readonly #store: Store
   readonly #services: Services
   readonly #all: ActorRows
-  readonly #meta: Table<number>
 
   constructor(store: Store, services: Services, all: ActorRows) {
     this.#store = store
     this.#services = services
     this.#all = all
-    this.#meta = store.table('meta')
   }
 
   *list(kind?: string, serviceId?: string): Iterable<ParkedActor> {
-    for (const actor of this.#all.index.parked(kind, serviceId)) {
-      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#deriveNote(actor.id)) }
-    }
+    for (const actor of this.#all.index.parked(kind, serviceId)) yield this.#withNote(actor)
   }
 
   find(id: string): ParkedActor | null {
@@ -120,42 +113,9 @@ export class ParkedActors {
     })
   }
 
-  /** Earlier versions did not index parked actors. This adds them, once per store. */
-  async indexLegacyParked(): Promise<void> {
-    if (this.#meta.getOrNull(indexedKey) === 1) return
-    await this.#store.commit(() => {
-      const active = new Set([...this.#all.index.active()].map(({ id }) => id))
-      for (const actor of this.#all.index.allListed()) {
-        if (active.has(actor.id) || !this.#wasParked(actor.id)) continue
-        this.#all.index.park(actor, this.#deriveNote(actor.id))
-      }
-      this.#meta.put(indexedKey, 1)
-    })
-  }
-
-  /** For a damaged row, the record is checked: parking wrote the reason to it. */
-  #wasParked(id: string): boolean {
-    const row = this.#all.rows.getOrNull(id)
-    if (row) return !row.final && row.parked !== null
-    const record = this.#all.records.getOrNull(id)
-    return record?.status === 'failed' && String(record.error).startsWith(parkedError)
-  }
-
   #withNote(actor: ActiveActor): ParkedActor {
-    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#deriveNote(actor.id)) }
-  }
-
-  /** From the row, or from the record that parking wrote. */
-  #deriveNote(id: string): ParkNote {
-    const row = this.#all.rows.getOrNull(id)
-    const { error = null, finished_at = null } = this.#all.record(id) ?? ({} as Partial<ActorRecord>)
-    const at = typeof finished_at === 'string' ? finished_at : null
-    if (row?.parked) return { at, code: 'failed_repeatedly', reason: row.parked }
-    return {
-      at,
-      code: 'row_damaged',
-      reason: String(error ?? 'its row is damaged').replace(parkedError, ''),
-    }
+    const damaged = { at: null, code: 'row_damaged' as const, reason: 'the note with the reason is damaged' }
+    return { ...actor, ...(this.#all.index.parkNote(actor) ?? damaged) }
   }
 }
 

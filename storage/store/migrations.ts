@@ -28,7 +28,7 @@ function addDomains(store: Store): void {
   const domains = new Domains(store)
   for (const { key, value } of [...services.validRows()]) {
     services.put(key, { ...settingsOfSchema3, ...value })
-    domains.move(value.id, [], value.custom_domains, () => [])
+    domains.move(value.id, [], value.custom_domains)
   }
 }
 

@@ -8,27 +8,15 @@ export interface Name {
   id: string
 }
 
-type Finder = (name: string) => Name | null
-
 export class Names {
   readonly #holders: Table<Name>
-  readonly #finders: Finder[] = []
 
   constructor(store: Store) {
     this.#holders = store.table('names')
   }
 
-  /** Finds the holder of a name whose index entry is damaged. */
-  addFallback(finder: Finder): void {
-    this.#finders.push(finder)
-  }
-
   holderOf(name: string): Name | null {
-    try {
-      return this.#holders.get(name)
-    } catch {
-      return this.#finders.map((find) => find(name)).find((found) => found !== null) ?? null
-    }
+    return this.#holders.get(name)
   }
 
   /** Only inside a commit. Throws `name_taken`. */

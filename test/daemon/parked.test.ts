@@ -51,7 +51,7 @@ long('an edge with a damaged snapshot is created again at a start', async () => 
   await site.daemon.stop()
   const rows = await storedRows(site.daemon.dataDir)
   const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')
-  await flipOnDisk(site.daemon.dataDir, row!, 'value')
+  await flipOnDisk(site.daemon.dataDir, row!)
   await site.daemon.start()
   await untilEdge('serving')
   await site.untilAnswers(service, 'one')

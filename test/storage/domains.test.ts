@@ -1,5 +1,5 @@
 // Custom domains in the store: exclusive even under concurrent requests, and freed with the service's row.
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { flipBit, serviceRow } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
@@ -70,7 +70,7 @@ test('a refused claim leaves both services and the index unchanged', async (t) =
   )
 })
 
-test('a domain whose index is damaged still belongs to its service', async (t) => {
+test('a domain whose index is damaged is an error, and no other service gets it', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.services.create(named(1, [domain]))
@@ -79,10 +79,10 @@ test('a domain whose index is damaged still belongs to its service', async (t) =
   await flipBit(directory, 'domains', domain)
   const { services } = await temporaryStorage(t, directory)
 
-  equal(services.holderOf(domain), 'svc-1')
+  throws(() => services.holderOf(domain), { code: 'row_damaged' })
   await rejects(
     services.update('svc-2', (row) => ({ ...row, custom_domains: [domain] })),
-    { code: 'conflict' },
+    { code: 'row_damaged' },
   )
   await services.update('svc-1', (row) => ({ ...row, custom_domains: [] }))
   equal(services.holderOf(domain), null)

@@ -7,7 +7,7 @@ import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import { flipOnDisk, storedRows } from '../support/daemon/damage.ts'
 import { endlessEffects, type RestingActor, restingActors } from '../support/storage/parked-kinds.ts'
-import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { instant as at, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
@@ -91,7 +91,7 @@ test('a snapshot with a wrong checksum parks its actor, which is discarded', asy
   for (const { transition } of chosen) await before.actors.create(transition)
   await before.close()
   const rows = (await storedRows(directory)).filter(({ table }) => table === 'actors')
-  for (const row of rows) await flipOnDisk(directory, row, 'value')
+  for (const row of rows) await flipOnDisk(directory, row)
   const storage = await temporaryStorage(t, directory)
   const first = supervise(t, storage)
   await first.restore()
@@ -104,19 +104,6 @@ test('a snapshot with a wrong checksum parks its actor, which is discarded', asy
   await first.stop()
   const after = await supervise(t, storage).restore()
   assert.deepEqual([after.parked, parkedIn(storage)], [0, []])
-})
-
-test('actors parked by an earlier version are found, with their reasons', async (t) => {
-  const storage = await temporaryStorage(t)
-  const { row, ...rest } = transitionOf({ id: 'dep-1', service_id: null })
-  await storage.actors.create({ ...rest, row: { ...row, parked: 'an old bug' } })
-  await storage.actors.create(transitionOf({ id: 'dep-2', service_id: null, final: true }))
-  assert.deepEqual(parkedIn(storage), [])
-
-  await storage.actors.repairIndex()
-
-  const [found, ...others] = [...storage.actors.parked()]
-  assert.deepEqual([found?.id, found?.reason, others], ['dep-1', 'an old bug', []])
 })
 
 test('a discarded actor is recreated on the next request for its id', async (t) => {

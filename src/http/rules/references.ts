@@ -35,7 +35,7 @@ export function assertNotReferenced(
     referencesIn(value).some((reference) => reference?.noun === noun && reference.name === name)
   const staying = storage.services.list().filter(({ deleting }) => !deleting)
   const referrers = staying.flatMap((service): FailureDetail[] => {
-    const vars = noun === 'service' && service.name === name ? [] : (storage.env.getOrNull(service.id) ?? [])
+    const vars = noun === 'service' && service.name === name ? [] : storage.env.get(service.id)
     return vars
       .filter(({ value }) => refers(value))
       .map(({ key }) => ({

@@ -18,12 +18,12 @@ export async function storedRows(directory: string): Promise<StoredRow[]> {
   return tables.flatMap(([table, rows]) => rows.map(([key, text]) => ({ table, key: key as Key, text })))
 }
 
-/** Flips the lowest bit of the value's last character but one, or of the key's last character. */
-export async function flipOnDisk(directory: string, row: StoredRow, part: 'value' | 'key'): Promise<void> {
+/** Flips the lowest bit of the value's last character but one. */
+export async function flipOnDisk(directory: string, row: StoredRow): Promise<void> {
   const path = join(directory, 'store/data.mdb')
   const file = readFileSync(path)
-  const sought = Buffer.from(part === 'key' ? [row.key].flat().join('\0') : row.text)
-  const target = sought.length - (part === 'key' ? 1 : 2)
+  const sought = Buffer.from(row.text)
+  const target = sought.length - 2
   // The same bytes occur in other tables and in old copies in free pages; find the current row.
   for (let at = file.indexOf(sought); at >= 0; at = file.indexOf(sought, at + 1)) {
     file[at + target]! ^= 1
