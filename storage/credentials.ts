@@ -1,4 +1,5 @@
 // Credentials that were part of a repository URL. They are sealed here, so that the URL can be shown.
+import { openSealedTable } from './sealed-table.ts'
 import type { Sealer } from './secrets.ts'
 import type { Store } from './store/store.ts'
 
@@ -10,17 +11,13 @@ export interface RepositoryCredentials {
 }
 
 export function openCredentials(store: Store, sealer: Sealer) {
-  const sealed = store.table<string>('credentials')
-  const name = (serviceId: string) => `repository:${serviceId}`
+  const sealed = openSealedTable<RepositoryCredentials>(store, sealer, 'credentials', 'repository')
 
   return {
-    get(serviceId: string): RepositoryCredentials | null {
-      const row = sealed.get(serviceId)
-      return row === null ? null : JSON.parse(sealer.open(row, name(serviceId)))
-    },
+    get: sealed.get,
     /** Only inside a commit; null removes them. */
     put(serviceId: string, credentials: RepositoryCredentials | null): void {
-      if (credentials) sealed.put(serviceId, sealer.seal(JSON.stringify(credentials), name(serviceId)))
+      if (credentials) sealed.put(serviceId, credentials)
       else sealed.remove(serviceId)
     },
   }

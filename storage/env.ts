@@ -1,5 +1,6 @@
 // Env variables of services, sealed. Values are stored unchanged.
 // They must not reach a log, an event or an actor; effects read them by the service's id.
+import { openSealedTable } from './sealed-table.ts'
 import type { Sealer } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 
@@ -9,18 +10,10 @@ export interface EnvVar {
 }
 
 export function openEnv(store: Store, sealer: Sealer) {
-  const sealed = store.table<string>('env')
-  const seal = (serviceId: string, vars: EnvVar[]) => sealer.seal(JSON.stringify(vars), `env:${serviceId}`)
-
-  function get(serviceId: string): EnvVar[] {
-    const row = sealed.get(serviceId)
-    return row === null ? [] : (JSON.parse(sealer.open(row, `env:${serviceId}`)) as EnvVar[])
-  }
-
+  const sealed = openSealedTable<EnvVar[]>(store, sealer, 'env', 'env')
+  const get = (serviceId: string): EnvVar[] => sealed.get(serviceId) ?? []
   /** Only inside a commit. */
-  function put(serviceId: string, vars: EnvVar[]): void {
-    sealed.put(serviceId, seal(serviceId, byKey(vars)))
-  }
+  const put = (serviceId: string, vars: EnvVar[]): void => sealed.put(serviceId, byKey(vars))
 
   function save(commit: Commit, serviceId: string, vars: EnvVar[]): EnvVar[] {
     put(serviceId, vars)
@@ -32,7 +25,7 @@ export function openEnv(store: Store, sealer: Sealer) {
     get,
     put,
     /** Only inside a commit. */
-    remove: (serviceId: string) => sealed.remove(serviceId),
+    remove: sealed.remove,
     /** Replaces all variables without reading the stored ones, so damaged ones do no harm. */
     replace: (serviceId: string, vars: () => EnvVar[]) =>
       store.commit((commit) => save(commit, serviceId, vars())),

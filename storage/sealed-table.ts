@@ -6,12 +6,16 @@ import type { Store } from './store/store.ts'
 export function openSealedTable<T>(store: Store, sealer: Sealer, table: string, prefix: string) {
   const rows = store.table<string>(table)
   const nameOf = (key: string) => `${prefix}:${key}`
+  const open = (key: string, row: string): T => JSON.parse(sealer.open(row, nameOf(key)))
   return {
     get(key: string): T | null {
       const row = rows.get(key)
-      return row === null ? null : JSON.parse(sealer.open(row, nameOf(key)))
+      return row === null ? null : open(key, row)
     },
+    has: (key: string): boolean => rows.has(key),
     keys: (): string[] => [...rows.keys()] as string[],
+    /** Without damaged rows. */
+    list: (): T[] => [...rows.validRows()].map(({ key, value }) => open(String(key), value)),
     /** Only inside a commit. */
     put: (key: string, value: T) => rows.put(key, sealer.seal(JSON.stringify(value), nameOf(key))),
     /** Only inside a commit. */
