@@ -1,5 +1,6 @@
 // Routes of the plain pages: setup, sign-in, account, terminal login, git connections. Each is a public
 // route and checks the session itself, so that visitors without a session are redirected to sign in.
+import type { z } from 'zod'
 import { changeAccount, showAccount } from '../pages/account.ts'
 import {
   gitCallbackPath,
@@ -20,136 +21,93 @@ import { style } from '../pages/style.ts'
 import { showTerminalLogin, submitTerminalLogin } from '../pages/terminal-login.ts'
 import { Raw, route, tagged } from '../pipeline/route.ts'
 
-const page = { credential: 'public', isPage: true } as const
-const pageRoute = { ...page, method: 'GET' } as const
-/** The headers of a browser request that comes from a page of this server. */
-const sent = {
-  ...page,
-  method: 'POST',
+const shared = { credential: 'public', isPage: true } as const
+/** A form may only come from a page of this server. */
+const forms = {
   checksOrigin: true,
   acceptsIdempotencyKey: false,
   body: Form,
   bodyLimitBytes: 16 * 1024,
 } as const
 
+type Options<Params extends z.ZodType, Query extends z.ZodType> = Pick<
+  Parameters<typeof route<Params, Query, typeof Form, z.ZodType>>[0],
+  'summary' | 'params' | 'query' | 'handler'
+>
+
+function shows<Params extends z.ZodType, Query extends z.ZodType>(
+  path: string,
+  options: Options<Params, Query>,
+) {
+  return route({ ...shared, method: 'GET', path, ...options })
+}
+
+function takes<Params extends z.ZodType, Query extends z.ZodType>(
+  path: string,
+  options: Options<Params, Query>,
+) {
+  return route({ ...shared, ...forms, method: 'POST', path, ...options })
+}
+
+const asset = (type: string, body: string) => () => new Raw(200, type, body)
+
 export const pageRoutes = tagged('Pages', [
-  route({
-    ...pageRoute,
-    path: '/',
-    summary: 'Redirects to the account page',
-    handler: () => redirect(accountPath),
-  }),
-  route({
-    ...pageRoute,
-    path: '/setup',
-    summary: 'The setup page of a new server',
-    query: SetupQuery,
-    handler: showSetup,
-  }),
-  route({
-    ...sent,
-    path: '/setup',
-    summary: 'Creates the account and signs in',
-    query: SetupQuery,
-    handler: submitSetup,
-  }),
-  route({
-    ...pageRoute,
-    path: '/login',
-    summary: 'The sign-in page',
-    query: LoginQuery,
-    handler: showLogin,
-  }),
-  route({
-    ...sent,
-    path: '/login',
-    summary: 'Signs in, and redirects to `next`',
-    query: LoginQuery,
-    handler: submitLogin,
-  }),
-  route({
-    ...pageRoute,
-    path: '/cli-login',
+  shows('/', { summary: 'Redirects to the account page', handler: () => redirect(accountPath) }),
+  shows('/setup', { summary: 'The setup page of a new server', query: SetupQuery, handler: showSetup }),
+  takes('/setup', { summary: 'Creates the account and signs in', query: SetupQuery, handler: submitSetup }),
+  shows('/login', { summary: 'The sign-in page', query: LoginQuery, handler: showLogin }),
+  takes('/login', { summary: 'Signs in, and redirects to `next`', query: LoginQuery, handler: submitLogin }),
+  shows('/cli-login', {
     summary: 'The approval page of a terminal login, with the code to compare',
     query: TerminalLoginQuery,
     handler: forSession(showTerminalLogin),
   }),
-  route({
-    ...sent,
-    path: '/cli-login',
+  takes('/cli-login', {
     summary: 'Approves or denies a terminal login',
     query: TerminalLoginQuery,
     handler: forSession(submitTerminalLogin),
   }),
-  route({
-    ...pageRoute,
-    path: accountPath,
+  shows(accountPath, {
     summary: 'The account, its sessions and its tokens',
     handler: forSession(showAccount),
   }),
-  route({
-    ...sent,
-    path: accountPath,
+  takes(accountPath, {
     summary: 'Changes the account, a session or a token',
     handler: forSession(changeAccount),
   }),
-  route({
-    ...pageRoute,
-    path: gitStartPath,
+  shows(gitStartPath, {
     summary: 'The page that connects a git account',
     query: Form,
     handler: forSession(showGitStart),
   }),
-  route({
-    ...sent,
-    path: gitStartPath,
+  takes(gitStartPath, {
     summary: 'Starts the authorization of a git account',
     query: Form,
     handler: forSession(submitGitStart),
   }),
-  route({
-    ...pageRoute,
-    path: gitCallbackPath,
+  shows(gitCallbackPath, {
     summary: 'The page to which a git provider sends the browser back',
     query: Form,
     handler: forSession(showGitCallback),
   }),
-  route({
-    ...sent,
-    path: gitCallbackPath,
+  takes(gitCallbackPath, {
     summary: 'Continues the authorization of a git account',
     query: Form,
     handler: forSession(submitGitCallback),
   }),
-  route({
-    ...pageRoute,
-    path: manualPath,
-    summary: 'The contents page of the manual',
-    handler: showContents,
-  }),
-  route({
-    ...pageRoute,
-    path: `${manualPath}/{page}`,
+  shows(manualPath, { summary: 'The contents page of the manual', handler: showContents }),
+  shows(`${manualPath}/{page}`, {
     summary: 'A page of the manual',
     params: ManualParams,
     handler: showManual,
   }),
-  route({
-    ...pageRoute,
-    path: '/berth.css',
+  shows('/berth.css', {
     summary: 'The style sheet of the pages',
-    handler: () => new Raw(200, 'text/css; charset=utf-8', style),
+    handler: asset('text/css; charset=utf-8', style),
   }),
-  route({
-    ...pageRoute,
-    path: '/berth.js',
+  shows('/berth.js', {
     summary: 'The script of the pages',
-    handler: () => new Raw(200, 'text/javascript; charset=utf-8', script),
+    handler: asset('text/javascript; charset=utf-8', script),
   }),
-  route({
-    ...pageRoute,
-    path: '/berth.svg',
-    summary: 'The icon of the pages',
-    handler: () => new Raw(200, 'image/svg+xml', markSvg),
-  }),
+  shows('/berth.svg', { summary: 'The icon of the pages', handler: asset('image/svg+xml', markSvg) }),
 ])
