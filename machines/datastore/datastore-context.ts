@@ -76,46 +76,6 @@ export interface UpgradePlan {
   keptBy: string | null
 }
 
-export interface Upgrade extends UpgradePlan {
-  startedAt: string
-  /** Null while it runs. */
-  finishedAt: string | null
-  error: Problem | null
-}
-
-/** The version before the newest switch, whose volume a removal keeps for a while. */
-export interface FormerVersion extends VersionOnVolume {
-  removalId: string
-  switchedAt: string
-}
-
-/** The result of a start: the host port, which then stays the same, and a notice about adjusted limits. */
-export interface StartOutput extends SlotOutput {
-  hostPort: number
-  notice: string | null
-}
-
-/** Why the datastore stopped serving, and for how long it had served. */
-export interface LossOutput extends SlotOutput {
-  code: string
-  message: string
-  servedMs: number
-}
-
-/** A backup with this id is due. */
-export interface DueOutput extends SlotOutput {
-  backupId: string
-}
-
-export interface SaveOutput extends SlotOutput {
-  isGood: boolean
-}
-
-export interface TrashOutput extends SlotOutput {
-  hasVolume: boolean
-  sizeBytes: number | null
-}
-
 export interface DatastoreContext extends DatastoreInput {
   hostPort: number | null
   /** How often the limits were set, and the last revision that was applied or refused. */
@@ -130,28 +90,28 @@ export interface DatastoreContext extends DatastoreInput {
   /** The next backup is the first one that was due after this. */
   backupsSince: string
   dueBackupId: string | null
-  /** null unless the datastore is deleted. */
+  /** Null unless the datastore is deleted. */
   trash: Trash | null
-  /** The newest upgrade or return. */
-  upgrade: Upgrade | null
-  former: FormerVersion | null
-  phase: Phase | null
+  /** The newest upgrade or return. `finishedAt` is null while it runs. */
+  upgrade: (UpgradePlan & { startedAt: string; finishedAt: string | null; error: Problem | null }) | null
+  /** The version before the newest switch, whose volume a removal keeps for a while. */
+  former: (VersionOnVolume & { removalId: string; switchedAt: string }) | null
+  phase:
+    | 'pulling'
+    | 'stopping'
+    | 'starting'
+    | 'probing'
+    | 'saving'
+    | 'checking'
+    | 'copying'
+    | 'switching'
+    | null
   error: Problem | null
   /** Attempts in a row that failed. */
   failures: number
   retryAt: number | null
   updatedAt: string
 }
-
-export type Phase =
-  | 'pulling'
-  | 'stopping'
-  | 'starting'
-  | 'probing'
-  | 'saving'
-  | 'checking'
-  | 'copying'
-  | 'switching'
 
 export interface DatastoreSlot extends SlotInput {
   kind: DatastoreKind
@@ -165,16 +125,21 @@ export interface UpgradeSlot extends DatastoreSlot {
 export const slots = {
   obtainImage: slot<DatastoreSlot, SlotOutput>(),
   stopDatastore: slot<SlotInput, SlotOutput>(),
-  startDatastore: slot<DatastoreSlot & { isNew: boolean; isAfresh: boolean }, StartOutput>(),
+  /** `isNew`: it has never served. `isAfresh`: neither, and an earlier attempt left incomplete data. */
+  startDatastore: slot<
+    DatastoreSlot & { isNew: boolean; isAfresh: boolean },
+    SlotOutput & { hostPort: number; notice: string | null }
+  >(),
   awaitAnswer: slot<DatastoreSlot, SlotOutput>(),
-  keepDatastore: slot<DatastoreSlot, LossOutput>(),
+  /** Ends with the reason why the datastore stopped serving. */
+  keepDatastore: slot<DatastoreSlot, SlotOutput & { code: string; message: string; servedMs: number }>(),
   applyLimits: slot<DatastoreSlot & DatastoreLimits, SlotOutput & { notice: string | null }>(),
-  awaitBackupTime: slot<SlotInput & { schedule: string; since: string }, DueOutput>(),
+  awaitBackupTime: slot<SlotInput & { schedule: string; since: string }, SlotOutput & { backupId: string }>(),
   beginBackup: slot<DatastoreSlot & { backupId: string }, SlotOutput>(),
   /** Makes a final backup if possible. */
-  saveDatastore: slot<DatastoreSlot & { backupId: string }, SaveOutput>(),
+  saveDatastore: slot<DatastoreSlot & { backupId: string }, SlotOutput & { isGood: boolean }>(),
   /** Removes its container and frees its name. The volume stays. */
-  trashDatastore: slot<SlotInput, TrashOutput>(),
+  trashDatastore: slot<SlotInput, SlotOutput & { hasVolume: boolean; sizeBytes: number | null }>(),
   awaitExpiry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
   /** Takes its name again. */
   reclaimDatastore: slot<SlotInput & { name: string }, SlotOutput>(),
@@ -217,16 +182,3 @@ export function initialContext(input: DatastoreInput): DatastoreContext {
     updatedAt: input.at,
   }
 }
-
-/** A restored datastore starts on its volume, as after a stop. */
-export const leftTrash = ({ trash, limitsRevision, name }: DatastoreContext, at: string) => ({
-  name: trash?.wantedName ?? name,
-  trash: null,
-  limitsSettled: limitsRevision,
-  limitsTrouble: null,
-  error: null,
-  failures: 0,
-  retryAt: null,
-  backupsSince: at,
-  updatedAt: at,
-})

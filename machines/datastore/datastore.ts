@@ -3,25 +3,15 @@
 import { assign, setup } from 'xstate'
 import { problemOf } from '../problem.ts'
 import type { SlotFailure } from '../slot.ts'
-import { backups } from './datastore-backups.ts'
 import {
-  type BackupPlan,
   type DatastoreContext,
   type DatastoreEvent,
   type DatastoreInput,
-  type DatastoreLimits,
-  type DueOutput,
   initialContext,
-  type LossOutput,
-  leftTrash,
-  type Phase,
   slotInput,
   slots,
   type Trash,
-  type UpgradePlan,
 } from './datastore-context.ts'
-import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
-import { beginUpgrade, returnToFormer, upgrading } from './datastore-upgrade.ts'
 
 export const version = 3
 
@@ -40,7 +30,15 @@ const firstPauseMs = 1000
 /** After serving this long, a failure counts as unrelated to earlier ones. */
 const settledMs = 60_000
 const longestPauseMs = 300_000
-const noTrash = { backupId: null, sizeBytes: null, wantedName: null, trouble: null } as Trash
+
+type Args = { context: DatastoreContext }
+type Failed = { event: { error: unknown } }
+
+const upgradeInput = ({ context }: Args) => ({ ...slotInput({ context }), upgrade: context.upgrade! })
+
+const changeTrash = ({ trash }: DatastoreContext, change: Partial<Trash>) => ({
+  trash: { backupId: null, sizeBytes: null, wantedName: null, trouble: null, ...trash, ...change } as Trash,
+})
 
 const datastore = setup({
   types: {} as { context: DatastoreContext; input: DatastoreInput; events: DatastoreEvent },
@@ -48,7 +46,7 @@ const datastore = setup({
   guards: {
     isDue: ({ context }) => context.dueBackupId !== null,
     hasPlan: ({ context }) => context.backups.schedule !== null,
-    servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
+    servedLong: (_, { servedMs }: { servedMs: number }) => servedMs >= settledMs,
     /** A datastore that never served has no data. */
     isKept: ({ context, event }) => event.type === 'delete' && Boolean(event.keep) && context.hasServed,
     isDiscarded: ({ event }) => event.type === 'delete' && !event.keep,
@@ -65,32 +63,11 @@ const datastore = setup({
         Date.parse(failure.at) +
         Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
     })),
-    recordLimits: assign(
-      ({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
-        memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
-        cpus: cpus === undefined ? context.cpus : cpus,
-        updatedAt: at,
-        limitsRevision: context.limitsRevision + 1,
-      }),
-    ),
-    /** A new schedule counts from now on: backups that an earlier one missed are not caught up. */
-    recordPlan: assign(({ context }, { schedule, keep, at }: Partial<BackupPlan> & { at: string }) => ({
-      backups: {
-        schedule: schedule === undefined ? context.backups.schedule : schedule,
-        keep: keep ?? context.backups.keep,
-      },
-      backupsSince: schedule === undefined ? context.backupsSince : at,
-      updatedAt: at,
-    })),
-    recordDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
-    clearDue: assign({ dueBackupId: null }),
-    recordTrash: assign(({ context }, change: Partial<Trash>) => ({
-      trash: { ...noTrash, ...context.trash, ...change },
-    })),
-    recordUpgrade: assign((_, { plan, at }: { plan: UpgradePlan; at: string }) => ({
-      upgrade: { ...plan, startedAt: at, finishedAt: null, error: null },
-      updatedAt: at,
-    })),
+    recordUpgrade: assign(({ event }) => {
+      if (event.type !== 'upgrade') return {}
+      const { plan, at } = event
+      return { upgrade: { ...plan, startedAt: at, finishedAt: null, error: null }, updatedAt: at }
+    }),
     failUpgrade: assign(({ context }, failure: SlotFailure) => ({
       upgrade: { ...context.upgrade!, error: problemOf(failure) },
     })),
@@ -98,22 +75,11 @@ const datastore = setup({
       upgrade: { ...context.upgrade!, finishedAt: at },
       updatedAt: at,
     })),
-    switchVersion: assign(({ context }, { at }: { at: string }) => {
-      const { from, to, removal } = context.upgrade!
-      return {
-        version: to.version,
-        former: { ...from, removalId: removal.id, switchedAt: at },
-        upgrade: { ...context.upgrade!, finishedAt: at },
-        updatedAt: at,
-      }
-    }),
-    applyRestore: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
-    enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
     clearFailures: assign({ error: null, failures: 0, retryAt: null }),
   },
 })
 
-const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
+const failureOf = ({ event }: Failed) => event.error as SlotFailure
 const failed = {
   target: '#datastore.wanted.life.failed',
   actions: { type: 'recordFailure', params: failureOf },
@@ -122,6 +88,32 @@ const failed = {
 const restart = {
   target: '#datastore.wanted.life.starting.stopping',
   actions: 'clearFailures',
+} as const
+
+const discard = { guard: 'isDiscarded', target: 'deleting' } as const
+
+const reopened = '#datastore.wanted.life.starting'
+const failUpgrade = { type: 'failUpgrade', params: failureOf } as const
+const reopenAfterFailure = {
+  target: reopened,
+  actions: [failUpgrade, { type: 'endUpgrade', params: failureOf }],
+} as const
+const cancelUpgrade = {
+  target: 'undoing',
+  actions: {
+    type: 'failUpgrade',
+    params: ({ event: { by, at } }: { event: { by: string; at: string } }) => ({
+      code: 'canceled',
+      message: `canceled by ${by}`,
+      at,
+    }),
+  },
+} as const
+/** Possible also for a server that does not start. */
+const returnToFormer = {
+  guard: 'isReturn',
+  target: '#datastore.wanted.life.upgrading.switching',
+  actions: 'recordUpgrade',
 } as const
 
 export const machine = datastore.createMachine({
@@ -133,7 +125,14 @@ export const machine = datastore.createMachine({
       on: {
         delete: [
           { guard: 'isUpgrading' },
-          { guard: 'isKept', target: 'trashing', actions: planTrashOnly },
+          {
+            guard: 'isKept',
+            target: 'trashing',
+            // A datastore that is not available gets no final backup.
+            actions: assign(({ context, event: { at, keep } }) =>
+              changeTrash(context, { deletedAt: at, ...keep, backupId: null }),
+            ),
+          },
           { target: 'deleting' },
         ],
       },
@@ -207,8 +206,14 @@ export const machine = datastore.createMachine({
             available: {
               on: {
                 restart,
-                upgrade: [returnToFormer, beginUpgrade],
-                delete: { guard: 'isKept', target: '#datastore.saving', actions: planTrash },
+                upgrade: [returnToFormer, { target: 'upgrading', actions: 'recordUpgrade' }],
+                delete: {
+                  guard: 'isKept',
+                  target: '#datastore.saving',
+                  actions: assign(({ context, event: { at, keep } }) =>
+                    changeTrash(context, { deletedAt: at, ...keep }),
+                  ),
+                },
               },
               invoke: {
                 id: 'keepDatastore',
@@ -241,7 +246,70 @@ export const machine = datastore.createMachine({
                 onDone: 'starting',
               },
             },
-            upgrading,
+            // The move of a Postgres to another major version. Its data is copied to a new volume while no
+            // client can connect. Until the switch, a failure or a kill of berthd reopens the server on the
+            // volume that it had. After the switch that volume is in the trash, and a return to it is a
+            // switch without a copy.
+            upgrading: {
+              initial: 'checking',
+              exit: assign({ phase: null }),
+              states: {
+                checking: {
+                  entry: assign({ phase: 'checking' }),
+                  on: { 'upgrade.cancel': cancelUpgrade },
+                  invoke: {
+                    id: 'checkUpgrade',
+                    src: 'checkUpgrade',
+                    input: upgradeInput,
+                    onDone: 'copying',
+                    onError: reopenAfterFailure,
+                  },
+                },
+                copying: {
+                  entry: assign({ phase: 'copying' }),
+                  on: { 'upgrade.cancel': cancelUpgrade },
+                  invoke: {
+                    id: 'copyData',
+                    src: 'copyData',
+                    input: upgradeInput,
+                    onDone: 'switching',
+                    onError: { target: 'undoing', actions: failUpgrade },
+                  },
+                },
+                undoing: {
+                  invoke: {
+                    id: 'undoUpgrade',
+                    src: 'undoUpgrade',
+                    input: upgradeInput,
+                    onDone: {
+                      target: reopened,
+                      actions: { type: 'endUpgrade', params: ({ event }) => event.output },
+                    },
+                  },
+                },
+                switching: {
+                  entry: assign({ phase: 'switching' }),
+                  invoke: {
+                    id: 'switchVolume',
+                    src: 'switchVolume',
+                    input: upgradeInput,
+                    onDone: {
+                      target: reopened,
+                      actions: assign(({ context, event: { output } }) => {
+                        const { from, to, removal } = context.upgrade!
+                        return {
+                          version: to.version,
+                          former: { ...from, removalId: removal.id, switchedAt: output.at },
+                          upgrade: { ...context.upgrade!, finishedAt: output.at },
+                          updatedAt: output.at,
+                        }
+                      }),
+                    },
+                    onError: reopenAfterFailure,
+                  },
+                },
+              },
+            },
           },
         },
         limits: {
@@ -249,7 +317,12 @@ export const machine = datastore.createMachine({
           on: {
             'limits.set': {
               target: '.applying',
-              actions: { type: 'recordLimits', params: ({ event }) => event },
+              actions: assign(({ context, event: { memoryMb, cpus, at } }) => ({
+                memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
+                cpus: cpus === undefined ? context.cpus : cpus,
+                updatedAt: at,
+                limitsRevision: context.limitsRevision + 1,
+              })),
             },
           },
           states: {
@@ -282,10 +355,144 @@ export const machine = datastore.createMachine({
             settled: {},
           },
         },
-        backups,
+        // A backup is its own actor. This region only decides when the next one is due.
+        backups: {
+          initial: 'planning',
+          on: {
+            // A new schedule counts from now on: backups that an earlier one missed are not caught up.
+            'backups.set': {
+              target: '.planning',
+              actions: assign(({ context, event: { schedule, keep, at } }) => ({
+                backups: {
+                  schedule: schedule === undefined ? context.backups.schedule : schedule,
+                  keep: keep ?? context.backups.keep,
+                },
+                backupsSince: schedule === undefined ? context.backupsSince : at,
+                updatedAt: at,
+              })),
+            },
+          },
+          states: {
+            planning: {
+              always: [
+                { guard: 'isDue', target: 'beginning' },
+                { guard: 'hasPlan', target: 'waiting' },
+                { target: 'off' },
+              ],
+            },
+            off: {},
+            waiting: {
+              invoke: {
+                id: 'awaitBackupTime',
+                src: 'awaitBackupTime',
+                input: ({ context: { id, backups, backupsSince } }) => ({
+                  id,
+                  schedule: backups.schedule!,
+                  since: backupsSince,
+                }),
+                onDone: {
+                  target: 'beginning',
+                  actions: assign(({ event: { output } }) => ({
+                    dueBackupId: output.backupId,
+                    backupsSince: output.at,
+                  })),
+                },
+              },
+            },
+            // The id is committed first: a repetition after a crash finds the same backup instead of
+            // starting a second.
+            beginning: {
+              invoke: {
+                id: 'beginBackup',
+                src: 'beginBackup',
+                input: ({ context }) => ({ ...slotInput({ context }), backupId: context.dueBackupId! }),
+                onDone: { target: 'planning', actions: assign({ dueBackupId: null }) },
+              },
+            },
+          },
+        },
       },
     },
-    ...trashStates,
+    // A deleted datastore: a final backup, then its container is removed and its volume stays in the trash.
+    // The volume is removed at its expiry or on request. Until then the datastore can be restored.
+    saving: {
+      on: { delete: discard },
+      entry: assign({ phase: 'saving' }),
+      invoke: {
+        id: 'saveDatastore',
+        src: 'saveDatastore',
+        input: ({ context }) => ({ ...slotInput({ context }), backupId: context.trash!.backupId! }),
+        onDone: [
+          { guard: { type: 'isGood', params: ({ event }) => event.output }, target: 'trashing' },
+          { target: 'trashing', actions: assign(({ context }) => changeTrash(context, { backupId: null })) },
+        ],
+      },
+    },
+    trashing: {
+      on: { delete: discard },
+      entry: assign({ phase: 'stopping' }),
+      invoke: {
+        id: 'trashDatastore',
+        src: 'trashDatastore',
+        input: ({ context: { id } }) => ({ id }),
+        onDone: [
+          {
+            guard: { type: 'hasVolume', params: ({ event }) => event.output },
+            target: 'trashed',
+            actions: assign(({ context, event: { output } }) =>
+              changeTrash(context, { sizeBytes: output.sizeBytes }),
+            ),
+          },
+          { target: 'deleting' },
+        ],
+      },
+    },
+    trashed: {
+      on: {
+        delete: discard,
+        reclaim: {
+          target: 'reclaiming',
+          actions: assign(({ context, event }) =>
+            changeTrash(context, { wantedName: event.name, trouble: null }),
+          ),
+        },
+      },
+      entry: assign({ phase: null }),
+      invoke: {
+        id: 'awaitExpiry',
+        src: 'awaitExpiry',
+        input: ({ context: { id, trash } }) => ({ id, wakeAt: Date.parse(trash!.expiresAt) }),
+        onDone: 'deleting',
+      },
+    },
+    reclaiming: {
+      invoke: {
+        id: 'reclaimDatastore',
+        src: 'reclaimDatastore',
+        input: ({ context: { id, trash } }) => ({ id, name: trash!.wantedName! }),
+        onDone: {
+          target: 'wanted',
+          // It starts on its volume, as after a stop.
+          actions: assign(({ context: { trash, limitsRevision }, event: { output } }) => ({
+            name: trash!.wantedName!,
+            trash: null,
+            limitsSettled: limitsRevision,
+            limitsTrouble: null,
+            error: null,
+            failures: 0,
+            retryAt: null,
+            backupsSince: output.at,
+            updatedAt: output.at,
+          })),
+        },
+        onError: {
+          target: 'trashed',
+          actions: assign(({ context, event }) =>
+            changeTrash(context, { trouble: problemOf(event.error as SlotFailure) }),
+          ),
+        },
+      },
+    },
     deleting: {
       invoke: {
         id: 'removeDatastore',

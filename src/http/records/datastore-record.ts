@@ -1,7 +1,6 @@
 // The datastore in responses: its committed record, its connection strings, and its password from the
 // secret store.
-
-import type { FormerVersion } from '../../../machines/datastore/datastore-context.ts'
+import type { DatastoreContext } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
@@ -63,7 +62,7 @@ export function readDatastore(context: HttpContext, idOrName: string): Datastore
 }
 
 /** The version before the newest upgrade; null once its volume is no longer kept. */
-export function keptVersion({ actors }: Storage, { former }: DatastoreRecord): FormerVersion | null {
+export function keptVersion({ actors }: Storage, { former }: DatastoreRecord): DatastoreContext['former'] {
   if (!former) return null
   const { removal_id: removalId, switched_at: switchedAt, version, volume } = former
   const status = actors.record(removalId)?.status ?? ''

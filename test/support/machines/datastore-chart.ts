@@ -1,4 +1,6 @@
 // Inputs, effects and a runner for tests of the datastore chart. All effects succeed by default.
+import type { TestContext } from 'node:test'
+import type { Snapshot } from 'xstate'
 import { machine } from '../../../machines/datastore/datastore.ts'
 import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
 import { type DatastoreSnapshot, toRecord } from '../../../machines/datastore/datastore-record.ts'
@@ -49,8 +51,14 @@ export const working: Record<string, TestEffect> = {
 export const path = (life: string, limits = 'settled', backups = 'off') =>
   `wanted.life.${life} limits.${limits} backups.${backups}`
 export const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as DatastoreSnapshot)
-export const start = (effects: Record<string, TestEffect> = {}) =>
-  runMachine(machine, { ...working, ...effects }, { input })
+export const start = (t: TestContext, effects: Record<string, TestEffect> = {}) =>
+  stopped(t, runMachine(machine, { ...working, ...effects }, { input }))
+export const resume = (t: TestContext, snapshot: unknown, effects: Record<string, TestEffect> = {}) =>
+  stopped(t, runMachine(machine, { ...working, ...effects }, { snapshot: snapshot as Snapshot<unknown> }))
+function stopped(t: TestContext, run: Run): Run {
+  t.after(() => run.actor.stop())
+  return run
+}
 export const turn = () => new Promise((resolve) => setImmediate(resolve))
 export const once = (first: TestEffect, then: TestEffect): TestEffect => {
   let isFirst = true
