@@ -1,36 +1,51 @@
-// Runs a command: opens its session, and converts its errors to messages and an exit code.
-import type { Command } from 'commander'
-import { type Cli, type GlobalFlags, openSession } from './client/session.ts'
+// A command of `berth`: its session, its examples, and its errors as messages and an exit code.
+import { Command } from 'commander'
+import type { Cli } from './client/session.ts'
 import { noticeUpdate } from './config/update-notice.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
-import type { Invocation } from './invocation.ts'
 import type { Output } from './terminal/output.ts'
 import { plain } from './terminal/output.ts'
 
-/** Converts a function that needs the session to a commander action. The returned number is the exit code. */
-export type Runner = <Args extends unknown[]>(
-  // biome-ignore lint/suspicious/noConfusingVoidType: an action that has nothing to say returns nothing
-  action: (cli: Cli, ...args: Args) => Promise<number | void>,
-) => (...args: Args) => Promise<void>
+/** The returned number is the exit code. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an action that has nothing to say returns nothing
+export type Action<Args extends unknown[]> = (cli: Cli, ...args: Args) => Promise<number | void>
 
-export function createRunner(
-  program: Command,
-  invocation: Invocation,
-  setExitCode: (code: number) => void,
-): Runner {
-  return (action) =>
-    async (...args) => {
-      const cli = openSession(invocation, program.opts<GlobalFlags>())
-      try {
-        setExitCode((await action(cli, ...args)) ?? exitCodes.ok)
-      } catch (error) {
-        cli.out.rest()
-        setExitCode(printFailure(cli.out, invocation.signal.aborted ? asInterruption(error) : error))
-      } finally {
-        cli.out.rest()
-        noticeUpdate(cli)
-      }
-    }
+/** Converts an action to one of commander, which has no session. */
+export type Runner = <Args extends unknown[]>(action: Action<Args>) => (...args: Args) => Promise<void>
+
+export class BerthCommand extends Command {
+  readonly #runner: Runner
+
+  constructor(name: string | undefined, runner: Runner) {
+    super(name)
+    this.#runner = runner
+  }
+
+  override createCommand(name?: string): BerthCommand {
+    return new BerthCommand(name, this.#runner)
+  }
+
+  /** Ends the help. Each line is a command, optionally with a description after `#`; a test parses it. */
+  examples(...lines: string[]): this {
+    return this.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  $ ${line}`)].join('\n'))
+  }
+
+  runs<Args extends unknown[]>(action: Action<Args>): this {
+    return this.action(this.#runner(action))
+  }
+}
+
+/** Runs an action. Resolves with the exit code, after the failure is printed. */
+export async function perform(cli: Cli, action: Action<[]>): Promise<number> {
+  try {
+    return (await action(cli)) ?? exitCodes.ok
+  } catch (error) {
+    cli.out.rest()
+    return printFailure(cli.out, cli.signal.aborted ? asInterruption(error) : error)
+  } finally {
+    cli.out.rest()
+    noticeUpdate(cli)
+  }
 }
 
 /** Prints what went wrong, why, and what to do next. Returns the exit code. */

@@ -1,7 +1,8 @@
 // What `berth` says of itself: every command in a group, with examples that are commands indeed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { BerthCommand } from '../../src/cli/command.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { runBerth } from '../support/cli/berth.ts'
 import { commandWords, helpOf, programThat, visibleCommands } from '../support/http/reference.ts'
@@ -128,9 +129,10 @@ test('a flag of a command is not offered by its subcommands', async () => {
 
 test('arguments after the name of a datastore go to its client', async () => {
   const words: unknown[] = []
-  const program = buildProgram(new Command('berth'), () => async (...requiredArguments: unknown[]) => {
-    words.push(requiredArguments.slice(0, 2))
+  const berth = new BerthCommand('berth', () => async (...given: unknown[]) => {
+    words.push(given.slice(0, 2))
   })
+  const program = buildProgram(berth)
   await program.parseAsync(['db', 'psql', 'shop-db', '-c', 'select 1', '--version'], { from: 'user' })
   assert.deepEqual(words, [['shop-db', ['-c', 'select 1', '--version']]])
 })

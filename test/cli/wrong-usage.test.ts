@@ -1,9 +1,8 @@
 // Usage errors: what is wrong, and the usage of the command.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Command } from 'commander'
-import { buildProgram } from '../../src/cli/program.ts'
 import { runBerth } from '../support/cli/berth.ts'
+import { programThat } from '../support/http/reference.ts'
 
 const wrong: Record<string, [message: string, hint: string]> = {
   'deploy --foo': ["unknown option '--foo'", 'berth deploy --help'],
@@ -46,7 +45,7 @@ const wrong: Record<string, [message: string, hint: string]> = {
 
 for (const [line, [message, hint]] of Object.entries(wrong)) {
   test(`berth ${line}: ${hint}`, async () => {
-    const program = buildProgram(new Command('berth'), () => async () => undefined)
+    const program = programThat(() => undefined)
     await assert.rejects(program.parseAsync(line.split(' '), { from: 'user' }), {
       message,
       hint,

@@ -1,10 +1,8 @@
 // `berth create`: creates a service from flags. On a terminal, prompts ask for missing values.
-import type { Command } from 'commander'
 import type { EnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { chooseRepository } from '../git/choose-repository.ts'
 import { parseAssignments } from '../service/assignments.ts'
@@ -22,7 +20,7 @@ interface CreateOptions {
   follow: boolean
 }
 
-export function addCreateCommands(program: Command, run: Runner): void {
+export function addCreateCommand(program: BerthCommand): void {
   const command = program
     .command('create')
     .argument('[name]', 'the new name')
@@ -33,17 +31,14 @@ export function addCreateCommands(program: Command, run: Runner): void {
     .option('--env-file <file>', 'a file of KEY=value lines; - is stdin')
     .option('--no-deploy', 'only create it')
     .option('--no-follow', 'do not wait for its first deploy')
-    .addHelpText(
-      'after',
-      examples(
-        'berth create',
-        'berth create shop --repo https://example.com/shop.git --env-file .env',
-        'berth create web --image ghcr.io/ada/web:v1 --port 8080 --instances 2',
-        'berth create blog --type static_site --publish-dir public   # then: berth up blog',
-        "berth create nightly --schedule '0 3 * * *' --image ghcr.io/ada/web:v1 --start-command ./nightly",
-      ),
+    .examples(
+      'berth create',
+      'berth create shop --repo https://example.com/shop.git --env-file .env',
+      'berth create web --image ghcr.io/ada/web:v1 --port 8080 --instances 2',
+      'berth create blog --type static_site --publish-dir public   # then: berth up blog',
+      "berth create nightly --schedule '0 3 * * *' --image ghcr.io/ada/web:v1 --start-command ./nightly",
     )
-    .action(run(createService))
+    .runs(createService)
 }
 
 async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {

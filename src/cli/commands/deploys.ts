@@ -1,13 +1,11 @@
 // Deploys of the configured source: start a deploy, list deploys, cancel a deploy or a job run.
-import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
 import { deployPath, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { deployStyle, durationOf, originOf } from '../deploy/labels.ts'
-import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { fetchNewest } from '../fetch-newest.ts'
 import { followUp, printDone } from '../follow-up.ts'
@@ -23,7 +21,7 @@ interface DeployOptions {
   follow: boolean
 }
 
-export function addDeployCommands(program: Command, run: Runner): void {
+export function addDeployCommands(program: BerthCommand): void {
   program
     .command('deploy')
     .argument('[name]', 'the service')
@@ -31,28 +29,25 @@ export function addDeployCommands(program: Command, run: Runner): void {
     .option('--commit <sha>', 'this commit or tag instead of the head of its branch')
     .option('--clear-cache', 'build without the build cache')
     .option('--no-follow', 'do not wait for it')
-    .addHelpText('after', examples('berth deploy shop', 'berth deploy shop --commit 4f2c1ab --no-follow'))
-    .action(run(deploy))
+    .examples('berth deploy shop', 'berth deploy shop --commit 4f2c1ab --no-follow')
+    .runs(deploy)
   program
     .command('deploys')
     .argument('[name]', 'the service')
     .description('list the deploys of a service, newest first')
     .option('--limit <number>', 'how many', parseWholeNumber, 20)
-    .addHelpText('after', examples('berth deploys shop', 'berth deploys shop --limit 100 --json'))
-    .action(run(listDeploys))
+    .examples('berth deploys shop', 'berth deploys shop --limit 100 --json')
+    .runs(listDeploys)
   program
     .command('cancel')
     .argument('<deploy>', 'a deploy, a job run, or a service for its queued or running deploy')
     .description('cancel an unfinished deploy or job run; the live version keeps serving')
-    .addHelpText(
-      'after',
-      examples(
-        'berth cancel shop',
-        'berth cancel dep-01k5yq0v3nhx8m2r7c9d4f6gbt',
-        'berth cancel job-01k5yq0v3nhx8m2r7c9d4f6gbt',
-      ),
+    .examples(
+      'berth cancel shop',
+      'berth cancel dep-01k5yq0v3nhx8m2r7c9d4f6gbt',
+      'berth cancel job-01k5yq0v3nhx8m2r7c9d4f6gbt',
     )
-    .action(run(cancel))
+    .runs(cancel)
 }
 
 async function deploy(cli: Cli, name: string | undefined, options: DeployOptions): Promise<number> {

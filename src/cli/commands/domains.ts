@@ -1,12 +1,10 @@
 // The domains of a service: list, add, remove. Each change takes effect immediately.
-import type { Command } from 'commander'
 import type { CertificateAuthority } from '../../api/certificate.ts'
 import type { ServiceDomain } from '../../api/domains.ts'
 import { isPublicHost } from '../../domain/domains.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { CliFailure } from '../failure.ts'
 import { printDone, printUndo } from '../follow-up.ts'
 import { readable } from '../service/labels.ts'
@@ -14,37 +12,31 @@ import { resolveService } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
 
-export function addDomainCommands(program: Command, run: Runner): void {
+export function addDomainCommands(program: BerthCommand): void {
   const domains = program
     .command('domains')
     .argument('[name]', 'the service')
     .description('list the domains of a service')
-    .addHelpText('after', examples('berth domains shop', 'berth domains shop --json'))
-    .action(run(list))
+    .examples('berth domains shop', 'berth domains shop --json')
+    .runs(list)
   domains
     .command('add')
     .argument('<name>', 'the service')
     .argument('<domain>', 'a host alone, such as shop.example.com')
     .option('--redirect <domain>', 'redirect its requests to this domain of the service')
     .description('add a domain to a service')
-    .addHelpText(
-      'after',
-      examples(
-        'berth domains add shop shop.example.com',
-        'berth domains add shop www.shop.example.com --redirect shop.example.com',
-      ),
+    .examples(
+      'berth domains add shop shop.example.com',
+      'berth domains add shop www.shop.example.com --redirect shop.example.com',
     )
-    .action(run(add))
+    .runs(add)
   domains
     .command('rm')
     .argument('<name>', 'the service')
     .argument('<domain>', 'the domain')
     .description('remove a domain from a service')
-    .addHelpText(
-      'after',
-      examples('berth domains rm shop shop.example.com', 'berth domains rm shop shop.lan'),
-    )
-    .action(run(remove))
+    .examples('berth domains rm shop shop.example.com', 'berth domains rm shop shop.lan')
+    .runs(remove)
 }
 
 async function list(cli: Cli, name: string | undefined): Promise<void> {

@@ -1,13 +1,11 @@
 // `berth history`: every transition of a deploy or a job run.
-import type { Command } from 'commander'
 import type { HistoryEntry } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
 import { deployPath, jobPath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { deployStyle } from '../deploy/labels.ts'
 import { resolveDeploy } from '../deploy/resolve-target.ts'
-import { examples } from '../examples.ts'
 import { runStyle } from '../job/labels.ts'
 import { requesterName } from '../requester-name.ts'
 import { printTable } from '../terminal/table.ts'
@@ -17,20 +15,17 @@ interface Row extends HistoryEntry {
   afterMs: number | null
 }
 
-export function addHistoryCommands(program: Command, run: Runner): void {
+export function addHistoryCommands(program: BerthCommand): void {
   program
     .command('history')
     .argument('[deploy]', 'a deploy, a job run, or a service for its newest deploy')
     .description('list every transition of a deploy or job run')
-    .addHelpText(
-      'after',
-      examples(
-        'berth history shop',
-        'berth history dep-01k5yq0v3nhx8m2r7c9d4f6gbt --json',
-        'berth history job-01k5yq0v3nhx8m2r7c9d4f6gbt',
-      ),
+    .examples(
+      'berth history shop',
+      'berth history dep-01k5yq0v3nhx8m2r7c9d4f6gbt --json',
+      'berth history job-01k5yq0v3nhx8m2r7c9d4f6gbt',
     )
-    .action(run(showHistory))
+    .runs(showHistory)
 }
 
 async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void> {

@@ -1,51 +1,45 @@
 // Changes the running instances immediately: restart, scale, suspend, resume.
-import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { examples } from '../examples.ts'
 import { followUp, printDone, printUndo } from '../follow-up.ts'
 import { parsePositive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, waitForInstances } from '../service/wait-for-instances.ts'
 
-export function addInstanceCommands(program: Command, run: Runner): void {
+export function addInstanceCommands(program: BerthCommand): void {
   program
     .command('restart')
     .argument('[name]', 'the service')
     .description('restart the live image; with the current settings and variables')
     .option('--no-follow', 'do not wait for it')
-    .addHelpText('after', examples('berth restart shop', 'berth restart shop --no-follow'))
-    .action(run(restart))
+    .examples('berth restart shop', 'berth restart shop --no-follow')
+    .runs(restart)
   program
     .command('scale')
     .argument('<name>', 'the service')
     .argument('<number>', 'how many instances', parsePositive)
     .description('set the number of instances, and wait until they run')
     .option('--no-wait', 'do not wait until they run')
-    .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --no-wait'))
-    .action(run(scale))
+    .examples('berth scale shop 3', 'berth scale shop 1 --no-wait')
+    .runs(scale)
   program
     .command('suspend')
     .argument('[name]', 'the service')
     .description('stop all instances until it is resumed')
     .option('--no-wait', 'do not wait until they have stopped')
-    .addHelpText('after', examples('berth suspend shop', 'berth suspend shop --json'))
-    .action(
-      run((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, true, options)),
-    )
+    .examples('berth suspend shop', 'berth suspend shop --json')
+    .runs((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, true, options))
   program
     .command('resume')
     .argument('[name]', 'the service')
     .description('start the instances of a suspended service')
     .option('--no-wait', 'do not wait until they run')
-    .addHelpText('after', examples('berth resume shop', 'berth resume shop --json'))
-    .action(
-      run((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, false, options)),
-    )
+    .examples('berth resume shop', 'berth resume shop --json')
+    .runs((cli, name: string | undefined, options: WaitOption) => setSuspended(cli, name, false, options))
 }
 
 async function restart(cli: Cli, name: string | undefined, { follow }: { follow: boolean }): Promise<number> {

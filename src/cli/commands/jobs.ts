@@ -1,13 +1,11 @@
 // Job runs: runs a command in a separate container based on the live deploy, and lists the runs. Words after
 // `--` belong to that command. Berth's own options come before `--`.
-import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { fetchNewest } from '../fetch-newest.ts'
 import { printNext } from '../follow-up.ts'
@@ -26,7 +24,7 @@ interface RunOptions {
   follow?: boolean
 }
 
-export function addJobCommands(program: Command, run: Runner): void {
+export function addJobCommands(program: BerthCommand): void {
   program
     .command('run')
     .argument('[name]', 'the service')
@@ -39,23 +37,20 @@ export function addJobCommands(program: Command, run: Runner): void {
     )
     .option('--follow', 'follow the output until the run ends (the default)')
     .option('--no-follow', 'only start it')
-    .addHelpText(
-      'after',
-      examples(
-        'berth run shop -- npm run migrate',
-        "berth run shop -- 'pg_dump $DATABASE_URL | gzip' > shop.sql.gz",
-        'berth run nightly                 # what a cron job runs, now',
-        'berth run shop --timeout 600 --no-follow -- ./import.sh',
-      ),
+    .examples(
+      'berth run shop -- npm run migrate',
+      "berth run shop -- 'pg_dump $DATABASE_URL | gzip' > shop.sql.gz",
+      'berth run nightly                 # what a cron job runs, now',
+      'berth run shop --timeout 600 --no-follow -- ./import.sh',
     )
-    .action(run(runCommand))
+    .runs(runCommand)
   program
     .command('jobs')
     .argument('[name]', 'the service')
     .description('list the job runs of a service, newest first')
     .option('--limit <number>', 'how many', parseWholeNumber, 20)
-    .addHelpText('after', examples('berth jobs nightly', 'berth jobs shop --limit 100 --json'))
-    .action(run(listRuns))
+    .examples('berth jobs nightly', 'berth jobs shop --limit 100 --json')
+    .runs(listRuns)
 }
 
 async function runCommand(

@@ -1,14 +1,12 @@
 // `berth logs`: the output of a service's instances, its requests, or the log of a deploy or a job run; with
 // -f it follows. Output waits for a slow reader, because a log may be larger than the memory.
 import { once } from 'node:events'
-import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { deployPath, jobPath, servicePath } from '../client/client.ts'
 import { followEvents, type StreamEvent } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
 import { noRunsNotice, runSummary } from '../job/labels.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
@@ -32,7 +30,7 @@ interface Format {
   showsInstance: boolean
 }
 
-export function addLogCommands(program: Command, run: Runner): void {
+export function addLogCommands(program: BerthCommand): void {
   program
     .command('logs')
     .argument('[name]', 'the service')
@@ -43,18 +41,15 @@ export function addLogCommands(program: Command, run: Runner): void {
     .option('-f, --follow', 'follow new lines; a deploy or job run until it ends')
     .option('-n, --tail <number>', 'start with this many of the last lines (100)', parseWholeNumber)
     .option('--timestamps', 'full timestamps; a terminal shows short ones by default')
-    .addHelpText(
-      'after',
-      examples(
-        'berth logs shop -f',
-        'berth logs shop --tail 1000 --timestamps',
-        'berth logs shop --access -f',
-        'berth logs --deploy dep-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
-        'berth logs --job job-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
-        'berth logs nightly                # the newest run of a cron job',
-      ),
+    .examples(
+      'berth logs shop -f',
+      'berth logs shop --tail 1000 --timestamps',
+      'berth logs shop --access -f',
+      'berth logs --deploy dep-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
+      'berth logs --job job-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
+      'berth logs nightly                # the newest run of a cron job',
     )
-    .action(run(showLogs))
+    .runs(showLogs)
 }
 
 async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {

@@ -1,24 +1,22 @@
 // `berth open`: opens the public address of a service in the user's browser. The address comes from a server,
 // so only http and https addresses are passed to a program.
-import type { Command } from 'commander'
 import type { Service } from '../../api/service.ts'
 import { isPlainUrl, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { CliFailure } from '../failure.ts'
 import { printDone } from '../follow-up.ts'
 import { addressOf, readable } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { openInBrowser } from '../terminal/browser.ts'
 
-export function addOpenCommands(program: Command, run: Runner): void {
+export function addOpenCommands(program: BerthCommand): void {
   program
     .command('open')
     .argument('[name]', 'the service')
     .description('open a service in the browser; without a browser, prints its address')
-    .addHelpText('after', examples('berth open shop', 'curl "$(berth open shop)"'))
-    .action(run(openService))
+    .examples('berth open shop', 'curl "$(berth open shop)"')
+    .runs(openService)
 }
 
 async function openService(cli: Cli, name: string | undefined): Promise<void> {

@@ -1,11 +1,9 @@
 // `berth rollback`: runs the image, settings and variables of an earlier deploy again.
-import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
 import { age } from '../terminal/ages.ts'
@@ -14,18 +12,15 @@ import { pick } from '../terminal/prompts.ts'
 
 const maxDeploysSearched = 50
 
-export function addRollbackCommands(program: Command, run: Runner): void {
+export function addRollbackCommands(program: BerthCommand): void {
   program
     .command('rollback')
     .argument('[name]', 'the service')
     .argument('[deploy]', 'the deploy; without it you choose')
     .description('go back to an earlier deploy')
     .option('--no-follow', 'do not wait for it')
-    .addHelpText(
-      'after',
-      examples('berth rollback shop', 'berth rollback shop dep-01jzx3v8m2q4t6w8y0a2c4e6g8'),
-    )
-    .action(run(rollback))
+    .examples('berth rollback shop', 'berth rollback shop dep-01jzx3v8m2q4t6w8y0a2c4e6g8')
+    .runs(rollback)
 }
 
 type Options = { follow: boolean }

@@ -1,11 +1,9 @@
 // `berth schedule`: the next runs of a cron job, the last one, and the reason for skipped runs. Times are
 // shown in the zone of the schedule, which may differ from that of the terminal.
-import type { Command } from 'commander'
 import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { clockTime, dayAndTime, haveSameClock, isKnownTimeZone, ownTimeZone } from '../job/instants.ts'
 import { runStyle, runSummary } from '../job/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
@@ -19,13 +17,13 @@ const overlaps: Record<string, string> = {
   replace: 'cancels the active run',
 }
 
-export function addScheduleCommands(program: Command, run: Runner): void {
+export function addScheduleCommands(program: BerthCommand): void {
   program
     .command('schedule')
     .argument('[name]', 'a cron job')
     .description('show the next and the last run of a cron job')
-    .addHelpText('after', examples('berth schedule nightly', 'berth schedule nightly --json'))
-    .action(run(showSchedule))
+    .examples('berth schedule nightly', 'berth schedule nightly --json')
+    .runs(showSchedule)
 }
 
 async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {

@@ -1,13 +1,11 @@
 // The services: list, create, show, update, delete.
-import type { Command } from 'commander'
 import type { Info } from '../../api/info.ts'
 import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { warningLines } from '../deploy/warnings.ts'
-import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
 import { addressOrSchedule, readable, sourceOf, stateStyle } from '../service/labels.ts'
@@ -24,30 +22,29 @@ import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 import { printTable } from '../terminal/table.ts'
+import { addCreateCommand } from './create.ts'
 
-export function addServiceCommands(program: Command, run: Runner): void {
+export function addServiceCommands(program: BerthCommand): void {
   program
     .command('services')
     .description('list the services')
-    .addHelpText('after', examples('berth services', 'berth services --json'))
-    .action(run(listServices))
+    .examples('berth services', 'berth services --json')
+    .runs(listServices)
+  addCreateCommand(program)
   program
     .command('show')
     .argument('[name]', 'the service')
     .description('show the settings of a service')
-    .addHelpText('after', examples('berth show shop', 'berth show shop --json'))
-    .action(run(showOne))
+    .examples('berth show shop', 'berth show shop --json')
+    .runs(showOne)
   addSettingFlags(program.command('update').argument('[name]', 'the service'))
     .description('change the given settings of a service; an empty text or 0 clears one')
-    .addHelpText(
-      'after',
-      examples(
-        'berth update shop --health-path /healthz --memory 256',
-        "berth update shop --start-command ''",
-        "berth update nightly --schedule '30 2 * * *' --timezone Europe/Berlin",
-      ),
+    .examples(
+      'berth update shop --health-path /healthz --memory 256',
+      "berth update shop --start-command ''",
+      "berth update nightly --schedule '30 2 * * *' --timezone Europe/Berlin",
     )
-    .action(run(updateService))
+    .runs(updateService)
   program
     .command('delete')
     .argument('[name]', 'the service')
@@ -56,8 +53,8 @@ export function addServiceCommands(program: Command, run: Runner): void {
     .option('--delete-disk', 'delete its disk as well; it goes to the trash')
     .option('--purge', 'with --delete-disk: delete its data immediately, without the trash')
     .option('--force', 'even if other services refer to it')
-    .addHelpText('after', examples('berth delete shop', 'berth delete shop --yes --delete-disk'))
-    .action(run(deleteService))
+    .examples('berth delete shop', 'berth delete shop --yes --delete-disk')
+    .runs(deleteService)
 }
 
 async function listServices({ client, out }: Cli): Promise<void> {

@@ -1,12 +1,10 @@
 // `berth status`: the running instances of a service, once or continuously.
-import type { Command } from 'commander'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
-import { examples } from '../examples.ts'
+import type { BerthCommand } from '../command.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { readable, stateStyle } from '../service/labels.ts'
@@ -19,14 +17,14 @@ type Instance = ServiceStatus['instances'][number]
 
 const pollMs = 2000
 
-export function addStatusCommands(program: Command, run: Runner): void {
+export function addStatusCommands(program: BerthCommand): void {
   program
     .command('status')
     .argument('[name]', 'the service')
     .description('show the current instances of a service')
     .option('-w, --watch', 'refresh until Ctrl-C')
-    .addHelpText('after', examples('berth status shop', 'berth status shop --watch'))
-    .action(run(showStatus))
+    .examples('berth status shop', 'berth status shop --watch')
+    .runs(showStatus)
 }
 
 async function showStatus(cli: Cli, name: string | undefined, options: { watch?: boolean }): Promise<void> {

@@ -1,13 +1,11 @@
 // `berth up`: turns a folder into a running service: packs it, uploads it, follows the deploy.
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { Cli } from '../client/session.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { findProject } from '../config/project.ts'
-import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
 import { findService, isFolderPath } from '../service/resolve-target.ts'
@@ -20,7 +18,7 @@ interface UpOptions {
   follow: boolean
 }
 
-export function addUpCommands(program: Command, run: Runner): void {
+export function addUpCommands(program: BerthCommand): void {
   program
     .command('up')
     .argument('[name]', 'the service; by default that of berth.json, or the name of the folder')
@@ -30,16 +28,13 @@ export function addUpCommands(program: Command, run: Runner): void {
     .option('-y, --yes', 'create the service without asking')
     .option('--clear-cache', 'build without the build cache')
     .option('--no-follow', 'do not wait for the deploy')
-    .addHelpText(
-      'after',
-      examples(
-        'berth up',
-        'berth up shop ./app',
-        'berth up ./app                    # called app',
-        'berth up blog ./site --type static_site --yes',
-      ),
+    .examples(
+      'berth up',
+      'berth up shop ./app',
+      'berth up ./app                    # called app',
+      'berth up blog ./site --type static_site --yes',
     )
-    .action(run(up))
+    .runs(up)
 }
 
 async function up(cli: Cli, first: string | undefined, second: string, options: UpOptions): Promise<number> {

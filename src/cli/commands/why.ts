@@ -1,5 +1,4 @@
 // `berth why`: explains the outcome of a deploy or another record: the failure, the next step, the phases.
-import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Info } from '../../api/info.ts'
 import type { JobRun } from '../../api/job.ts'
@@ -9,11 +8,10 @@ import { duration } from '../../quantities.ts'
 import { deployPath, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { fetchWhy } from '../client/why.ts'
-import type { Runner } from '../command.ts'
+import type { BerthCommand } from '../command.ts'
 import { deployStyle, originOf } from '../deploy/labels.ts'
 import { resolveDeploy } from '../deploy/resolve-target.ts'
 import { warningLines } from '../deploy/warnings.ts'
-import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { requesterName } from '../requester-name.ts'
 import { age } from '../terminal/ages.ts'
@@ -25,13 +23,13 @@ const nameColumns = 13
 const clockColumns = 8
 const barColumns = 30
 
-export function addWhyCommands(program: Command, run: Runner): void {
+export function addWhyCommands(program: BerthCommand): void {
   program
     .command('why')
     .argument('[id]', 'a service or datastore, or the id of a deploy, job run, backup, …')
     .description('explain why something failed, or what took so long')
-    .addHelpText('after', examples('berth why', 'berth why shop', 'berth why job-01k5yq0v3nhx8m2r7c9d4f6gbt'))
-    .action(run(explain))
+    .examples('berth why', 'berth why shop', 'berth why job-01k5yq0v3nhx8m2r7c9d4f6gbt')
+    .runs(explain)
 }
 
 /** API collections by id prefix. */

@@ -1,10 +1,11 @@
 // Reads and saves the variables of a service, and restarts the service with the saved variables on request.
-import type { Command } from 'commander'
+
 import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
+import type { BerthCommand } from '../command.ts'
 import { withoutSecrets } from '../failure.ts'
 import { followUp, printDone, printNext, printUndo } from '../follow-up.ts'
 
@@ -14,7 +15,7 @@ export interface SavingOptions {
 }
 
 /** Saved variables apply to the next deploy, or immediately with a restart. */
-export function addSavingOptions(command: Command): Command {
+export function addSavingOptions(command: BerthCommand): BerthCommand {
   return command
     .option('--restart', 'restart the service afterwards')
     .option('--no-follow', 'do not wait for the restart')

@@ -1,8 +1,9 @@
 // The settings of a service as flags, for `create` and `update`. The server validates the values; only
 // values that are not even numbers are rejected here.
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { Flag, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
+import type { BerthCommand } from '../command.ts'
 
 type Settings = Record<string, unknown>
 
@@ -18,7 +19,7 @@ const parsers: Record<NonNullable<Flag['value']>, Parser> = {
   pairs: collectPairs,
 }
 
-export function addSettingFlags(command: Command): Command {
+export function addSettingFlags(command: BerthCommand): BerthCommand {
   for (const { flags, help, value } of Object.values(serviceSettings).flatMap(({ flag }) => flag ?? [])) {
     if (value) command.option(flags, help, parsers[value])
     else command.option(flags, help)

@@ -1,5 +1,6 @@
 // Generates the reference pages of the manual: commands, server options, API.
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { BerthCommand } from '../../../src/cli/command.ts'
 import { buildProgram, everyCommand } from '../../../src/cli/program.ts'
 import { options } from '../../../src/config/options.ts'
 import { document } from './openapi.ts'
@@ -11,7 +12,7 @@ export function referencePages(): Record<string, string> {
 
 /** The program `berth`, whose actions only call `reached`. */
 export function programThat(reached: () => void): Command {
-  return buildProgram(new Command('berth'), () => async () => reached())
+  return buildProgram(new BerthCommand('berth', () => async () => reached()))
 }
 
 export function visibleCommands(): Command[] {

@@ -1,15 +1,13 @@
 // `berth db backup`, `backups` and `restore`: the data of a datastore as a file, and back.
 import { fstatSync } from 'node:fs'
-import type { Command } from 'commander'
 import type { Backup, Restore } from '../../../api/backup.ts'
 import type { Datastore } from '../../../api/datastore.ts'
 import { size } from '../../../quantities.ts'
 import { readJson } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import { awaitWork, printBackup } from '../../datastore/backup.ts'
 import { datastorePath } from '../../datastore/datastore.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
@@ -17,37 +15,31 @@ import { plain, type Style } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
 
-export function addBackupCommands(db: Command, run: Runner): void {
+export function addBackupCommands(db: BerthCommand): void {
   db.command('backup')
     .argument('<name>', 'the datastore')
     .description('create and verify a backup; to a file, or else kept on the server')
     .option('--keep', 'also keep it on the server')
-    .addHelpText('after', examples('berth db backup shop-db > shop-db.dump', 'berth db backup shop-db'))
-    .action(run(backup))
+    .examples('berth db backup shop-db > shop-db.dump', 'berth db backup shop-db')
+    .runs(backup)
   db.command('backups')
     .argument('[name]', 'only backups of this datastore')
     .description('list backups, including those of deleted datastores')
     .option('--get <id>', 'print the file of this backup')
     .option('--rm <id>', 'delete this backup')
-    .addHelpText(
-      'after',
-      examples('berth db backups shop-db', 'berth db backups --get bak-01jexample > shop-db.dump'),
-    )
-    .action(run(listBackups))
+    .examples('berth db backups shop-db', 'berth db backups --get bak-01jexample > shop-db.dump')
+    .runs(listBackups)
   db.command('restore')
     .argument('<name>', 'the datastore')
     .description('replace all data with those of a file or backup; an invalid one changes nothing')
     .option('--from <backup>', 'a backup on the server, instead of standard input')
     .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      examples(
-        'berth db restore shop-db < shop-db.dump',
-        'berth db restore shop-db < shop-db.sql.gz',
-        'berth db restore shop-db --from bak-01jexample',
-      ),
+    .examples(
+      'berth db restore shop-db < shop-db.dump',
+      'berth db restore shop-db < shop-db.sql.gz',
+      'berth db restore shop-db --from bak-01jexample',
     )
-    .action(run(restore))
+    .runs(restore)
 }
 
 async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Promise<void> {

@@ -1,14 +1,12 @@
 // `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container.
 // Options of Berth come before the datastore's name; everything after it belongs to the client.
-import type { Command } from 'commander'
 import type { WebSocket } from 'ws'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { Cli } from '../../client/session.ts'
 import { openWebSocket } from '../../client/web-socket.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import { datastorePath } from '../../datastore/datastore.ts'
 import { runShell } from '../../datastore/shell.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
 import { plain } from '../../terminal/output.ts'
 
@@ -45,15 +43,15 @@ const programs: Record<Kind, ClientProgram> = {
 /** The exit code after SIGKILL. */
 const killed = 137
 
-export function addClientCommands(db: Command, run: Runner): void {
+export function addClientCommands(db: BerthCommand): void {
   for (const [kind, program] of Object.entries(programs) as [Kind, ClientProgram][]) {
     db.command(program.name)
       .argument('<name>', 'the datastore')
       .argument('[words...]', `arguments for ${program.name}`)
       .passThroughOptions()
       .description(`open ${program.name} in the datastore, signed in; piped input is passed to it`)
-      .addHelpText('after', examples(...program.examples))
-      .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, withoutDashes(words))))
+      .examples(...program.examples)
+      .runs((cli, name: string, words: string[]) => openClient(cli, kind, name, withoutDashes(words)))
   }
 }
 

@@ -1,12 +1,10 @@
 // Moves a Postgres to another major version, and back: `berth db upgrade`.
-import type { Command } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { UpgradeEstimate } from '../../../api/datastore-upgrade.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import { datastorePath, waitForDatastore } from '../../datastore/datastore.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { age, span } from '../../terminal/ages.ts'
@@ -20,7 +18,7 @@ interface UpgradeOptions {
   yes?: boolean
 }
 
-export function addUpgradeCommand(db: Command, run: Runner): void {
+export function addUpgradeCommand(db: BerthCommand): void {
   db.command('upgrade')
     .argument('<name>', 'the datastore')
     .description('move a Postgres to a newer major version; it is closed to clients while its data is copied')
@@ -28,15 +26,12 @@ export function addUpgradeCommand(db: Command, run: Runner): void {
     .option('--back', 'return to the version before the newest upgrade, without the writes since then')
     .option('--cancel', 'stop an upgrade that runs, and reopen the version that it had')
     .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      examples(
-        'berth db upgrade shop-db --to 18',
-        'berth db upgrade shop-db --back',
-        'berth db upgrade shop-db --cancel',
-      ),
+    .examples(
+      'berth db upgrade shop-db --to 18',
+      'berth db upgrade shop-db --back',
+      'berth db upgrade shop-db --cancel',
     )
-    .action(run(upgrade))
+    .runs(upgrade)
 }
 
 async function upgrade(cli: Cli, name: string, { to, back, cancel, yes }: UpgradeOptions): Promise<number> {

@@ -1,9 +1,9 @@
 // Managed datastores from the command line: `berth db`. Addresses contain passwords, so they are printed only
 // by commands that explicitly request an address.
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import {
   datastorePath,
   settingsSummary,
@@ -12,7 +12,6 @@ import {
   statusStyle,
   waitForDatastore,
 } from '../../datastore/datastore.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { onOrOff, parseMebibytes, parseNumber, parseWholeNumber } from '../../service/setting-flags.ts'
@@ -24,60 +23,54 @@ import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
 import { addUpgradeCommand } from './datastore-upgrade.ts'
 
-export function addDatastoreCommands(program: Command, run: Runner): void {
+export function addDatastoreCommands(program: BerthCommand): void {
   const db = program
     .command('db')
     .description('list managed Postgres and Redis datastores')
-    .addHelpText('after', examples('berth db', 'berth db create shop-db'))
-    .action(run(list))
-  db.command('ls')
-    .description('list them')
-    .addHelpText('after', examples('berth db ls', 'berth db ls --json'))
-    .action(run(list))
-  addCreate(db, run)
+    .examples('berth db', 'berth db create shop-db')
+    .runs(list)
+  db.command('ls').description('list them').examples('berth db ls', 'berth db ls --json').runs(list)
+  addCreate(db)
   db.command('show')
     .argument('<name>', 'the datastore')
     .description('show the settings, the state and the addresses of a datastore')
-    .addHelpText('after', examples('berth db show shop-db', 'berth db show shop-db --json'))
-    .action(run(show))
+    .examples('berth db show shop-db', 'berth db show shop-db --json')
+    .runs(show)
   db.command('url')
     .argument('<name>', 'the datastore')
     .description('print the connection string for this host, with the password')
     .option('--internal', 'the connection string for services')
-    .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
-    .action(run(printUrl))
+    .examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal')
+    .runs(printUrl)
   const updating = addFlags(db.command('update').argument('<name>', 'the datastore'))
   for (const flags of ['--version <version>', '--server-version <version>'])
     updating.addOption(new Option(flags).hideHelp())
   updating
     .description('change limits (without a restart) or the backup schedule')
-    .addHelpText(
-      'after',
-      examples(
-        'berth db update shop-db --memory 1024 --cpu 2',
-        'berth db update shop-db --backup-schedule @daily',
-      ),
+    .examples(
+      'berth db update shop-db --memory 1024 --cpu 2',
+      'berth db update shop-db --backup-schedule @daily',
     )
-    .action(run(update))
-  addBackupCommands(db, run)
-  addClientCommands(db, run)
-  addUpgradeCommand(db, run)
+    .runs(update)
+  addBackupCommands(db)
+  addClientCommands(db)
+  addUpgradeCommand(db)
   db.command('restart')
     .argument('<name>', 'the datastore')
     .description('restart a datastore')
-    .addHelpText('after', examples('berth db restart shop-db', 'berth db restart cache --json'))
-    .action(run(restart))
+    .examples('berth db restart shop-db', 'berth db restart cache --json')
+    .runs(restart)
   db.command('rm')
     .argument('<name>', 'the datastore')
     .description('delete a datastore; its data stays in the trash for a while; prompts for its name')
     .option('--yes', 'do not ask')
     .option('--purge', 'delete its data immediately, without the trash')
     .option('--force', 'even if services refer to it')
-    .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
-    .action(run(remove))
+    .examples('berth db rm shop-db', 'berth db rm cache --yes --force')
+    .runs(remove)
 }
 
-function addCreate(db: Command, run: Runner): void {
+function addCreate(db: BerthCommand): void {
   const command = db
     .command('create')
     .argument('<name>', 'the new name')
@@ -88,11 +81,8 @@ function addCreate(db: Command, run: Runner): void {
     .option('--database <name>', 'the database of Postgres (the name of the datastore)')
     .option('--username <name>', 'the user of Postgres (the name of the database)')
   addFlags(command)
-    .addHelpText(
-      'after',
-      examples('berth db create shop-db --version 16', 'berth db create cache --kind redis --memory 256'),
-    )
-    .action(run(create))
+    .examples('berth db create shop-db --version 16', 'berth db create cache --kind redis --memory 256')
+    .runs(create)
 }
 
 function kindOf(text: string): string {
@@ -100,7 +90,7 @@ function kindOf(text: string): string {
   return text
 }
 
-function addFlags(command: Command): Command {
+function addFlags(command: BerthCommand): BerthCommand {
   return command
     .option('--memory <MiB>', 'also as 1g; from 16; 0 is the default of the server', parseMebibytes)
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', parseNumber)

@@ -1,13 +1,11 @@
 // The disks of services, also of deleted ones: `berth disks`.
-import type { Command } from 'commander'
 import type { Disk, DiskChown } from '../../../api/disk.ts'
 import type { Service } from '../../../api/service.ts'
 import type { TrashEntry } from '../../../api/trash.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { servicePath } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure, interruption } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
@@ -16,43 +14,33 @@ import { showStep } from '../../terminal/step.ts'
 import { printTable } from '../../terminal/table.ts'
 import { reportTrashed } from '../../trash-notice.ts'
 
-export function addDiskCommands(program: Command, run: Runner): void {
+export function addDiskCommands(program: BerthCommand): void {
   const disks = program
     .command('disks')
     .description('list the disks of services')
-    .addHelpText('after', examples('berth disks', 'berth disks --json'))
-    .action(run(list))
-  disks
-    .command('ls')
-    .description('list them')
-    .addHelpText('after', examples('berth disks ls', 'berth disks ls --json'))
-    .action(run(list))
+    .examples('berth disks', 'berth disks --json')
+    .runs(list)
+  disks.command('ls').description('list them').examples('berth disks ls', 'berth disks ls --json').runs(list)
   disks
     .command('rm')
     .argument('<name>', 'the disk')
     .description('delete the disk of a deleted service; it goes to the trash')
     .option('--yes', 'do not ask')
     .option('--purge', 'delete its data immediately, without the trash')
-    .addHelpText(
-      'after',
-      examples('berth disks rm berth-svc-01jexample', 'berth disks rm NAME --yes --purge'),
-    )
-    .action(run(remove))
+    .examples('berth disks rm berth-svc-01jexample', 'berth disks rm NAME --yes --purge')
+    .runs(remove)
   disks
     .command('chown')
     .argument('<service>', 'the service')
     .argument('<disk>', 'its mount path, or the name of the disk')
     .argument('[owner]', 'a user or user:group (by default the user of the live image)')
     .description('give all files of a disk to another user')
-    .addHelpText(
-      'after',
-      examples(
-        'berth disks chown shop /data',
-        'berth disks chown shop /data 1000:1000',
-        'berth disks chown shop berth-svc-01jexample node',
-      ),
+    .examples(
+      'berth disks chown shop /data',
+      'berth disks chown shop /data 1000:1000',
+      'berth disks chown shop berth-svc-01jexample node',
     )
-    .action(run(chown))
+    .runs(chown)
 }
 
 async function list({ client, out }: Cli): Promise<void> {

@@ -1,12 +1,10 @@
 // Deleted data that can be restored: `berth trash`.
-import type { Command } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { RestoredTrash, TrashEntry } from '../../../api/trash.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import { datastorePath, waitForDatastore } from '../../datastore/datastore.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age, timeLeft } from '../../terminal/ages.ts'
@@ -14,34 +12,27 @@ import { plain } from '../../terminal/output.ts'
 import { askText } from '../../terminal/prompts.ts'
 import { printTable } from '../../terminal/table.ts'
 
-export function addTrashCommands(program: Command, run: Runner): void {
+export function addTrashCommands(program: BerthCommand): void {
   const trash = program
     .command('trash')
     .description('list deleted datastores and disks')
-    .addHelpText('after', examples('berth trash', 'berth trash --json'))
-    .action(run(list))
-  trash
-    .command('ls')
-    .description('list them')
-    .addHelpText('after', examples('berth trash ls', 'berth trash ls --json'))
-    .action(run(list))
+    .examples('berth trash', 'berth trash --json')
+    .runs(list)
+  trash.command('ls').description('list them').examples('berth trash ls', 'berth trash ls --json').runs(list)
   trash
     .command('restore')
     .argument('<name>', 'its name or its id')
     .description('restore a datastore with its data, or a disk')
     .option('--name <name>', 'another name for the datastore')
-    .addHelpText(
-      'after',
-      examples('berth trash restore shop-db', 'berth trash restore dst-01jexample --name old-db'),
-    )
-    .action(run(restore))
+    .examples('berth trash restore shop-db', 'berth trash restore dst-01jexample --name old-db')
+    .runs(restore)
   trash
     .command('purge')
     .argument('<name>', 'its name or its id')
     .description('remove an entry and its data immediately; prompts for its name')
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples('berth trash purge shop-db', 'berth trash purge dsk-01jexample --yes'))
-    .action(run(purge))
+    .examples('berth trash purge shop-db', 'berth trash purge dsk-01jexample --yes')
+    .runs(purge)
 }
 
 /** Describes the deleted object, for example `disk of shop`. */

@@ -1,9 +1,7 @@
 // Lists the actors behind the records, and retries or discards actors that an internal error stopped.
-import type { Command } from 'commander'
 import type { Actor, DiscardedActor } from '../../../api/actor.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
@@ -11,26 +9,26 @@ import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
 import { type Column, printTable } from '../../terminal/table.ts'
 
-export function addActorCommands(program: Command, run: Runner): void {
+export function addActorCommands(program: BerthCommand): void {
   program
     .command('actors')
     .description('list active and parked actors')
     .option('--parked', 'only parked actors')
-    .addHelpText('after', examples('berth actors', 'berth actors --parked'))
-    .action(run(list))
+    .examples('berth actors', 'berth actors --parked')
+    .runs(list)
   program
     .command('retry')
     .argument('<id>', 'the parked actor')
     .description('resume a parked actor')
-    .addHelpText('after', examples('berth retry edge', 'berth retry dep-01jexample'))
-    .action(run(retry))
+    .examples('berth retry edge', 'berth retry dep-01jexample')
+    .runs(retry)
   program
     .command('discard')
     .argument('<id>', 'the parked actor')
     .description('end a parked actor; lists the objects that it leaves')
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples('berth discard dep-01jexample', 'berth discard bak-01jexample --yes'))
-    .action(run(discard))
+    .examples('berth discard dep-01jexample', 'berth discard bak-01jexample --yes')
+    .runs(discard)
 }
 
 async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Promise<void> {

@@ -1,9 +1,7 @@
 // `berth api`: any call of the API, for scripts and for functions without a command.
-import type { Command } from 'commander'
 import { incompleteResponse, type Query, readBody } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
 import { collect } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
@@ -20,7 +18,7 @@ interface ApiOptions {
   input?: string
 }
 
-export function addApiCommands(program: Command, run: Runner): void {
+export function addApiCommands(program: BerthCommand): void {
   program
     .command('api')
     .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
@@ -33,16 +31,13 @@ export function addApiCommands(program: Command, run: Runner): void {
     )
     .option('-F, --typed-field <key=json>', 'the same with a JSON value', collect)
     .option('--input <file>', 'the body from a file; - is stdin')
-    .addHelpText(
-      'after',
-      examples(
-        'berth api GET /services',
-        'berth api GET /services/shop/deploys -f limit=3',
-        'berth api PATCH /services/shop -F instances=2 -f health_check_path=/healthz',
-        'berth api GET /events   # the change feed, until Ctrl-C',
-      ),
+    .examples(
+      'berth api GET /services',
+      'berth api GET /services/shop/deploys -f limit=3',
+      'berth api PATCH /services/shop -F instances=2 -f health_check_path=/healthz',
+      'berth api GET /events   # the change feed, until Ctrl-C',
     )
-    .action(run(callApi))
+    .runs(callApi)
 }
 
 async function callApi(cli: Cli, givenMethod: string, givenPath: string, options: ApiOptions): Promise<void> {

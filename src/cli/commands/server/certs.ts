@@ -1,9 +1,7 @@
 // The certificates of all hosts: the state, the problem, and an immediate retry.
-import type { Command } from 'commander'
 import type { Certificate, CertificateAuthority } from '../../../api/certificate.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure, exitCodes } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
@@ -11,21 +9,18 @@ import type { Style } from '../../terminal/output.ts'
 import { plain } from '../../terminal/output.ts'
 import { printTable } from '../../terminal/table.ts'
 
-export function addCertificateCommands(program: Command, run: Runner): void {
+export function addCertificateCommands(program: BerthCommand): void {
   const certs = program
     .command('certs')
     .description('list the HTTPS certificates')
-    .addHelpText('after', examples('berth certs', 'berth certs --json'))
-    .action(run(list))
+    .examples('berth certs', 'berth certs --json')
+    .runs(list)
   certs
     .command('retry')
     .argument('<host>', 'the host')
     .description('retry a certificate now')
-    .addHelpText(
-      'after',
-      examples('berth certs retry shop.example.com', 'berth certs retry shop.example.com --json'),
-    )
-    .action(run(retry))
+    .examples('berth certs retry shop.example.com', 'berth certs retry shop.example.com --json')
+    .runs(retry)
 }
 
 async function list({ client, out }: Cli): Promise<void> {

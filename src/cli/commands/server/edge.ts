@@ -1,11 +1,9 @@
 // The edge of the server: the running HAProxy, and its upgrade.
-import type { Command } from 'commander'
 import type { Edge } from '../../../api/edge.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { count } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
@@ -14,18 +12,18 @@ import { printTable } from '../../terminal/table.ts'
 
 const pollMs = 500
 
-export function addEdgeCommands(program: Command, run: Runner): void {
+export function addEdgeCommands(program: BerthCommand): void {
   const edge = program
     .command('edge')
     .description('show the reverse proxy and its version')
-    .addHelpText('after', examples('berth edge', 'berth edge --json'))
-    .action(run(show))
+    .examples('berth edge', 'berth edge --json')
+    .runs(show)
   edge
     .command('upgrade')
     .option('--force', 'replace it even if nothing newer is available')
     .description('replace it with the newest HAProxy; no request fails')
-    .addHelpText('after', examples('berth edge upgrade', 'berth edge upgrade --force'))
-    .action(run(upgrade))
+    .examples('berth edge upgrade', 'berth edge upgrade --force')
+    .runs(upgrade)
 }
 
 async function show(cli: Cli): Promise<void> {

@@ -1,9 +1,7 @@
 // Accounts at git providers that the server may read.
-import type { Command } from 'commander'
 import type { GitBranches, GitConnection, GitRepositories } from '../../../api/git-connection.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { connectInBrowser } from '../../git/connect.ts'
@@ -16,46 +14,39 @@ import { printTable } from '../../terminal/table.ts'
 const providers = ['github', 'gitlab', 'gitea']
 const accountArgument = 'its account or its id; not needed if there is only one'
 
-export function addGitCommands(program: Command, run: Runner): void {
+export function addGitCommands(program: BerthCommand): void {
   const git = program
     .command('git')
     .description('list connected accounts of GitHub, GitLab and Gitea')
-    .addHelpText('after', examples('berth git', 'berth git connect github'))
-    .action(run(list))
-  git
-    .command('ls')
-    .description('list them')
-    .addHelpText('after', examples('berth git ls', 'berth git ls --json'))
-    .action(run(list))
-  addConnect(git, run)
+    .examples('berth git', 'berth git connect github')
+    .runs(list)
+  git.command('ls').description('list them').examples('berth git ls', 'berth git ls --json').runs(list)
+  addConnect(git)
   git
     .command('repos')
     .argument('[account]', accountArgument)
     .description('list the repositories of an account, last updated first')
-    .addHelpText('after', examples('berth git repos', 'berth git repos ada --json'))
-    .action(run(listRepositories))
+    .examples('berth git repos', 'berth git repos ada --json')
+    .runs(listRepositories)
   git
     .command('branches')
     .argument('<repository>', 'its address')
     .description('list the branches of a repository, the default branch first')
-    .addHelpText(
-      'after',
-      examples(
-        'berth git branches https://github.com/ada/shop.git',
-        'berth git branches git@github.com:ada/shop.git',
-      ),
+    .examples(
+      'berth git branches https://github.com/ada/shop.git',
+      'berth git branches git@github.com:ada/shop.git',
     )
-    .action(run(listBranches))
+    .runs(listBranches)
   git
     .command('rm')
     .argument('[account]', accountArgument)
     .description('delete a connection and its secrets')
     .option('--force', 'even if services are cloned with it')
-    .addHelpText('after', examples('berth git rm ada', 'berth git rm git-01jexample --force'))
-    .action(run(remove))
+    .examples('berth git rm ada', 'berth git rm git-01jexample --force')
+    .runs(remove)
 }
 
-function addConnect(git: Command, run: Runner): void {
+function addConnect(git: BerthCommand): void {
   git
     .command('connect')
     .argument('[provider]', providers.join(', '))
@@ -65,15 +56,12 @@ function addConnect(git: Command, run: Runner): void {
     .option('--organization <name>', 'GitHub: the organization that will own the app')
     .option('--resume <id>', 'continue a pending connection, or authorize one again')
     .option('--no-browser', 'only print the page to open')
-    .addHelpText(
-      'after',
-      examples(
-        'berth git connect github',
-        'berth git connect gitlab --base-url https://gitlab.example.com',
-        'pass show gitea | berth git connect gitea --with-token --base-url https://git.example.com',
-      ),
+    .examples(
+      'berth git connect github',
+      'berth git connect gitlab --base-url https://gitlab.example.com',
+      'pass show gitea | berth git connect gitea --with-token --base-url https://git.example.com',
     )
-    .action(run(connect))
+    .runs(connect)
 }
 
 interface ConnectOptions {

@@ -1,11 +1,10 @@
 // Logs in to a server and out of it, and shows the server and the account in use.
 import { hostname } from 'node:os'
-import type { Command } from 'commander'
 import type { AuthStatus } from '../../../api/access/account.ts'
 import type { Info } from '../../../api/info.ts'
 import { createClient } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import {
   type Config,
   changeConfig,
@@ -18,7 +17,6 @@ import {
   readConfig,
 } from '../../config/config.ts'
 import { configuredToken } from '../../config/server-choice.ts'
-import { examples } from '../../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
@@ -27,34 +25,31 @@ import { plain } from '../../terminal/output.ts'
 import { printFacts } from '../../terminal/table.ts'
 import { awaitApproval, type StartedLogin, startTerminalLogin } from '../../terminal-login.ts'
 
-export function addLoginCommands(program: Command, run: Runner): void {
+export function addLoginCommands(program: BerthCommand): void {
   program
     .command('login')
     .argument('[url]', `the server's address (${defaultUrl})`)
     .description('log in to a server; --server sets its local name')
     .option('--no-browser', 'only print the page to open')
     .option('--code <code>', 'the start code of the account page, if the server gets too many logins')
-    .addHelpText(
-      'after',
-      examples(
-        'berth login',
-        'berth login http://127.0.0.1:8080       # another port',
-        'berth login berth.example.com --server production',
-        'berth login https://berth.example.com --token-file token.txt   # without a browser, for scripts',
-      ),
+    .examples(
+      'berth login',
+      'berth login http://127.0.0.1:8080       # another port',
+      'berth login berth.example.com --server production',
+      'berth login https://berth.example.com --token-file token.txt   # without a browser, for scripts',
     )
-    .action(run(logIn))
+    .runs(logIn)
   program
     .command('logout')
     .argument('[server]', 'its name or address')
     .description('delete the token of a server')
-    .addHelpText('after', examples('berth logout', 'berth logout production'))
-    .action(run(logOut))
+    .examples('berth logout', 'berth logout production')
+    .runs(logOut)
   program
     .command('whoami')
     .description('show the server and the account in use')
-    .addHelpText('after', examples('berth whoami', 'berth whoami --server production'))
-    .action(run(whoAmI))
+    .examples('berth whoami', 'berth whoami --server production')
+    .runs(whoAmI)
 }
 
 interface LoginOptions {

@@ -1,26 +1,24 @@
 // The registries whose private images the server may pull.
-import type { Command } from 'commander'
 import type { Registry } from '../../../api/registry.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
-import { examples } from '../../examples.ts'
+import type { BerthCommand } from '../../command.ts'
 import { printDone } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { askSecret } from '../../terminal/prompts.ts'
 import { readStandardInput } from '../../terminal/standard-input.ts'
 import { printTable } from '../../terminal/table.ts'
 
-export function addRegistryCommands(program: Command, run: Runner): void {
+export function addRegistryCommands(program: BerthCommand): void {
   const registries = program
     .command('registries')
     .description('list credentials of image registries')
-    .addHelpText('after', examples('berth registries', 'berth registries ls --json'))
-    .action(run(list))
+    .examples('berth registries', 'berth registries ls --json')
+    .runs(list)
   registries
     .command('ls')
     .description('list them')
-    .addHelpText('after', examples('berth registries ls', 'berth registries ls --json'))
-    .action(run(list))
+    .examples('berth registries ls', 'berth registries ls --json')
+    .runs(list)
   registries
     .command('add')
     .argument('<host>', 'as in the names of its images, such as ghcr.io')
@@ -28,20 +26,14 @@ export function addRegistryCommands(program: Command, run: Runner): void {
     .requiredOption('-u, --username <name>', 'the user name')
     .option('--password-stdin', 'read the password from standard input (the default in a pipe)')
     .option('--no-verify', 'do not verify them with the registry')
-    .addHelpText(
-      'after',
-      examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada'),
-    )
-    .action(run(add))
+    .examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada')
+    .runs(add)
   registries
     .command('rm')
     .argument('<host>', 'the registry')
     .description('delete the credentials')
-    .addHelpText(
-      'after',
-      examples('berth registries rm ghcr.io', 'berth registries rm registry.example.com:5000'),
-    )
-    .action(run(remove))
+    .examples('berth registries rm ghcr.io', 'berth registries rm registry.example.com:5000')
+    .runs(remove)
 }
 
 interface AddOptions {

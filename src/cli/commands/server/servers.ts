@@ -1,39 +1,37 @@
 // The servers that the user is logged in to, and the properties of the chosen server.
-import type { Command } from 'commander'
 import type { Info } from '../../../api/info.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
-import type { Runner } from '../../command.ts'
+import type { BerthCommand } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
-import { examples } from '../../examples.ts'
 import { printDone } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import { printFacts, printTable } from '../../terminal/table.ts'
 import { forgetServer } from './login.ts'
 
-export function addServerCommands(program: Command, run: Runner): void {
+export function addServerCommands(program: BerthCommand): void {
   const servers = program
     .command('servers')
     .description('list the servers you are logged in to')
-    .addHelpText('after', examples('berth servers', 'berth servers --json'))
-    .action(run(listServers))
+    .examples('berth servers', 'berth servers --json')
+    .runs(listServers)
   servers
     .command('use')
     .argument('<name>', 'the server')
     .description('set the default server')
-    .addHelpText('after', examples('berth servers use production', 'berth servers use local'))
-    .action(run(useServer))
+    .examples('berth servers use production', 'berth servers use local')
+    .runs(useServer)
   servers
     .command('rm')
     .argument('<name>', 'the server')
     .description('remove a server and its token')
-    .addHelpText('after', examples('berth servers rm production', 'berth servers rm local'))
-    .action(run(forgetServer))
+    .examples('berth servers rm production', 'berth servers rm local')
+    .runs(forgetServer)
   program
     .command('info')
     .description('show version, engine and free disk of the server')
-    .addHelpText('after', examples('berth info', 'berth info --json'))
-    .action(run(showInfo))
+    .examples('berth info', 'berth info --json')
+    .runs(showInfo)
 }
 
 async function listServers({ env, out }: Cli): Promise<void> {
