@@ -33,6 +33,13 @@ export class BerthCommand extends Command {
   runs<Args extends unknown[]>(action: Action<Args>): this {
     return this.action(this.#runner(action))
   }
+
+  /** What the command itself does, and its subcommand `ls`. */
+  lists(action: Action<[]>): this {
+    const name = `berth ${this.name()} ls`
+    this.command('ls').description('list them').examples(name, `${name} --json`).runs(action)
+    return this.runs(action)
+  }
 }
 
 /** Runs an action. Resolves with the exit code, after the failure is printed. */

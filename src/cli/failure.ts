@@ -63,6 +63,16 @@ export function interruption(message = '', hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })
 }
 
+/** Null if the server refuses or does not know the request, as for a limited token or an older server. */
+export async function orNull<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call
+  } catch (error) {
+    if (error instanceof CliFailure) return null
+    throw error
+  }
+}
+
 /** For work that continues on the server after the connection is lost: adds how to resume following it. */
 export function withResumeHint(error: unknown, way: string): unknown {
   const finalExitCodes: number[] = [exitCodes.notFound, exitCodes.interrupted]

@@ -2,6 +2,7 @@
 // redirect is never followed, because the credential is meant for the named address.
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import type { Why } from '../../api/parts/failure.ts'
 import { readText } from '../bounded-text.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { fieldName } from './field-name.ts'
@@ -235,4 +236,28 @@ function notABerthServer(url: string, status: number): CliFailure {
   return new CliFailure(`${url} responded with ${status}, but not like a Berth server`, {
     hint: 'check the address: berth servers lists yours',
   })
+}
+
+/** The path of a record: `/deploys/dep-…`. */
+export function fetchWhy({ client }: { client: Client }, path: string): Promise<Why> {
+  return client.call<Why>('GET', `${path}/why`)
+}
+
+/** The server's limit for one page. */
+const maxPageSize = 500
+
+export async function fetchNewest<One extends { id: string }>(
+  client: Client,
+  path: string,
+  limit: number,
+  most = maxPageSize,
+): Promise<One[]> {
+  const found: One[] = []
+  while (true) {
+    const pageSize = Math.min(most, limit - found.length)
+    const before = found.at(-1)?.id
+    const page = await client.call<One[]>('GET', path, { query: { limit: pageSize, before } })
+    found.push(...page)
+    if (page.length < pageSize || found.length >= limit) return found
+  }
 }

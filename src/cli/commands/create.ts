@@ -4,11 +4,15 @@ import type { Service } from '../../api/service.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
-import { chooseRepository } from '../git/choose-repository.ts'
-import { parseAssignments } from '../service/assignments.ts'
-import { offerDisk } from '../service/disk-offer.ts'
-import { readEnvFile } from '../service/env-file.ts'
-import { askName, askSchedule, askSourceAddress, assertServiceName } from '../service/questions.ts'
+import { parseAssignments, readEnvFile } from '../service/env-file.ts'
+import {
+  askName,
+  askSchedule,
+  askSourceAddress,
+  assertServiceName,
+  chooseRepository,
+  offerDisk,
+} from '../service/questions.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
 import { pick } from '../terminal/prompts.ts'
 

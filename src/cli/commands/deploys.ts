@@ -1,19 +1,20 @@
-// Deploys of the configured source: start a deploy, list deploys, cancel a deploy or a job run.
+// Deploys of a service: start, list, cancel (also a job run), and go back to an earlier one.
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
-import { deployPath, jobPath, servicePath } from '../client/client.ts'
+import { deployPath, fetchNewest, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { deployStyle, durationOf, originOf } from '../deploy/labels.ts'
-import { CliFailure } from '../failure.ts'
-import { fetchNewest } from '../fetch-newest.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp, printDone } from '../follow-up.ts'
 import { requesterName } from '../requester-name.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { parseWholeNumber } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
-import { printTable } from '../terminal/table.ts'
+import { plain } from '../terminal/output.ts'
+import { pick } from '../terminal/prompts.ts'
+import { printList } from '../terminal/table.ts'
 
 interface DeployOptions {
   commit?: string
@@ -62,9 +63,7 @@ async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limi
   const service = await resolveService(cli, name)
   const path = `${servicePath(service)}/deploys`
   const deploys = await fetchNewest<Deploy>(client, path, limit)
-  if (out.isJson) return out.json(deploys)
-  if (deploys.length === 0) return out.say(`${service} was never deployed`)
-  printTable(out, deploys, [
+  printList(out, deploys, `${service} was never deployed`, [
     { heading: 'DEPLOY', text: ({ id }) => id },
     { heading: 'STATUS', text: ({ status }) => status, style: deployStyle },
     { heading: 'BEGAN', text: ({ created_at }) => age(created_at) },
@@ -98,4 +97,60 @@ async function activeDeploy({ client }: Cli, name: string): Promise<string> {
   throw new CliFailure(`no deploy of ${name} is queued or running`, {
     hint: `berth deploys ${name}; job runs are canceled by id: berth jobs ${name}`,
   })
+}
+
+const maxDeploysSearched = 50
+
+export function addRollbackCommands(program: BerthCommand): void {
+  program
+    .command('rollback')
+    .argument('[name]', 'the service')
+    .argument('[deploy]', 'the deploy; without it you choose')
+    .description('go back to an earlier deploy')
+    .option('--no-follow', 'do not wait for it')
+    .examples('berth rollback shop', 'berth rollback shop dep-01jzx3v8m2q4t6w8y0a2c4e6g8')
+    .runs(rollback)
+}
+
+type Options = { follow: boolean }
+
+async function rollback(
+  cli: Cli,
+  name: string | undefined,
+  deployId: string | undefined,
+  { follow }: Options,
+) {
+  if (deployId !== undefined && !deployId.startsWith('dep-')) {
+    throw usageFailure(
+      `DEPLOY is '${deployId}': it must be an id such as dep-…`,
+      `berth deploys ${name} lists them`,
+    )
+  }
+  const path = servicePath(requireServiceName(cli, name))
+  const deploy_id = deployId ?? (await pickFormerDeploy(cli, path))
+  const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
+  return followUp(cli, deploy, follow)
+}
+
+async function pickFormerDeploy(cli: Cli, path: string): Promise<string> {
+  const query = { limit: maxDeploysSearched }
+  const deploys = await cli.client.call<Deploy[]>('GET', `${path}/deploys`, { query })
+  const previous = deploys.filter(({ status }) => status === 'deactivated')
+  if (previous.length === 0) {
+    throw new CliFailure('there is no earlier deploy to roll back to', { exitCode: exitCodes.notFound })
+  }
+  return pick(cli, {
+    message: 'Which deploy should run again?',
+    instead: `give the id of one, such as ${previous[0]!.id}`,
+    choices: previous.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: plain(deploy.id) })),
+  })
+}
+
+/** `3h ago  4f2a9c1  Fix the cart` */
+function labelOf({ id, created_at, commit_sha, commit_message, source, trigger }: Deploy): string {
+  const [subject = ''] = (commit_message ?? '').split('\n')
+  const what = commit_sha
+    ? `${commit_sha.slice(0, 7)}  ${subject}`
+    : (source.image ?? `${trigger} …${id.slice(-6)}`)
+  return plain(`${age(created_at).padEnd(12)}  ${what}`).trimEnd()
 }

@@ -5,12 +5,12 @@ import { isPublicHost } from '../../domain/domains.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { CliFailure } from '../failure.ts'
+import { orNull } from '../failure.ts'
 import { printDone, printUndo } from '../follow-up.ts'
 import { readable } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
-import { printTable } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 
 export function addDomainCommands(program: BerthCommand): void {
   const domains = program
@@ -43,10 +43,7 @@ async function list(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
   const chosen = await resolveService(cli, name)
   const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
-  if (out.isJson) return out.json(domains)
-  if (domains.length === 0)
-    return out.say(`${plain(chosen)} cannot be reached from outside: it has no domains`)
-  printTable(out, domains, [
+  printList(out, domains, `${plain(chosen)} cannot be reached from outside: it has no domains`, [
     { heading: 'DOMAIN', text: ({ domain }) => domain, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
     {
@@ -89,12 +86,7 @@ function printDnsRecord({ out, client }: Cli, domain: string): void {
 
 /** An older server, or a limited token, does not show whether certificates are ordered. */
 async function reportHttps({ out, client }: Cli): Promise<void> {
-  const authority = await client
-    .call<CertificateAuthority>('GET', '/certificate-authority')
-    .catch((error: unknown) => {
-      if (error instanceof CliFailure) return null
-      throw error
-    })
+  const authority = await orNull(client.call<CertificateAuthority>('GET', '/certificate-authority'))
   if (authority && authority.directory_url === null) {
     return out.say(
       '   it is served over http only: with berthd --acme-email YOU@EXAMPLE.COM it gets a certificate',

@@ -6,8 +6,7 @@ import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
-import { parseAssignments } from '../service/assignments.ts'
-import { parseEnvText, readEnvFile } from '../service/env-file.ts'
+import { parseAssignments, parseEnvText, readEnvFile } from '../service/env-file.ts'
 import {
   addSavingOptions,
   readEnv,
@@ -19,7 +18,7 @@ import { resolveService } from '../service/resolve-target.ts'
 import { editText } from '../terminal/editor.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
-import { printTable } from '../terminal/table.ts'
+import { printList } from '../terminal/table.ts'
 
 const mask = '••••••'
 
@@ -66,9 +65,7 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
   const service = await resolveService(cli, name)
   if (options.show && !out.isJson) return showLines(await readEnv(cli, service), out)
   const vars = await readShownEnv(cli, service)
-  if (out.isJson) return out.json(vars)
-  if (vars.length === 0) return out.say('no variables')
-  printTable(out, vars, [
+  printList(out, vars, 'no variables', [
     { heading: 'KEY', text: ({ key }) => key },
     { heading: 'VALUE', text: ({ value }) => masked(value), style: () => 'dim' },
   ])

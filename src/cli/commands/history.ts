@@ -5,9 +5,9 @@ import { deployPath, jobPath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { deployStyle } from '../deploy/labels.ts'
-import { resolveDeploy } from '../deploy/resolve-target.ts'
 import { runStyle } from '../job/labels.ts'
 import { requesterName } from '../requester-name.ts'
+import { resolveDeploy } from '../service/resolve-target.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface Row extends HistoryEntry {

@@ -2,15 +2,14 @@
 // `--` belong to that command. Berth's own options come before `--`.
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
-import { servicePath } from '../client/client.ts'
+import { quote } from '../../domain/shell-word.ts'
+import { fetchNewest, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import { fetchNewest } from '../fetch-newest.ts'
 import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
-import { toShellCommand } from '../job/shell-words.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { parseSeconds, parseWholeNumber } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
@@ -129,4 +128,13 @@ async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: 
 
 function ageOf({ created_at }: JobRun): string {
   return span((Date.now() - Date.parse(created_at)) / 1000)
+}
+
+/**
+ * One command for a remote shell, which parses the same words from it: `printf '%s\n' 'a  b' 'it'\''s'`. A
+ * single word is already a command: its special characters are meant for the remote shell.
+ */
+export function toShellCommand(words: string[]): string {
+  const [only = '', ...more] = words
+  return more.length === 0 ? only : words.map(quote).join(' ')
 }

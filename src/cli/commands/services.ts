@@ -6,7 +6,7 @@ import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
 import { warningLines } from '../deploy/warnings.ts'
-import { CliFailure, usageFailure } from '../failure.ts'
+import { usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
 import { addressOrSchedule, readable, sourceOf, stateStyle } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
@@ -19,9 +19,8 @@ import {
   settingLabel,
 } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
-import { plain } from '../terminal/output.ts'
-import { askText } from '../terminal/prompts.ts'
-import { printTable } from '../terminal/table.ts'
+import { confirmByName } from '../terminal/prompts.ts'
+import { printList } from '../terminal/table.ts'
 import { addCreateCommand } from './create.ts'
 
 export function addServiceCommands(program: BerthCommand): void {
@@ -59,11 +58,8 @@ export function addServiceCommands(program: BerthCommand): void {
 
 async function listServices({ client, out }: Cli): Promise<void> {
   const services = await client.call<Service[]>('GET', '/services')
-  if (out.isJson) return out.json(services)
-  if (services.length === 0) {
-    return out.say('no services yet: `berth up` deploys this folder, `berth create` prompts for its settings')
-  }
-  printTable(out, services, [
+  const none = 'no services yet: `berth up` deploys this folder, `berth create` prompts for its settings'
+  printList(out, services, none, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATE', text: ({ state }) => readable(state), style: ({ state }) => stateStyle(state) },
     { heading: 'TYPE', text: ({ type }) => readable(type) },
@@ -135,10 +131,6 @@ async function diskNotice({ client }: Cli, { deleteDisk, purge }: DeleteOptions)
 async function agreeToDelete(cli: Cli, service: Service, options: DeleteOptions): Promise<void> {
   const { deleteDisk, purge } = options
   const disk = service.disk_mount_path && deleteDisk ? `, and its disk${purge ? ' with all data' : ''}` : ''
-  const question = {
-    message: `This deletes ${plain(service.name)} with its deploys and logs${disk}. Type its name:`,
-    instead: 'confirm with --yes',
-  }
-  const typed = await askText(cli, question)
-  if (typed.trim() !== service.name) throw new CliFailure('the name does not match: nothing was deleted')
+  const effect = `This deletes ${service.name} with its deploys and logs${disk}`
+  await confirmByName(cli, { name: service.name, effect, kept: 'nothing was deleted' })
 }

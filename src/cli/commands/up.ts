@@ -89,7 +89,7 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
   try {
     return await look()
   } catch (error) {
-    const { offerDockerfile } = await import('../source/dockerfile-offer.ts')
+    const { offerDockerfile } = await import('../source/new-service.ts')
     if (!(error instanceof NoDockerfile) || !(await offerDockerfile(cli, folder))) throw error
     return look()
   }

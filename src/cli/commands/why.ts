@@ -5,15 +5,14 @@ import type { JobRun } from '../../api/job.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
-import { deployPath, jobPath, servicePath } from '../client/client.ts'
+import { deployPath, fetchWhy, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import { fetchWhy } from '../client/why.ts'
 import type { BerthCommand } from '../command.ts'
 import { deployStyle, originOf } from '../deploy/labels.ts'
-import { resolveDeploy } from '../deploy/resolve-target.ts'
 import { warningLines } from '../deploy/warnings.ts'
-import { CliFailure } from '../failure.ts'
+import { CliFailure, orNull } from '../failure.ts'
 import { requesterName } from '../requester-name.ts'
+import { resolveDeploy } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { type Output, plain } from '../terminal/output.ts'
@@ -107,13 +106,8 @@ function isUnderWay({ status }: Deploy): boolean {
 
 /** Null while BuildKit works. Older servers and tokens limited to services do not report it. */
 async function builderHangsSince({ client }: Cli): Promise<string | null> {
-  try {
-    const { builds } = await client.call<Info>('GET', '/info')
-    return builds?.hangs_since ?? null
-  } catch (error) {
-    if (error instanceof CliFailure) return null
-    throw error
-  }
+  const info = await orNull(client.call<Info>('GET', '/info'))
+  return info?.builds?.hangs_since ?? null
 }
 
 function hangingBuilder(since: string): string {

@@ -5,7 +5,6 @@ import type { ClientMessage, ServerMessage } from '../../api/datastore-shell.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { openRawTerminal, type RawTerminal } from '../terminal/raw-terminal.ts'
-import { keepAlive } from './keepalive.ts'
 
 /** The maximum of input not yet acknowledged by a `taken` message: half of the server's limit. */
 const windowBytes = 512 * 1024
@@ -138,4 +137,31 @@ function createWindow() {
       wake()
     },
   }
+}
+
+const pingEveryMs = 20_000
+const maxUnansweredPings = 3
+
+/**
+ * Detects a server that disappeared without closing the WebSocket: pings every 20 s, and calls `onDead` after
+ * a minute without data. The pings also keep the server from closing a shell whose output is paused, for
+ * example by a pager. Returns a function that stops it.
+ */
+export function keepAlive(
+  socket: Pick<WebSocket, 'on' | 'ping' | 'isPaused'>,
+  onDead: () => void,
+): () => void {
+  let unansweredPings = 0
+  const reset = () => {
+    unansweredPings = 0
+  }
+  for (const event of ['message', 'ping', 'pong'] as const) socket.on(event, reset)
+  const timer = setInterval(() => {
+    // A paused socket receives nothing.
+    if (socket.isPaused) reset()
+    if (unansweredPings === maxUnansweredPings) return onDead()
+    unansweredPings += 1
+    socket.ping()
+  }, pingEveryMs)
+  return () => clearInterval(timer)
 }

@@ -1,10 +1,10 @@
 // Shows a deploy live: a line for each state of its chart, with the newest lines of its log below. At a
 // terminal the running state is redrawn and its log disappears at the end; elsewhere every line stays.
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
+import { count } from '../../quantities.ts'
 import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
-import { createBuildTally } from './build-tally.ts'
 import type { DeployState } from './deploy-events.ts'
 
 export interface DeployView {
@@ -111,4 +111,40 @@ function printLine(out: Output, running: RunningState, { line }: LogLine): void 
  */
 function isOutput({ stream, step }: LogLine): boolean {
   return stream !== 'system' || step !== undefined
+}
+
+interface BuildTally {
+  addLine(line: Pick<LogLine, 'step'>): void
+  /** The newest step, `[3/5] RUN make`; null before the first. */
+  current(): string | null
+  /** `14 steps, 11 cached`; null before the first step. */
+  summary(): string | null
+}
+
+/** BuildKit's internal work, such as `[internal] load build definition`, is not a step of the Dockerfile. */
+const dockerfileStep = /^\[(\S+ )?\s*\d+\/\d+\] /
+
+export function createBuildTally(): BuildTally {
+  const steps = new Set<number>()
+  const cached = new Set<number>()
+  let newest: string | null = null
+
+  return {
+    addLine({ step }) {
+      if (!step) return
+      const { number, state, name = '' } = step
+      if (state === 'started' && dockerfileStep.test(name)) {
+        newest = name
+        steps.add(number)
+      }
+      if (state === 'cached' && steps.has(number)) cached.add(number)
+    },
+    current: () => newest,
+    summary() {
+      if (steps.size === 0) return null
+      return cached.size > 0
+        ? `${count(steps.size, 'step')}, ${cached.size} cached`
+        : count(steps.size, 'step')
+    },
+  }
 }

@@ -1,10 +1,9 @@
-// The env files that commands read. Their text stays text: a value is never parsed again.
-
+// The variables that commands read from files and arguments. A value stays text, and is never parsed again.
 import type { EnvVar } from '../../api/env.ts'
 import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../../domain/env-file.ts'
 import type { Cli } from '../client/session.ts'
 import { usageFailure } from '../failure.ts'
-import { readFileOrInput } from '../terminal/standard-input.ts'
+import { readFileOrInput, readStandardInput } from '../terminal/standard-input.ts'
 
 /** The variables of a file, or of stdin for `-`. Throws a usage failure. */
 export async function readEnvFile(cli: Cli, path: string): Promise<EnvVar[]> {
@@ -19,4 +18,25 @@ export function parseEnvText(text: string, name: string): EnvVar[] {
     if (!(error instanceof InvalidEnvFile)) throw error
     throw usageFailure(`${name}: ${error.message}`, "a line is KEY=value, KEY='value' or # a comment")
   }
+}
+
+/**
+ * Variables as arguments: `KEY=value`, or `KEY=-` to read the value from standard input, where it stays out
+ * of the process list and the shell history. Throws a usage failure for a word that is not an assignment,
+ * and for more than one value from stdin.
+ */
+export async function parseAssignments(cli: Cli, words: string[]): Promise<EnvVar[]> {
+  const pairs = words.map(parseAssignment)
+  const piped = pairs.filter(({ value }) => value === '-')
+  if (piped.length > 1) throw usageFailure('only one value can come from standard input')
+  if (!piped[0]) return pairs
+  const value = await readStandardInput(cli, `the value of ${piped[0].key}`)
+  return pairs.map((pair) => (pair === piped[0] ? { ...pair, value } : pair))
+}
+
+// The error message does not repeat the word, which may be a secret without its key.
+function parseAssignment(word: string): EnvVar {
+  const at = word.indexOf('=')
+  if (at < 1) throw usageFailure('write a variable as KEY=value', 'KEY=- reads the value from standard input')
+  return { key: word.slice(0, at), value: word.slice(at + 1) }
 }

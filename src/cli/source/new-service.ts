@@ -1,7 +1,10 @@
 // The service that `berth up` creates for a new folder: its name and its type.
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Service } from '../../api/service.ts'
+import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption, usageFailure, withResumeHint } from '../failure.ts'
 import { readable } from '../service/labels.ts'
@@ -93,4 +96,21 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const line = { mark: '✔', name: 'creating', detail: `${name}, a ${readable(type)}, ${reason}` }
   if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))
   return service
+}
+
+/** Shows the Dockerfile; returns whether it was written. */
+export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean> {
+  const { out } = cli
+  if (out.isJson) return false
+  const { kind, dockerfile, notes } = await suggestDockerfile(folder)
+  if (dockerfile.length === 0 || (await findDockerfiles(folder)).length > 0) return false
+  out.say(`   there is no Dockerfile. This looks like ${kind}; here is one to start from:`)
+  for (const line of dockerfile) out.say(plain(`     ${line}`))
+  for (const note of notes) out.say(plain(`   ${note}`))
+  if (!out.canAsk) return false
+  const path = join(folder, 'Dockerfile')
+  const message = plain(`Write it to ${path} and deploy?`)
+  if (!(await confirm(cli, { message, instead: 'write one yourself' }, true))) return false
+  await writeFile(path, `${dockerfile.join('\n')}\n`, { flag: 'wx' })
+  return true
 }

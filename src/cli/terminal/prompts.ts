@@ -1,7 +1,8 @@
 // Prompts, on stderr. Without a terminal, the error names the flag to use instead.
 
 import type { Cli } from '../client/session.ts'
-import { interruption, usageFailure } from '../failure.ts'
+import { CliFailure, interruption, usageFailure } from '../failure.ts'
+import { plain } from './output.ts'
 
 export interface Choice {
   value: string
@@ -26,6 +27,16 @@ interface TextQuestion extends Question {
 export async function confirm(cli: Cli, question: Question, initialValue = false): Promise<boolean> {
   const { clack, common } = await begin(cli, question)
   return answered(await clack.confirm({ ...common, message: question.message, initialValue }))
+}
+
+/** The user types the name of what is lost. `kept` ends the message of the failure: `nothing was deleted`. */
+export async function confirmByName(
+  cli: Cli,
+  { name, effect, kept }: { name: string; effect: string; kept: string },
+): Promise<void> {
+  const message = `${plain(effect)}. Type its name:`
+  const typed = await askText(cli, { message, instead: 'confirm with --yes' })
+  if (typed.trim() !== name) throw new CliFailure(`the name does not match: ${kept}`)
 }
 
 /** One line of text. */

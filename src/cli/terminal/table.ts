@@ -24,6 +24,13 @@ export function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]
   for (const line of tableLines(out, rows, columns)) out.print(line)
 }
 
+/** Prints the rows as JSON or as a table; without rows the notice. */
+export function printList<Row>(out: Output, rows: Row[], notice: string, columns: Column<Row>[]): void {
+  if (out.isJson) out.json(rows)
+  else if (rows.length === 0) out.say(notice)
+  else printTable(out, rows, columns)
+}
+
 /** The table as lines, for redrawing. */
 export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]): string[] {
   const texts = rows.map((row) => columns.map(({ text }) => plain(text(row))))

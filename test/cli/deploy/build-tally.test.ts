@@ -1,7 +1,7 @@
 // Counting the steps of a build by what the server says of the lines of its log.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBuildTally } from '../../../src/cli/deploy/build-tally.ts'
+import { createBuildTally } from '../../../src/cli/deploy/view.ts'
 
 type Step = Parameters<ReturnType<typeof createBuildTally>['addLine']>[0]['step']
 

@@ -1,7 +1,7 @@
 // Words that go through a shell elsewhere; job-runs.test.ts has a real one find them again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toShellCommand } from '../../../src/cli/job/shell-words.ts'
+import { toShellCommand } from '../../../src/cli/commands/jobs.ts'
 
 test('one word is used as the command, and no words are no command', () => {
   assert.equal(toShellCommand(['echo $HOME | wc -c']), 'echo $HOME | wc -c')

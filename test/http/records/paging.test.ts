@@ -1,7 +1,7 @@
 // Lists in pages: every record is in one of them, once, whatever the filters are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchNewest } from '../../../src/cli/fetch-newest.ts'
+import { fetchNewest } from '../../../src/cli/client/client.ts'
 import { type RequestOptions, startApi } from '../../support/http/http-context.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant } from '../../support/supervisor/supervision.ts'

@@ -8,12 +8,12 @@ import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { awaitWork, printBackup } from '../../datastore/backup.ts'
 import { datastorePath } from '../../datastore/datastore.ts'
-import { CliFailure, usageFailure } from '../../failure.ts'
+import { usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
-import { plain, type Style } from '../../terminal/output.ts'
-import { askText } from '../../terminal/prompts.ts'
-import { printTable } from '../../terminal/table.ts'
+import type { Style } from '../../terminal/output.ts'
+import { confirmByName } from '../../terminal/prompts.ts'
+import { printList } from '../../terminal/table.ts'
 
 export function addBackupCommands(db: BerthCommand): void {
   db.command('backup')
@@ -81,10 +81,7 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
   }
   const query = name === undefined ? {} : { datastore: name }
   const backups = await client.call<Backup[]>('GET', '/backups', { query })
-  if (out.isJson) return out.json(backups)
-  if (backups.length === 0)
-    return out.say(`no backups yet: \`berth db backup ${name ?? 'NAME'}\` creates one`)
-  printTable(out, backups, [
+  printList(out, backups, `no backups yet: \`berth db backup ${name ?? 'NAME'}\` creates one`, [
     { heading: 'ID', text: ({ id }) => id },
     { heading: 'DATASTORE', text: ({ datastore }) => datastore, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => styles[status] },
@@ -122,7 +119,11 @@ async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): P
       `berth db restore ${name} < FILE, or --from a backup`,
     )
   }
-  if (from !== undefined && !yes) await agree(cli, name)
+  if (from !== undefined && !yes) {
+    const datastore = await client.call<Datastore>('GET', datastorePath(name))
+    const effect = `This replaces all data of ${datastore.name}`
+    await confirmByName(cli, { name: datastore.name, effect, kept: 'nothing was changed' })
+  }
   const begin = () =>
     from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
   const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
@@ -137,11 +138,4 @@ async function upload({ client, signal, stdin }: Cli, path: string): Promise<Res
   const headers = { 'content-type': 'application/octet-stream', ...length }
   const response = await client.open('POST', `${path}/upload`, { body: stdin, headers })
   return readJson<Restore>(response, { url: client.url, signal })
-}
-
-async function agree(cli: Cli, name: string): Promise<void> {
-  const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
-  const message = `This replaces all data of ${plain(datastore.name)}. Type its name:`
-  const typed = await askText(cli, { message, instead: 'confirm with --yes' })
-  if (typed.trim() !== datastore.name) throw new CliFailure('the name does not match: nothing was changed')
 }

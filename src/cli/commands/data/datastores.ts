@@ -16,20 +16,19 @@ import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { onOrOff, parseMebibytes, parseNumber, parseWholeNumber } from '../../service/setting-flags.ts'
 import { plain } from '../../terminal/output.ts'
-import { askText } from '../../terminal/prompts.ts'
-import { printTable } from '../../terminal/table.ts'
-import { reportTrashed } from '../../trash-notice.ts'
+import { confirmByName } from '../../terminal/prompts.ts'
+import { printList } from '../../terminal/table.ts'
 import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
 import { addUpgradeCommand } from './datastore-upgrade.ts'
+import { reportTrashed } from './trash.ts'
 
 export function addDatastoreCommands(program: BerthCommand): void {
   const db = program
     .command('db')
     .description('list managed Postgres and Redis datastores')
     .examples('berth db', 'berth db create shop-db')
-    .runs(list)
-  db.command('ls').description('list them').examples('berth db ls', 'berth db ls --json').runs(list)
+    .lists(list)
   addCreate(db)
   db.command('show')
     .argument('<name>', 'the datastore')
@@ -117,9 +116,7 @@ const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, sharedNetwork }: 
 
 async function list({ client, out }: Cli): Promise<void> {
   const datastores = await client.call<Datastore[]>('GET', '/datastores')
-  if (out.isJson) return out.json(datastores)
-  if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` creates a Postgres')
-  printTable(out, datastores, [
+  printList(out, datastores, 'no datastores yet: `berth db create NAME` creates a Postgres', [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
     { heading: 'KIND', text: ({ kind, version }) => `${kind} ${version}` },
@@ -201,15 +198,12 @@ interface RemoveOptions {
 async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptions): Promise<void> {
   const { client } = cli
   const datastore = await client.call<Datastore>('GET', datastorePath(name))
-  if (!yes) await agreeToRemove(cli, datastore, purge)
+  if (!yes) {
+    const { name, kind } = datastore
+    const effect = `This deletes the ${kind} ${name}${purge ? ' with all its data' : ''}`
+    await confirmByName(cli, { name, effect, kept: 'nothing was deleted' })
+  }
   await client.call('DELETE', datastorePath(datastore.id), { query: { force, purge } })
   printDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
   if (!purge) await reportTrashed(cli, ({ id }) => id === datastore.id)
-}
-
-async function agreeToRemove(cli: Cli, { name, kind }: Datastore, isPurged?: boolean): Promise<void> {
-  const data = isPurged ? ' with all its data' : ''
-  const message = `This deletes the ${kind} ${plain(name)}${data}. Type its name:`
-  const typed = await askText(cli, { message, instead: 'confirm with --yes' })
-  if (typed.trim() !== name) throw new CliFailure('the name does not match: nothing was deleted')
 }

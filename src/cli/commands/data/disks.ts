@@ -9,18 +9,17 @@ import type { BerthCommand } from '../../command.ts'
 import { CliFailure, interruption } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
-import { askText } from '../../terminal/prompts.ts'
+import { confirmByName } from '../../terminal/prompts.ts'
 import { showStep } from '../../terminal/step.ts'
-import { printTable } from '../../terminal/table.ts'
-import { reportTrashed } from '../../trash-notice.ts'
+import { printList } from '../../terminal/table.ts'
+import { reportTrashed } from './trash.ts'
 
 export function addDiskCommands(program: BerthCommand): void {
   const disks = program
     .command('disks')
     .description('list the disks of services')
     .examples('berth disks', 'berth disks --json')
-    .runs(list)
-  disks.command('ls').description('list them').examples('berth disks ls', 'berth disks ls --json').runs(list)
+    .lists(list)
   disks
     .command('rm')
     .argument('<name>', 'the disk')
@@ -45,9 +44,7 @@ export function addDiskCommands(program: BerthCommand): void {
 
 async function list({ client, out }: Cli): Promise<void> {
   const disks = await client.call<Disk[]>('GET', '/disks')
-  if (out.isJson) return out.json(disks)
-  if (disks.length === 0) return out.say('no disks: `berth update NAME --disk PATH` adds one to a service')
-  printTable(out, disks, [
+  printList(out, disks, 'no disks: `berth update NAME --disk PATH` adds one to a service', [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'SERVICE', text: ({ service_name }) => service_name },
     { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, no service uses it' : 'in use') },
@@ -62,10 +59,8 @@ interface RemoveOptions {
 async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Promise<void> {
   const { client } = cli
   if (!yes) {
-    const data = purge ? ' with all its data' : ''
-    const message = `This deletes the disk ${plain(name)}${data}. Type its name:`
-    const typed = await askText(cli, { message, instead: 'confirm with --yes' })
-    if (typed.trim() !== name) throw new CliFailure('the name does not match: nothing was deleted')
+    const effect = `This deletes the disk ${name}${purge ? ' with all its data' : ''}`
+    await confirmByName(cli, { name, effect, kept: 'nothing was deleted' })
   }
   await client.call('DELETE', `/disks/${encodeURIComponent(name)}`, { query: { purge } })
   printDone(cli, `${name} is being deleted`)

@@ -6,19 +6,17 @@ import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { datastorePath, waitForDatastore } from '../../datastore/datastore.ts'
 import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
-import { printDone, printNext } from '../../follow-up.ts'
+import { printDone, printNext, printUndo } from '../../follow-up.ts'
 import { age, timeLeft } from '../../terminal/ages.ts'
-import { plain } from '../../terminal/output.ts'
-import { askText } from '../../terminal/prompts.ts'
-import { printTable } from '../../terminal/table.ts'
+import { confirmByName } from '../../terminal/prompts.ts'
+import { printList } from '../../terminal/table.ts'
 
 export function addTrashCommands(program: BerthCommand): void {
   const trash = program
     .command('trash')
     .description('list deleted datastores and disks')
     .examples('berth trash', 'berth trash --json')
-    .runs(list)
-  trash.command('ls').description('list them').examples('berth trash ls', 'berth trash ls --json').runs(list)
+    .lists(list)
   trash
     .command('restore')
     .argument('<name>', 'its name or its id')
@@ -43,9 +41,7 @@ export function wasOf({ kind, datastore_kind, version, service_name, mount_path 
 
 async function list({ client, out }: Cli): Promise<void> {
   const entries = await client.call<TrashEntry[]>('GET', '/trash')
-  if (out.isJson) return out.json(entries)
-  if (entries.length === 0) return out.say('the trash is empty')
-  printTable(out, entries, [
+  printList(out, entries, 'the trash is empty', [
     { heading: 'ID', text: ({ id }) => id },
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold', isFlexible: true },
     { heading: 'WAS', text: wasOf },
@@ -103,11 +99,18 @@ async function restore(cli: Cli, wanted: string, { name }: { name?: string }): P
 async function purge(cli: Cli, wanted: string, { yes }: { yes?: boolean }): Promise<void> {
   const entry = await findEntry(cli, wanted)
   if (!yes) {
-    const what = `${plain(entry.name)} (${plain(wasOf(entry))})`
-    const message = `This removes ${what} with all its data. Type its name:`
-    const typed = await askText(cli, { message, instead: 'confirm with --yes' })
-    if (typed.trim() !== entry.name) throw new CliFailure('the name does not match: nothing was removed')
+    const effect = `This removes ${entry.name} (${wasOf(entry)}) with all its data`
+    await confirmByName(cli, { name: entry.name, effect, kept: 'nothing was removed' })
   }
   await cli.client.call('DELETE', entryPath(entry))
   printDone(cli, `${entry.name} is being removed, with its data`)
+}
+
+/** Prints a warning if the data is not in the trash. */
+export async function reportTrashed(cli: Cli, isMatch: (entry: TrashEntry) => boolean): Promise<void> {
+  const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMatch)
+  if (!entry) return cli.out.say('   its data was deleted: it is not in the trash')
+  const left = timeLeft(entry.expires_at)
+  cli.out.say(`   its data stays in the trash for ${left}, until ${entry.expires_at}`)
+  printUndo(cli, `berth trash restore ${entry.id}`)
 }

@@ -7,7 +7,7 @@ import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
-import { type Column, printTable } from '../../terminal/table.ts'
+import { type Column, printList } from '../../terminal/table.ts'
 
 export function addActorCommands(program: BerthCommand): void {
   program
@@ -33,9 +33,7 @@ export function addActorCommands(program: BerthCommand): void {
 
 async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Promise<void> {
   const actors = await client.call<Actor[]>('GET', '/actors', { query: { parked } })
-  if (out.isJson) return out.json(actors)
-  if (actors.length === 0) return out.say(parked ? 'no actor is parked' : 'no actor is active')
-  printTable(out, actors, [
+  printList(out, actors, parked ? 'no actor is parked' : 'no actor is active', [
     { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
     {

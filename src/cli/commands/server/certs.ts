@@ -2,7 +2,7 @@
 import type { Certificate, CertificateAuthority } from '../../../api/certificate.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
-import { CliFailure, exitCodes } from '../../failure.ts'
+import { CliFailure, exitCodes, orNull } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import type { Style } from '../../terminal/output.ts'
@@ -47,12 +47,7 @@ async function reportWildcard(
   { client, out }: Pick<Cli, 'client' | 'out'>,
   certificates: Certificate[],
 ): Promise<void> {
-  const authority = await client
-    .call<CertificateAuthority>('GET', '/certificate-authority')
-    .catch((error: unknown) => {
-      if (error instanceof CliFailure) return null
-      throw error
-    })
+  const authority = await orNull(client.call<CertificateAuthority>('GET', '/certificate-authority'))
   const isFailing = certificates.some(({ fallback }) => fallback)
   if (authority?.wildcard && !isFailing) {
     const { wildcard, wildcard_by } = authority

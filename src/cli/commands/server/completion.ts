@@ -1,7 +1,6 @@
 // Completion for shells: the script calls `berth complete`, which prints possible next words.
 import type { BerthCommand } from '../../command.ts'
 import { completeWords } from '../../completion/completion.ts'
-import { isShell, scriptFor, shells } from '../../completion/scripts.ts'
 import { usageFailure } from '../../failure.ts'
 
 export function addCompletionCommands(program: BerthCommand): void {
@@ -27,4 +26,49 @@ export function addCompletionCommands(program: BerthCommand): void {
     .runs(async (cli, words: string[]) => {
       for (const word of await completeWords(program, cli, words)) cli.out.print(word)
     })
+}
+
+const shells = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof shells)[number]
+
+function isShell(word: string): word is Shell {
+  return (shells as readonly string[]).includes(word)
+}
+
+function scriptFor(shell: Shell): string {
+  return scripts[shell].trim()
+}
+
+/**
+ * Each calls `berth complete -- WORD…` with the words typed so far; the last is still being typed. The output
+ * is never evaluated: `compgen -W` would run a `$(…)` in a name from the server.
+ */
+const scripts: Record<Shell, string> = {
+  bash: `
+_berth() {
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("$word"); done \\
+    < <(berth complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _berth berth
+`,
+  zsh: `
+#compdef berth
+_berth() {
+  local -a found
+  found=("\${(@f)$(berth complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  compadd -- $found
+}
+if [ "$funcstack[1]" = _berth ]; then _berth "$@"; else compdef _berth berth; fi
+`,
+  fish: `
+function __berth_words
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  set -e words[1]
+  berth complete -- $words "$typed" 2>/dev/null
+end
+complete -c berth -f -a '(__berth_words)'
+`,
 }

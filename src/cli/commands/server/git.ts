@@ -19,8 +19,7 @@ export function addGitCommands(program: BerthCommand): void {
     .command('git')
     .description('list connected accounts of GitHub, GitLab and Gitea')
     .examples('berth git', 'berth git connect github')
-    .runs(list)
-  git.command('ls').description('list them').examples('berth git ls', 'berth git ls --json').runs(list)
+    .lists(list)
   addConnect(git)
   git
     .command('repos')

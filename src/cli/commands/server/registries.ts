@@ -6,19 +6,14 @@ import { printDone } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { askSecret } from '../../terminal/prompts.ts'
 import { readStandardInput } from '../../terminal/standard-input.ts'
-import { printTable } from '../../terminal/table.ts'
+import { printList } from '../../terminal/table.ts'
 
 export function addRegistryCommands(program: BerthCommand): void {
   const registries = program
     .command('registries')
     .description('list credentials of image registries')
     .examples('berth registries', 'berth registries ls --json')
-    .runs(list)
-  registries
-    .command('ls')
-    .description('list them')
-    .examples('berth registries ls', 'berth registries ls --json')
-    .runs(list)
+    .lists(list)
   registries
     .command('add')
     .argument('<host>', 'as in the names of its images, such as ghcr.io')
@@ -44,9 +39,7 @@ interface AddOptions {
 
 async function list({ client, out }: Cli): Promise<void> {
   const registries = await client.call<Registry[]>('GET', '/registries')
-  if (out.isJson) return out.json(registries)
-  if (registries.length === 0) return out.say('no registries: images are pulled without credentials')
-  printTable(out, registries, [
+  printList(out, registries, 'no registries: images are pulled without credentials', [
     { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
     { heading: 'USERNAME', text: ({ username }) => username },
     { heading: 'CHANGED', text: ({ updated_at }) => age(updated_at) },

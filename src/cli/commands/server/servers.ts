@@ -6,7 +6,7 @@ import type { BerthCommand } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
 import { printDone } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
-import { printFacts, printTable } from '../../terminal/table.ts'
+import { printFacts, printList } from '../../terminal/table.ts'
 import { forgetServer } from './login.ts'
 
 export function addServerCommands(program: BerthCommand): void {
@@ -39,9 +39,7 @@ async function listServers({ env, out }: Cli): Promise<void> {
   const servers = Object.entries(config.servers).map(([name, { url, token }]) => {
     return { name, url, is_default: name === config.default, token_hint: token.slice(-4) }
   })
-  if (out.isJson) return out.json(servers)
-  if (servers.length === 0) return out.say('no servers yet: berth login')
-  printTable(out, servers, [
+  printList(out, servers, 'no servers yet: berth login', [
     { heading: '', text: ({ is_default }) => (is_default ? '*' : ''), style: () => 'green' },
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'ADDRESS', text: ({ url }) => url, isFlexible: true },
