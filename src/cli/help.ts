@@ -6,7 +6,6 @@ import { wantsColour } from './terminal/output.ts'
 
 const maxColumns = 100
 
-/** Where the help is printed. */
 export function helpFor({ stdout, env }: Invocation): OutputConfiguration {
   return {
     getOutHelpWidth: () => Math.min(maxColumns, stdout.columns || 80),
@@ -32,7 +31,6 @@ export function styleHelp(program: Command): void {
     )
 }
 
-/** Prints usage, description, arguments, commands by group, and options. */
 function formatHelp(command: Command, help: Help): string {
   const width = help.padWidth(command, help)
   const item = (term: string, text: string) => help.formatItem(term, width, text, help)

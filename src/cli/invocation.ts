@@ -5,7 +5,6 @@ export interface Invocation {
   /** The words after `berth`. */
   readonly args: string[]
   readonly env: NodeJS.ProcessEnv
-  /** The working directory. */
   readonly cwd: string
   readonly stdin: Input
   readonly stdout: OutputStream

@@ -53,7 +53,6 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   'More:': [addApiCommands, addCompletionCommands],
 }
 
-/** Runs the command that the arguments name. Resolves with its exit code. */
 export async function run(invocation: Invocation): Promise<number> {
   const { args, env } = invocation
   if (args.includes('--no-color')) disableColours(env)
@@ -77,7 +76,6 @@ function disableColours(env: NodeJS.ProcessEnv): void {
   delete env.FORCE_COLOR
 }
 
-/** Adds all commands. */
 export function buildProgram(program: BerthCommand, args: string[] = []): BerthCommand {
   program
     .description('The command line of Berth, a self-hosted deployment server')
@@ -97,7 +95,6 @@ export function buildProgram(program: BerthCommand, args: string[] = []): BerthC
   return program
 }
 
-/** The command with all of its subcommands. */
 export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }

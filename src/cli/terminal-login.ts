@@ -8,7 +8,6 @@ import type { Cli } from './client/session.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
 
 export interface StartedLogin extends StartedTerminalLogin {
-  /** The page where the login is approved. */
   page: string
 }
 

@@ -40,9 +40,7 @@ export interface ClientOptions {
   token: string | undefined
   /** Whether the user named no server. */
   isAssumed?: boolean | undefined
-  /** Ends every call. */
   signal: AbortSignal
-  /** Receives the headers of every response. */
   onResponse?(headers: Headers): void
 }
 
@@ -151,7 +149,6 @@ export function addressOf(url: string, path: string, query: Query = {}): string 
   return `${url}/api/v1${path}${mark}${search}`
 }
 
-/** Converts an error response to a failure. */
 export async function toFailure(
   url: string,
   response: Response,

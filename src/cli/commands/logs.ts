@@ -26,7 +26,6 @@ interface LogsOptions {
 interface Format {
   /** The format of times: local and short, or as the server sends them. */
   time: 'none' | 'short' | 'whole'
-  /** Whether lines start with the name of their instance. */
   showsInstance: boolean
 }
 
@@ -84,7 +83,6 @@ function assertIdOf(noun: 'deploy' | 'job', id: string | undefined): void {
   )
 }
 
-/** Whether the log has an end. */
 async function showLog(cli: Cli, path: string, options: LogsOptions): Promise<void> {
   const { follow = false } = options
   const events = followEvents(cli, `${path}/logs`, { query: { follow }, existingOnly: !follow })
@@ -121,7 +119,6 @@ function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {
   return out.isTerminal ? 'short' : 'none'
 }
 
-/** Resolves with the number of lines. */
 async function printLines(
   { out, stdout }: Cli,
   events: AsyncGenerator<StreamEvent>,
@@ -155,7 +152,6 @@ function requestText(out: Output, line: string, status: number): string {
   return style ? out.paint(style, plain(line)) : plain(line)
 }
 
-/** Styles by the first digit of the status. */
 const statusStyles: Record<number, Style> = { 2: 'green', 3: 'cyan', 4: 'yellow', 5: 'red' }
 
 /** `12:04:08` */

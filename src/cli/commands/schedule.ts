@@ -10,7 +10,6 @@ import { resolveService } from '../service/resolve-target.ts'
 import { age, span } from '../terminal/ages.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
 
-/** The policy for a scheduled time during an active run. */
 const overlaps: Record<string, string> = {
   skip: 'is skipped',
   queue: 'waits for its turn',
@@ -55,7 +54,6 @@ function zoneLabel({ timezone, next }: Schedule, localZone: string): string {
   return `${timezone}, now ${clockTime(now, timezone)}; local time is ${localTime}`
 }
 
-/** The next run, or the reason why no run is due. */
 function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {
   if (status === 'suspended')
     return [['next', `none: it is suspended; to resume it: berth resume ${name}`, 'yellow']]

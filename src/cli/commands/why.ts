@@ -31,7 +31,6 @@ export function addWhyCommands(program: BerthCommand): void {
     .runs(explain)
 }
 
-/** API collections by id prefix. */
 const collections: Record<string, string> = {
   job: '/jobs',
   dst: '/datastores',

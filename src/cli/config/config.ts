@@ -80,7 +80,6 @@ export function isServerUrl(text: string): boolean {
   return text.includes('://') || hostAndPort.test(text)
 }
 
-/** The known server with this name or address. */
 export function findServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } | null {
   const wanted = isServerUrl(nameOrUrl) ? parseServerUrl(nameOrUrl) : null
   const found = Object.entries(config.servers).find(([name, { url }]) =>

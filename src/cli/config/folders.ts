@@ -2,12 +2,10 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
-/** The folder for configuration: servers and their tokens. */
 export function configFolder(env: NodeJS.ProcessEnv): string {
   return folderOf(env, 'XDG_CONFIG_HOME', '.config')
 }
 
-/** The folder for cached state. */
 export function stateFolder(env: NodeJS.ProcessEnv): string {
   return folderOf(env, 'XDG_STATE_HOME', '.local/state')
 }

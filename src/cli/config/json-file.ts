@@ -18,7 +18,6 @@ export function readJsonFile(path: string): unknown {
   return text === undefined ? undefined : parseJsonOf(path, text)
 }
 
-/** Parses the text of a file. Throws if it is not JSON. */
 export function parseJsonOf(path: string, text: string): unknown {
   try {
     return JSON.parse(text)

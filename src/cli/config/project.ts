@@ -17,7 +17,6 @@ export interface Project {
   service: string | undefined
 }
 
-/** The nearest project file, from this folder upwards. */
 export function findProject(folder: string): Project | null {
   for (let directory = folder; ; directory = dirname(directory)) {
     const path = join(directory, 'berth.json')

@@ -5,7 +5,6 @@ import { CliFailure } from '../failure.ts'
 
 interface Found {
   text: string
-  /** The owner of the file. */
   uid: number
 }
 

@@ -37,7 +37,6 @@ export function watchDeploy(cli: Cli, deployId: string): DeployWatch {
   return { events: mergeEvents(cli, deployId, clock), now: () => clock.now() - reorderDelayMs }
 }
 
-/** The states that a deploy has been in. */
 export async function fetchStates(cli: Cli, deployId: string): Promise<DeployState[]> {
   return toStates(await cli.client.call<HistoryEntry[]>('GET', `${deployPath(deployId)}/history`))
 }
@@ -128,7 +127,6 @@ function takeUpTo(buffer: DeployEvent[], instant: number): DeployEvent[] {
 }
 
 interface ServerClock {
-  /** Called for each event, with its time. */
   observe(at: string): void
   now(): number
 }

@@ -15,7 +15,6 @@ import { type DeployState, fetchStates, watchDeploy } from './deploy-events.ts'
 import { createDeployView } from './view.ts'
 import { warningLines } from './warnings.ts'
 
-/** How many deploys are searched for a rollback target. */
 const maxDeploysSearched = 50
 
 /**

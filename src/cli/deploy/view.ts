@@ -8,7 +8,6 @@ import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import type { DeployState } from './deploy-events.ts'
 
 export interface DeployView {
-  /** Called when the deploy enters another state. */
   enter(state: DeployState): void
   addLine(line: LogLine): void
 }
@@ -16,7 +15,6 @@ export interface DeployView {
 interface RunningState {
   name: string
   at: number
-  /** The current activity of the deploy. */
   note: string
   /** The newest lines of its output, and an earlier line that names an error. */
   excerpt: Excerpt

@@ -16,7 +16,6 @@ import { paragraph, phaseLine } from '../terminal/phase-line.ts'
 const retryMs = 500
 /** How long to wait for a server that stops right after the last line of the log. */
 const unreachableTimeoutMs = 60_000
-/** The highest exit code of a process. */
 const maxExitCode = 255
 
 /**

@@ -18,7 +18,6 @@ export function dayAndTime(at: string, timeZone: string, now = new Date()): stri
   return `${date}${year === yearOf(now) ? '' : ` ${year}`} ${clockTime(at, timeZone)}`
 }
 
-/** The time zone of this terminal. */
 export function ownTimeZone({ TZ }: NodeJS.ProcessEnv): string {
   if (TZ && isKnownTimeZone(TZ)) return TZ
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -29,7 +28,6 @@ export function haveSameClock(one: string, other: string, instants: string[]): b
   return instants.every((at) => dayAndTime(at, one) === dayAndTime(at, other))
 }
 
-/** Whether this program knows the zone. */
 export function isKnownTimeZone(timeZone: string): boolean {
   try {
     return Boolean(new Intl.DateTimeFormat('en-GB', { timeZone }))

@@ -41,14 +41,12 @@ export function startedBy(run: JobRun, timeZone: string): string {
   return asker || originOf(run, timeZone)
 }
 
-/** The duration of the run so far; empty before it starts. */
 export function runDuration({ started_at, finished_at }: JobRun): string {
   if (started_at === null) return ''
   if (finished_at !== null) return duration(Date.parse(finished_at) - Date.parse(started_at))
   return span((Date.now() - Date.parse(started_at)) / 1000)
 }
 
-/** The notice for a service without runs. */
 export function noRunsNotice({ name, type, live_deploy_id }: Service): string {
   const escapedName = plain(name)
   if (live_deploy_id === null) return `${escapedName} is not deployed yet, so nothing can run`

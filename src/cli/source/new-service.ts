@@ -16,12 +16,10 @@ import type { Source } from './source-entries.ts'
 export interface Guess {
   type: string
   publishDir: string | null
-  /** The reason for this type. */
   reason: string
 }
 
 const maxNameChars = 40
-/** Folders that commonly contain a built site. */
 const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
 /**

@@ -15,16 +15,13 @@ export interface SourceEntry {
   mode: number
   /** The size of a file; 0 for other entries. */
   sizeBytes: number
-  /** The target of a link. */
   target: string
 }
 
 export interface Source {
   folder: string
   entries: SourceEntry[]
-  /** The total size of all files. */
   sizeBytes: number
-  /** The names of the ignore files that were applied. */
   ignoreFiles: string[]
   /** Paths excluded by the ignore files or by default. An excluded folder is listed without its content. */
   ignored: { path: string; reason: ExclusionReason }[]
@@ -56,7 +53,6 @@ export async function listSource(folder: string, options: WalkOptions): Promise<
   return source
 }
 
-/** Names the largest folders. */
 export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
   const limitBytes = archiveLimits[`${state}Bytes`]
   return new CliFailure(`the source is too large: ${state} it exceeds ${size(limitBytes)}`, {

@@ -9,29 +9,22 @@ export type Style = Parameters<typeof styleText>[0]
 
 export interface Output {
   readonly isJson: boolean
-  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
-  /** Whether stdout supports colours. */
   readonly isColoured: boolean
   /** Whether stderr is a terminal that can redraw: progress may move. */
   readonly isLive: boolean
   /** Whether stdin and stderr are terminals: prompts are allowed. */
   readonly canAsk: boolean
-  /** A line on stdout. */
   print(line?: string): void
-  /** A line on stderr. */
   say(line?: string): void
   /** One line of JSON on stdout; for a stream one per value. */
   json(value: unknown): void
-  /** Colours for stdout. */
   paint(style: Style, text: string): string
-  /** Colours for stderr. */
   tint(style: Style, text: string): string
   /** The columns of the terminal; 80 without a terminal. */
   width(): number
   /** Redraws these lines on stderr in place until `rest` is called. Does nothing without a terminal. */
   animate(draw: (spinner: string) => string[]): void
-  /** Removes the animated lines. */
   rest(): void
 }
 

@@ -10,7 +10,6 @@ export interface PhaseLine {
   mark: string
   name: string
   detail?: string
-  /** Null without a duration. */
   durationMs: number | null
 }
 

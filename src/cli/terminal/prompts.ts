@@ -39,7 +39,6 @@ export async function confirmByName(
   if (typed.trim() !== name) throw new CliFailure(`the name does not match: ${kept}`)
 }
 
-/** One line of text. */
 export async function askText(cli: Cli, question: TextQuestion): Promise<string> {
   const { clack, common } = await begin(cli, question)
   const { message, placeholder, initialValue, validate } = question
@@ -53,13 +52,11 @@ export async function askText(cli: Cli, question: TextQuestion): Promise<string>
   return answered(response)
 }
 
-/** One line of hidden text. */
 export async function askSecret(cli: Cli, question: Question): Promise<string> {
   const { clack, common } = await begin(cli, question)
   return answered(await clack.password({ ...common, message: question.message }))
 }
 
-/** A choice from a list. */
 export async function pick(cli: Cli, question: Question & { choices: Choice[] }): Promise<string> {
   const { clack, common } = await begin(cli, question)
   const options = question.choices

@@ -5,7 +5,6 @@ import type { Invocation } from '../invocation.ts'
 
 export interface RawTerminal {
   size(): { cols: number; rows: number }
-  /** Restores the terminal. */
   close(): void
 }
 

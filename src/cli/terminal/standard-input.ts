@@ -60,7 +60,6 @@ export function onUnusedInput({ stdin }: Invocation, report: () => void): void {
   })
 }
 
-/** A file as a stream, with its size. */
 export function openFile({ cwd }: Invocation, path: string): { stream: Readable; sizeBytes: number } {
   try {
     const file = openSync(resolve(cwd, path), 'r')

@@ -4,7 +4,6 @@ import { phaseLine } from './phase-line.ts'
 
 export interface Step<Result> {
   name: string
-  /** The current activity. */
   detail(): string
   /** The text of the final line; null for no line. */
   summary(result: Result): string | null

@@ -92,7 +92,6 @@ async function chown(cli: Cli, serviceName: string, named: string, owner: string
   printDone(cli, `all files of ${disk} belong to ${uid}:${gid}`)
 }
 
-/** The name of the disk. */
 async function findDisk({ client }: Cli, serviceName: string, named: string): Promise<string> {
   const [service, disks] = await Promise.all([
     client.call<Service>('GET', servicePath(serviceName)),

@@ -45,7 +45,6 @@ async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Pro
   ])
 }
 
-/** Columns that are empty for actors that are not parked. */
 const parkedColumns: Column<Actor>[] = [
   { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
   { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },

@@ -55,7 +55,6 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
   })
 }
 
-/** Accepts a path with or without the common prefix. */
 function pathOf(path: string): string {
   return `/${path.replace(/^\/?(api\/v1)?\/?/, '')}`
 }
