@@ -1,10 +1,6 @@
 // Everything that the HTTP layer gets from the daemon. Handlers never change Docker: `observe` only reads.
 
-import type { KindName } from '../../../machines/index.ts'
-import type { ActorRecord, By, RecordOf } from '../../../storage/actors/actors.ts'
-import type { RepositoryCredentials } from '../../../storage/credentials.ts'
 import type { Storage } from '../../../storage/index.ts'
-import type { Commit } from '../../../storage/store/store.ts'
 import type { Administrator } from '../../account/administrator.ts'
 import type { Callers } from '../../account/callers.ts'
 import type { TerminalLogins } from '../../account/terminal-logins.ts'
@@ -17,6 +13,8 @@ import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
 import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
+import type { typed } from '../../git/typed.ts'
+import type { Supervisor } from '../../supervisor/supervisor.ts'
 
 export interface HttpContext {
   version: string
@@ -80,29 +78,8 @@ export interface TrafficMetrics {
   metrics(): Promise<string>
 }
 
-/** Creates actors and sends them events. Both resolve after the commit. */
-export interface ActorPort {
-  /** The actors whose effects take turns since the daemon ended itself during them. */
-  suspects(): string[]
-  spawn<Kind extends Exclude<KindName, 'cron-schedule'>>(
-    kind: Kind,
-    id: string,
-    input: object,
-    options?: { eventId?: string | undefined; also?: (commit: Commit) => void; by?: By },
-  ): Promise<{ record: RecordOf<Kind>; duplicate: boolean }>
-  /** The record that `spawn` would commit. It commits nothing. */
-  preview<Kind extends KindName>(kind: Kind, id: string, input: object, options: { by: By }): RecordOf<Kind>
-  /** `applied` is false when the actor's chart does not handle the event now. */
-  send<Kind extends string = string>(
-    id: string,
-    event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
-    options?: { eventId?: string | undefined },
-  ): Promise<{ applied: boolean; record: RecordOf<Kind> }>
-  /** Resumes a parked actor. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
-  retry(id: string, options?: { eventId?: string | undefined }): Promise<ActorRecord>
-  /** Ends a parked actor and keeps its objects. Throws `not_found`, `not_parked`. */
-  discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
-}
+/** Creates actors and sends them events. All resolve after the commit. */
+export type ActorPort = Pick<Supervisor, 'suspects' | 'spawn' | 'preview' | 'send' | 'retry' | 'discard'>
 
 /** The current state, mostly as Docker reports it. */
 export interface Observer {
@@ -143,13 +120,9 @@ export interface Observer {
 export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>
 
 /** Parses user input by the rules of git and registries. Each method throws `invalid_request`. */
-export interface Parser {
-  /** `url` never holds the credentials. */
-  repository(text: string): { url: string; credentials: RepositoryCredentials | null }
-  branch(text: string): string
+export type Parser = typeof typed & {
   /** The normal form of an image's name. */
   image(text: string): string
   /** The normalized registry host, under which its credentials are stored. */
   registryHost(text: string): string
-  commit(text: string): string
 }

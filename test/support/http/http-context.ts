@@ -3,6 +3,7 @@
 // Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
 import type { TestContext } from 'node:test'
 import { argon2id, hash, verify } from 'argon2'
+import type { AnyEventObject } from 'xstate'
 import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
 import * as gitConnectionRecord from '../../../machines/git-connection/git-connection-record.ts'
 import * as terminalLogin from '../../../machines/terminal-login.ts'
@@ -214,7 +215,7 @@ function createActors(storage: Storage): ActorPort {
       if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
       return { record, duplicate: false }
     },
-    async send(id: string, event: { at: string; by: string }, { eventId }: EventOptions = {}) {
+    async send(id: string, event: AnyEventObject, { eventId }: EventOptions = {}) {
       const record = storage.actors.record(id) as Deploy
       const applied = record.status === 'queued' || record.status === 'running'
       if (!applied) return { applied, record }
