@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document, generated from the route table, so it always matches what is served. A schema
 // with an `id` becomes a component; a schema without one is written inline.
 import { guide, securitySchemes, tagMeanings } from '../openapi/guide.ts'
-import { headers } from '../openapi/headers.ts'
 import { operationOf } from '../openapi/operation.ts'
+import { headers } from '../openapi/responses.ts'
 import type { Components, Json } from '../openapi/schema.ts'
 import type { Route } from './route.ts'
 

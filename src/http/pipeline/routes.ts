@@ -7,7 +7,6 @@ import { certificateRoutes } from '../routes/certificates.ts'
 import { datastoreShellRoutes } from '../routes/datastore-shell.ts'
 import { datastoreRoutes } from '../routes/datastores.ts'
 import { deployRoutes } from '../routes/deploys.ts'
-import { diskChownRoutes } from '../routes/disk-chowns.ts'
 import { diskRoutes } from '../routes/disks.ts'
 import { domainRoutes } from '../routes/domains.ts'
 import { edgeRoutes } from '../routes/edge.ts'
@@ -17,7 +16,6 @@ import { jobRoutes } from '../routes/jobs.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
 import { restoreRoutes } from '../routes/restores.ts'
-import { scheduleRoutes } from '../routes/schedules.ts'
 import { serverRoutes } from '../routes/server.ts'
 import { serviceRoutes } from '../routes/services.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
@@ -42,7 +40,6 @@ export const routes: readonly Route[] = [
   ...deployRoutes,
   ...uploadRoutes,
   ...jobRoutes,
-  ...scheduleRoutes,
   ...datastoreRoutes,
   ...upgradeRoutes,
   ...datastoreShellRoutes,
@@ -51,7 +48,6 @@ export const routes: readonly Route[] = [
   ...gitConnectionRoutes,
   ...registryRoutes,
   ...diskRoutes,
-  ...diskChownRoutes,
   ...trashRoutes,
   ...actorRoutes,
   ...pageRoutes,

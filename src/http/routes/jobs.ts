@@ -1,16 +1,20 @@
-// Job runs, which actors execute. 202 means committed: the run continues if the client disconnects.
+// Job runs, which actors execute, and the schedules of cron jobs. 202 means committed: the run continues if
+// the client disconnects.
 import { z } from 'zod'
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import type { Deploy } from '../../api/deploy.ts'
+import { type Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
-import { timeoutOf } from '../../domain/job-defaults.ts'
-import { conflict, Failure, invalidField } from '../../errors.ts'
+import { Schedule } from '../../api/schedule.ts'
+import { scheduleIdOf, timeoutOf } from '../../domain/job-defaults.ts'
+import { conflict, Failure, invalidField, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { findJob, readJob, runAdvice, toJobRun } from '../records/deploy-record.ts'
 import { pageOfService, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
+import { toSchedule } from '../records/schedule-record.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
 import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
@@ -81,6 +85,19 @@ export const jobRoutes = tagged('Jobs', [
     advise: (run, storage) => runAdvice(storage, run),
     hasLog: true,
   }),
+  get('/services/{id}/schedule', {
+    ...readsService,
+    summary: 'Returns the schedule of a cron job: its next runs, its last run, and why one was skipped',
+    response: Schedule,
+    handler: ({ context: { storage }, params }) => toSchedule(storage, findScheduled(storage, params.id)),
+  }),
+  get('/services/{id}/schedule/history', {
+    ...readsService,
+    summary: 'Lists the transitions of a schedule: the first 10 and the last 500',
+    response: z.array(HistoryEntry),
+    handler: ({ context: { storage }, params }) =>
+      storage.actors.history(scheduleIdOf(findScheduled(storage, params.id).id)),
+  }),
 ])
 
 async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
@@ -134,4 +151,10 @@ async function cancelJob(call: CallById): Promise<JobRun> {
   const { applied, record } = await context.actors.send(id, event, { eventId })
   if (applied) return toJobRun(context.storage, record)
   throw new Failure('not_cancelable', `this run is ${record.status}: it can no longer be canceled`)
+}
+
+function findScheduled(storage: Storage, idOrName: string): ServiceRow {
+  const row = findService(storage, idOrName)
+  if (row.schedule !== null) return row
+  throw notFound(`${row.name} has no schedule: it is not a cron job`)
 }
