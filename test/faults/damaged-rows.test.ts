@@ -117,7 +117,7 @@ test('every table is covered', () => {
 test('the daemon is ready, every instance serves, and the log names the damaged rows', async () => {
   await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
   for (const noun of nouns.filter((noun) => noun !== 'settings'))
-    assert.equal(await until(noun, () => fetchPage(daemon.api, services[noun].name)), noun)
+    assert.equal(await until(noun, () => fetchPage(daemon.api, services[noun].id)), noun)
   const reported = daemon.log.filter((line) => line.includes('stored data is corrupt')).join('\n')
   for (const table of ['meta', 'server', 'key_check', 'actors', 'services'])
     assert.match(reported, new RegExp(`of table ${table} fails its checksum`), table)
@@ -207,7 +207,7 @@ test('a damaged release or address does not block the next deploy', async () => 
   for (const noun of ['release', 'address'] as const) {
     const { status, error } = await deploy(noun)
     assert.deepEqual([noun, status, error], [noun, 'live', null])
-    assert.equal(await fetchPage(daemon.api, services[noun].name), noun)
+    assert.equal(await fetchPage(daemon.api, services[noun].id), noun)
   }
 })
 
