@@ -28,21 +28,13 @@ export interface BackupInput {
 
 export type BackupEvent = { type: 'delete'; at: string; by: string }
 
-export interface BackupSlotInput extends SlotInput {
-  datastoreId: string
-  datastoreName: string
-  kind: DatastoreKind
-  version: string
-  at: string
-}
+export type BackupSlotInput = Omit<BackupInput, 'trigger'>
 
 /** The written data, which the check reads back and compares. */
 export interface DumpFacts {
   sizeBytes: number
   sha256: string
 }
-
-export interface DumpOutput extends SlotOutput, DumpFacts {}
 
 interface BackupContext extends BackupInput {
   phase: 'dumping' | 'checking' | 'waiting' | null
@@ -62,7 +54,7 @@ const pauseFactor = 4
 const backup = setup({
   types: {} as { context: BackupContext; input: BackupInput; events: BackupEvent },
   actors: {
-    dumpDatastore: slot<BackupSlotInput, DumpOutput>(),
+    dumpDatastore: slot<BackupSlotInput, SlotOutput & DumpFacts>(),
     checkBackup: slot<BackupSlotInput & DumpFacts, SlotOutput>(),
     discardDump: slot<BackupSlotInput, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
@@ -73,26 +65,12 @@ const backup = setup({
   guards: {
     mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
   },
-  actions: {
-    recordFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
-  },
 })
 
-const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => ({
-  id: context.id,
-  datastoreId: context.datastoreId,
-  datastoreName: context.datastoreName,
-  kind: context.kind,
-  version: context.version,
-  at: context.at,
-})
-const failing = {
-  target: 'discarding',
-  actions: {
-    type: 'recordFailure',
-    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
-  },
-} as const
+const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => {
+  const { id, datastoreId, datastoreName, kind, version, at } = context
+  return { id, datastoreId, datastoreName, kind, version, at }
+}
 
 export const machine = backup.createMachine({
   id: 'backup',
@@ -126,7 +104,10 @@ export const machine = backup.createMachine({
                 sha256: output.sha256,
               })),
             },
-            onError: failing,
+            onError: {
+              target: 'discarding',
+              actions: assign(({ event }) => ({ error: problemOf(event.error as SlotFailure) })),
+            },
           },
         },
         checking: {
@@ -143,7 +124,10 @@ export const machine = backup.createMachine({
               target: '#backup.good',
               actions: assign(({ event: { output } }) => ({ finishedAt: output.at, error: null })),
             },
-            onError: failing,
+            onError: {
+              target: 'discarding',
+              actions: assign(({ event }) => ({ error: problemOf(event.error as SlotFailure) })),
+            },
           },
         },
         discarding: {

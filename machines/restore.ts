@@ -52,9 +52,11 @@ const restore = setup({
     isCanceled: ({ context }) => context.error?.code === 'canceled',
   },
   actions: {
-    finish: assign((_, { at }: SlotOutput) => ({ finishedAt: at })),
-    recordFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
-    recordCancel: assign((_, { by }: { by: string }) => ({
+    finish: assign(({ event }) => ({ finishedAt: (event as unknown as { output: SlotOutput }).output.at })),
+    recordFailure: assign(({ event }) => ({
+      error: problemOf((event as unknown as { error: SlotFailure }).error),
+    })),
+    recordCancel: assign(({ event: { by } }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
     })),
   },
@@ -65,21 +67,6 @@ const slotInput = ({ context: { id, datastoreId, backupId } }: { context: Restor
   datastoreId,
   backupId,
 })
-const undoOnFailure = {
-  target: 'undoing',
-  actions: {
-    type: 'recordFailure',
-    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
-  },
-} as const
-const finish = {
-  type: 'finish',
-  params: ({ event }: { event: { output: SlotOutput } }) => event.output,
-} as const
-const cancel = {
-  target: 'undoing',
-  actions: { type: 'recordCancel', params: ({ event }: { event: RestoreEvent }) => event },
-} as const
 
 export const machine = restore.createMachine({
   id: 'restore',
@@ -87,25 +74,25 @@ export const machine = restore.createMachine({
   initial: 'checking',
   states: {
     checking: {
-      on: { cancel },
+      on: { cancel: { target: 'undoing', actions: 'recordCancel' } },
       entry: assign({ phase: 'checking' }),
       invoke: {
         id: 'checkFile',
         src: 'checkFile',
         input: slotInput,
         onDone: 'loading',
-        onError: undoOnFailure,
+        onError: { target: 'undoing', actions: 'recordFailure' },
       },
     },
     loading: {
-      on: { cancel },
+      on: { cancel: { target: 'undoing', actions: 'recordCancel' } },
       entry: assign({ phase: 'loading' }),
       invoke: {
         id: 'loadData',
         src: 'loadData',
         input: slotInput,
         onDone: 'switching',
-        onError: undoOnFailure,
+        onError: { target: 'undoing', actions: 'recordFailure' },
       },
     },
     switching: {
@@ -115,7 +102,7 @@ export const machine = restore.createMachine({
         src: 'switchData',
         input: slotInput,
         onDone: 'tidying',
-        onError: undoOnFailure,
+        onError: { target: 'undoing', actions: 'recordFailure' },
       },
     },
     tidying: {
@@ -124,7 +111,7 @@ export const machine = restore.createMachine({
         id: 'tidyRestore',
         src: 'tidyRestore',
         input: slotInput,
-        onDone: { target: 'done', actions: finish },
+        onDone: { target: 'done', actions: 'finish' },
       },
     },
     undoing: {
@@ -134,8 +121,8 @@ export const machine = restore.createMachine({
         src: 'undoRestore',
         input: slotInput,
         onDone: [
-          { guard: 'isCanceled', target: 'canceled', actions: finish },
-          { target: 'failed', actions: finish },
+          { guard: 'isCanceled', target: 'canceled', actions: 'finish' },
+          { target: 'failed', actions: 'finish' },
         ],
       },
     },

@@ -70,7 +70,7 @@ export function createObserver(ports: Parts) {
     },
     databaseBytes: (id: string) => measureDatabases(ports, findDatastore(ports, id)),
     leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(ports, actor),
-    progress: (id: string) => ports.progress.of(id),
+    progress: (id: string) => ports.progress.get(id) ?? null,
     checkLogin: (registry: RegistryCredentials) => checkLogin(ports.engine, registry),
     hasImage: (name: string) =>
       inspectImage(ports.engine, name).then(

@@ -13,7 +13,7 @@ import { watchEvents } from '../docker/engine/events.ts'
 import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/subnet.ts'
 import type { Publication } from '../domain/domains.ts'
-import { TransferProgress } from '../effects/backup/transfer-progress.ts'
+import type { TransferProgress } from '../effects/backup/ports.ts'
 import { DegradedReasons } from '../effects/deploy/live/degraded-reasons.ts'
 import { Downtimes } from '../effects/deploy/switch/downtimes.ts'
 import { DiskWatch } from '../effects/disk/disk-watch.ts'
@@ -81,7 +81,7 @@ export function openPorts(
     ...watch,
     datastores: openDatastores(engine, owner),
     tools: openOneShotContainers(engine, owner),
-    progress: new TransferProgress(),
+    progress: new Map() as TransferProgress,
     actors: supervisor,
     ...builds.parts,
     buildSlots: pLimit(config['build-concurrency']),

@@ -57,12 +57,13 @@ export async function retryWhileEngineUnavailable<T>(
 
 export interface CleanupPorts extends Pick<EnginePorts, 'engineReady'>, Pick<SharedPorts, 'logger'> {}
 
-/** Repeats a cleanup that Docker refuses, because anything left holds a disk or an address. */
+/** Repeats a cleanup, by default one that Docker refuses: anything left holds a disk or an address. */
 export async function retryUntilCleanedUp(
   ports: CleanupPorts,
   id: string,
   signal: AbortSignal,
   work: () => Promise<void>,
+  mayRetry = (error: unknown) => codeOf(error) === 'docker_error',
 ) {
   let logged: string | null = null
   for (let pauseMs = 250; ; pauseMs = Math.min(30_000, pauseMs * 2)) {
@@ -70,9 +71,9 @@ export async function retryUntilCleanedUp(
       return await retryWhileEngineUnavailable(ports, signal, work)
     } catch (error) {
       signal.throwIfAborted()
-      if (codeOf(error) !== 'docker_error') throw error
+      if (!mayRetry(error)) throw error
       const reason = messageOf(error)
-      if (reason !== logged) ports.logger.warn({ actor: id, reason }, 'Docker refuses a cleanup; retrying')
+      if (reason !== logged) ports.logger.warn({ actor: id, reason }, 'a cleanup failed; retrying')
       logged = reason
       await sleep(pauseMs, signal)
     }

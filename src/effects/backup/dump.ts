@@ -1,31 +1,56 @@
-// Dumps a datastore into a file, and verifies the file by reading it back from the disk.
+// Dumps a datastore into a file, and verifies the file by reading it back from the disk: the server's own
+// programs read all of it.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import type { BackupSlotInput, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
+import type { BackupSlotInput, DumpFacts } from '../../../machines/backup.ts'
 import { sleep } from '../../async/sleep.ts'
+import type { Command } from '../../docker/exec/exec.ts'
+import type { Credentials, DatastoreKind } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
+import { postgresEnv } from '../datastore/kind.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineUnavailable } from '../waiting.ts'
-import { createDraft, findFile, publishDraft, readChunks } from './file.ts'
-import { formats } from './format.ts'
+import { createDraft, findFile, publishDraft, readFile } from './file.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
-import { findToolError, runTool } from './tool.ts'
+import { findToolError, runTool, useTool } from './tool.ts'
 
 /** How long to wait for a datastore that is restarting. */
 const serveTimeoutMs = 120_000
 const pollIntervalMs = 500
 
+interface BackupFormat {
+  /** The command that writes the dump to standard output. */
+  dump(credentials: Credentials): Command
+  /** Reads the backup from standard input to the end; exit code 0 means that it is complete. */
+  check: Command
+}
+
+const formats: Record<DatastoreKind, BackupFormat> = {
+  postgres: {
+    dump: (credentials) => ({ argv: ['pg_dump', '--format=custom'], env: postgresEnv(credentials) }),
+    check: { argv: ['pg_restore', '-f', '/dev/null'] },
+  },
+  // redis-cli would append its end marker to a stream, so it writes to a file, which it ends properly.
+  redis: {
+    dump: ({ password }) => ({
+      argv: ['sh', '-c', 'redis-cli -h 127.0.0.1 --rdb /tmp/dump.rdb >&2 && cat /tmp/dump.rdb'],
+      env: { REDISCLI_AUTH: password },
+    }),
+    check: { argv: ['sh', '-c', 'cat > /tmp/dump.rdb && redis-check-rdb /tmp/dump.rdb >&2'] },
+  },
+}
+
 export function dumpDatastore(ports: BackupPorts) {
-  return (input: BackupSlotInput, signal: AbortSignal): Promise<DumpOutput> =>
+  return (input: BackupSlotInput, signal: AbortSignal) =>
     retryWhileEngineUnavailable(ports, signal, async () => {
       const datastore = await waitUntilServing(ports, input.datastoreId, signal)
       try {
         const guarded = { what: 'a backup', directory: ports.settings.backupDir }
         return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
       } finally {
-        ports.progress.clear(input.id)
+        ports.progress.delete(input.id)
       }
     })
 }
@@ -33,21 +58,15 @@ export function dumpDatastore(ports: BackupPorts) {
 async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
   const draft = await createDraft(ports.settings, input)
   const hash = createHash('sha256')
+  const output = async (piece: Uint8Array) => {
+    hash.update(piece)
+    await draft.write(piece)
+    ports.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
+  }
   try {
     const command = formats[input.kind].dump(datastore.credentials)
-    const output = async (piece: Uint8Array) => {
-      hash.update(piece)
-      await draft.write(piece)
-      ports.progress.report(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
-    }
-    const outcome = await runTool(
-      ports,
-      datastore,
-      { id: input.id, command, sharesNetwork: true, output },
-      signal,
-    )
-    const complaint = findToolError(outcome, datastore)
-    if (complaint !== null) throw new Failure('backup_failed', complaint)
+    const run = { id: input.id, command, sharesNetwork: true, output }
+    await useTool(ports, datastore, run, 'backup_failed', signal)
   } finally {
     await draft.close()
   }
@@ -91,24 +110,25 @@ export async function verifyFile(
   { id, path }: { id: string; path: string },
   signal: AbortSignal,
 ): Promise<DumpFacts> {
-  const { size: totalBytes } = await stat(path).catch(() => {
+  const { size } = await stat(path).catch(() => {
     throw new Failure('backup_failed', `${path} is gone`)
   })
   const hash = createHash('sha256')
-  let doneBytes = 0
-  const onChunk = (piece: Uint8Array) => {
-    hash.update(piece)
-    doneBytes += piece.length
-    ports.progress.report(id, { doneBytes, totalBytes })
+  let sizeBytes = 0
+  async function* content() {
+    for await (const piece of readFile(ports, { id, path, sizeBytes: size }, signal)) {
+      hash.update(piece)
+      sizeBytes += piece.length
+      yield piece
+    }
   }
   try {
-    const input = readChunks(path, onChunk, signal)
     const { check: command } = formats[datastore.record.kind]
-    const outcome = await runTool(ports, datastore, { id, command, sharesNetwork: false, input }, signal)
-    const complaint = findToolError(outcome, datastore)
+    const run = { id, command, sharesNetwork: false, input: content() }
+    const complaint = findToolError(await runTool(ports, datastore, run, signal), datastore)
     if (complaint !== null) throw new Failure('backup_failed', `it is incomplete: ${complaint}`)
-    return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
+    return { sizeBytes, sha256: hash.digest('hex') }
   } finally {
-    ports.progress.clear(id)
+    ports.progress.delete(id)
   }
 }

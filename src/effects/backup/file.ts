@@ -8,9 +8,6 @@ import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import type { BackupSettings, TransferPorts } from './ports.ts'
 
-/** Free disk space is checked again after this many bytes. */
-const diskCheckBytes = 64 * 1024 * 1024
-
 const openAttempts = 5
 
 const draftOf = (path: string) => `${path}.part`
@@ -29,10 +26,8 @@ export async function createDraft(settings: BackupSettings, place: BackupFileRef
   let sizeBytes = 0
   return {
     async write(piece) {
-      const before = Math.floor(sizeBytes / diskCheckBytes)
       sizeBytes += piece.length
-      if (Math.floor(sizeBytes / diskCheckBytes) > before) await requireRoom(settings)
-      await writeAll(file, piece)
+      await file.writeFile(piece).catch(throwUnwritable)
     },
     sizeBytes: () => sizeBytes,
     async close() {
@@ -49,20 +44,13 @@ export async function createDraft(settings: BackupSettings, place: BackupFileRef
 async function openDraft(settings: BackupSettings, path: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     await makeFolder(settings, dirname(path))
-    await requireRoom(settings)
     try {
+      await checkFreeDisk(settings, 'a backup', settings.backupDir)
       return await open(draftOf(path), 'w', 0o600)
     } catch (error) {
-      if (attempt === openAttempts || (error as NodeJS.ErrnoException).code !== 'ENOENT')
-        throwUnwritable(error)
+      const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!isGone || attempt === openAttempts) throwUnwritable(error)
     }
-  }
-}
-
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let written = 0; written < piece.length; ) {
-    const { bytesWritten } = await file.write(piece, written).catch(throwUnwritable)
-    written += bytesWritten
   }
 }
 
@@ -78,9 +66,8 @@ export async function findFile(settings: BackupSettings, place: BackupFileRef): 
 /** Renames the verified draft. After a crash in between, the file already has its final name. */
 export async function publishDraft(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
-  await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' || !(await stat(path).catch(() => null))) throw unwritable(error)
-  })
+  const found = await findFile(settings, place)
+  if (found !== path) await rename(found, path).catch(throwUnwritable)
   const folder = await open(dirname(path), 'r')
   try {
     await folder.sync()
@@ -96,24 +83,19 @@ export async function removeFile(settings: BackupSettings, place: BackupFileRef)
   await rmdir(dirname(path)).catch(() => undefined)
 }
 
-export function createProgressReporter({ progress }: TransferPorts, id: string, totalBytes: number) {
-  let doneBytes = 0
-  return (piece: Uint8Array) => {
-    doneBytes += piece.length
-    progress.report(id, { doneBytes, totalBytes })
-  }
-}
-
-export async function* readChunks(
-  path: string,
-  onChunk: (piece: Uint8Array) => void,
+/** Reports the progress of the actor that reads it. */
+export async function* readFile(
+  { progress }: TransferPorts,
+  { id, path, sizeBytes }: { id: string; path: string; sizeBytes: number },
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
+  let doneBytes = 0
   const file: AsyncIterable<Buffer> = createReadStream(path)
   try {
     for await (const piece of file) {
       signal.throwIfAborted()
-      onChunk(piece)
+      doneBytes += piece.length
+      progress.set(id, { doneBytes, totalBytes: sizeBytes })
       yield piece
     }
   } catch (error) {
@@ -132,20 +114,11 @@ async function makeFolder({ backupDir, dataDir }: BackupSettings, folder: string
     if (code === 'ENOENT') {
       throw new Failure('backup_failed', `${backupDir} does not exist: is it mounted? (--backup-dir)`)
     }
-    throw unwritable(error)
+    throwUnwritable(error)
   }
 }
 
-async function requireRoom(settings: BackupSettings): Promise<void> {
-  await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(throwUnwritable)
-}
-
-/** Throws. An error that is not a `Failure` is reported as an error of the backup directory. */
 function throwUnwritable(error: unknown): never {
-  throw error instanceof Failure ? error : unwritable(error)
-}
-
-function unwritable(error: unknown): Failure {
-  const { message } = error as Error
-  return new Failure('backup_failed', `it cannot be written: ${message}`)
+  if (error instanceof Failure) throw error
+  throw new Failure('backup_failed', `it cannot be written: ${messageOf(error)}`)
 }

@@ -4,7 +4,6 @@ import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
-import type { TransferProgress } from './transfer-progress.ts'
 
 export interface BackupPorts
   extends SharedPorts,
@@ -29,3 +28,6 @@ export interface ToolSettings extends DatastoreImages, DefaultLimits {}
 export interface TransferPorts {
   progress: TransferProgress
 }
+
+/** How far the current phase of running backups and restores is, by their id. */
+export type TransferProgress = Map<string, { doneBytes: number; totalBytes: number | null }>

@@ -6,6 +6,7 @@ import type {
   OneShotStreams,
 } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
+import { Failure } from '../../errors.ts'
 import { type Datastore, limitsOf, maskPassword } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
 import type { ToolPorts } from './ports.ts'
@@ -22,11 +23,11 @@ export interface ToolRun extends OneShotStreams {
 /** The tool gets the memory limit of the datastore, and at least the default limit. */
 export function runTool(
   ports: ToolPorts,
-  { record, name }: Pick<Datastore, 'record' | 'name'>,
+  { record, name }: Datastore,
   { id, command: { argv, env = {} }, sharesNetwork, volume, ...streams }: ToolRun,
   signal: AbortSignal,
 ): Promise<OneShotOutcome> {
-  const limits = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  const limits = limitsOf(ports, record)
   const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
   const image = imageOf(ports, record.kind, record.version)
   const beside = sharesNetwork ? name : null
@@ -34,11 +35,22 @@ export function runTool(
   return ports.tools.run(spec, streams, signal)
 }
 
+/** Throws that code with the reason if the tool fails. */
+export async function useTool(
+  ports: ToolPorts,
+  datastore: Datastore,
+  run: ToolRun,
+  code: string,
+  signal: AbortSignal,
+): Promise<OneShotOutcome> {
+  const outcome = await runTool(ports, datastore, run, signal)
+  const complaint = findToolError(outcome, datastore)
+  if (complaint !== null) throw new Failure(code, complaint)
+  return outcome
+}
+
 /** The last lines of its error output, without the password; null if it succeeded. */
-export function findToolError(
-  outcome: OneShotOutcome,
-  { credentials }: Pick<Datastore, 'credentials'>,
-): string | null {
+export function findToolError(outcome: OneShotOutcome, { credentials }: Datastore): string | null {
   if (outcome.exitCode === 0) return null
   if (outcome.isOutOfMemory) return 'it was killed at its memory limit'
   const lines = outcome.stderr.split('\n').map((line) => line.trim())

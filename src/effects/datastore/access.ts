@@ -1,7 +1,9 @@
 // A datastore as effects use it, read again for each effect: its record, its password and its container.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
+import type { RunOptions } from '../../docker/containers/datastores.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
+import type { Command } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
 import { count } from '../../quantities.ts'
@@ -33,11 +35,11 @@ export function findDatastore(ports: Pick<DatastorePorts, 'owner' | 'storage'>, 
 /** The limits of its container: those that were set, or else the server's defaults. */
 export function limitsOf(
   { settings }: { settings: DefaultLimits },
-  { memoryMb, cpus }: { memoryMb: number | null; cpus: number | null },
+  { memory_limit_mb, cpu_limit }: Pick<DatastoreRecord, 'memory_limit_mb' | 'cpu_limit'>,
 ): Limits {
   return {
-    memoryLimitMb: memoryMb ?? settings.defaultMemoryLimitMb,
-    cpuLimit: cpus ?? settings.defaultCpuLimit,
+    memoryLimitMb: memory_limit_mb ?? settings.defaultMemoryLimitMb,
+    cpuLimit: cpu_limit ?? settings.defaultCpuLimit,
     pidsLimit: settings.pidsLimit,
   }
 }
@@ -63,6 +65,19 @@ export async function checkDatastore(
   if (timeoutExitCodes.includes(outcome.exitCode)) return 'it accepts connections and sends nothing'
   const output = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
   return maskPassword(output, credentials) || `it ended with exit code ${outcome.exitCode}`
+}
+
+/** Returns the output of a command in its container. Throws that code with the last line of the errors. */
+export async function runInDatastore(
+  ports: Pick<DatastorePorts, 'datastores'>,
+  { name, credentials }: Datastore,
+  command: Command,
+  { code, ...options }: RunOptions & { code: string },
+): Promise<string> {
+  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, options)
+  if (exitCode === 0) return stdout.trim()
+  const reason = maskPassword(stderr.trim(), credentials).split('\n').at(-1)
+  throw new Failure(code, reason || `${command.argv[0]} ended with exit code ${exitCode}`)
 }
 
 export function maskPassword(text: string, { password }: Credentials): string {

@@ -1,6 +1,6 @@
 // Clients (psql, redis-cli) in the containers of datastores, for the API; their number is limited.
 // An opened client counts until it is closed, even when its start failed.
-import type { InteractiveExec, InteractiveOptions, TerminalSize } from '../../docker/containers/datastores.ts'
+import type { InteractiveExec, InteractiveOptions } from '../../docker/containers/datastores.ts'
 import { Failure } from '../../errors.ts'
 import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
@@ -17,16 +17,10 @@ export interface ClientStart {
 
 export type ClientEvents = Pick<InteractiveOptions, 'wrote' | 'ended' | 'failed'>
 
-export interface Client {
+/** What arrives before the client runs is queued. */
+export interface Client extends InteractiveExec {
   /** Call once. Resolves when the client runs, or after `events.failed`. */
   start(start: ClientStart, events: ClientEvents): Promise<void>
-  /** Input that arrives before the client runs is queued. */
-  write(bytes: Buffer, taken: () => void): void
-  end(): void
-  resize(size: TerminalSize): void
-  pause(): void
-  resume(): void
-  close(): void
 }
 
 const maxClients = 16
@@ -45,8 +39,6 @@ export function openClients(ports: Pick<DatastorePorts, 'datastores' | 'owner' |
   }
 }
 
-type Call = (exec: InteractiveExec) => void
-
 function createClient(
   ports: Pick<DatastorePorts, 'datastores' | 'owner' | 'storage'>,
   datastoreId: string,
@@ -54,8 +46,8 @@ function createClient(
 ): Client {
   let exec: InteractiveExec | null = null
   let isClosed = false
-  const pending: Call[] = []
-  const whenStarted = (call: Call) => {
+  const pending: ((exec: InteractiveExec) => void)[] = []
+  const whenStarted = (call: (exec: InteractiveExec) => void) => {
     if (exec) call(exec)
     else pending.push(call)
   }

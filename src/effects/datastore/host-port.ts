@@ -2,13 +2,15 @@
 // container does, so the result of starting the container decides.
 import { createServer } from 'node:net'
 import { Failure } from '../../errors.ts'
-import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
+import type { DatastorePorts, DatastoreSettings } from './ports.ts'
+
+type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>
 
 export const maxPortAttempts = 8
 
 /** A free port, assigned to no datastore and not refused by Docker. Throws `port_taken` if none is left. */
 export async function choosePort(
-  { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: HostPortSettings },
+  { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: PortSettings },
   id: string,
   refused: ReadonlySet<number>,
 ): Promise<number> {
@@ -20,7 +22,7 @@ export async function choosePort(
   return port
 }
 
-export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostPortSettings): Failure {
+export function noPort({ datastoreBind, datastorePorts: { first, last } }: PortSettings): Failure {
   const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
   return new Failure('port_taken', `${range} of ${datastoreBind} is in use (--datastore-ports)`)
 }
@@ -28,7 +30,7 @@ export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostP
 /** Up to `count` ports of the range that are free now, from a random position on. */
 export async function freePorts(
   bind: string,
-  { first, last }: PortRange,
+  { first, last }: PortSettings['datastorePorts'],
   count: number,
   taken: ReadonlySet<number>,
 ): Promise<number[]> {

@@ -35,35 +35,22 @@ const postgres: DatastoreEngine = {
   script: null,
   // While a new database is initialized, its temporary server listens on a Unix socket only. It must not
   // count as ready, so the check uses TCP.
-  healthCommand: ({ username, password, database }) => ({
-    argv: [
-      ...probeTimeout,
-      'psql',
-      '-X',
-      '-h',
-      '127.0.0.1',
-      '-U',
-      username,
-      '-d',
-      database!,
-      '-tAc',
-      'select 1',
-    ],
-    env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },
+  healthCommand: (credentials) => ({
+    argv: [...probeTimeout, 'psql', '-XtAc', 'select 1'],
+    env: { ...postgresEnv(credentials), PGCONNECT_TIMEOUT: '5' },
   }),
   isHealthy: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
   isLoading: () => false,
   limitCommand: () => null,
-  client: ({ username, password, database }, words) => ({
+  client: (credentials, words) => ({
     argv: ['psql', ...words],
-    env: {
-      PGHOST: '127.0.0.1',
-      PGUSER: username,
-      PGDATABASE: database!,
-      PGPASSWORD: password,
-      PSQL_HISTORY: '/dev/null',
-    },
+    env: { ...postgresEnv(credentials), PSQL_HISTORY: '/dev/null' },
   }),
+}
+
+/** Connects Postgres's own programs to the server in their network namespace, by default to its database. */
+export function postgresEnv({ username, password, database }: Credentials, name = database!) {
+  return { PGHOST: '127.0.0.1', PGUSER: username, PGPASSWORD: password, PGDATABASE: name }
 }
 
 /**

@@ -2,7 +2,7 @@
 // when its container is created, a stopped one at its next start.
 import type { DatastoreLimits } from '../../../machines/datastore/datastore-context.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import { type Datastore, findCappedLimit, findDatastore, limitsOf, maskPassword } from './access.ts'
 import { waitForEngineBriefly } from './image.ts'
@@ -26,11 +26,25 @@ export async function setContainerLimits(
 ): Promise<string | null> {
   for (;;) {
     const datastore = findDatastore(ports, id)
-    const { memory_limit_mb, cpu_limit, limits: requested } = datastore.record
-    const limits = limitsOf(ports, { memoryMb: memory_limit_mb, cpus: cpu_limit })
+    const limits = limitsOf(ports, datastore.record)
     await updateContainer(ports, datastore, limits, signal)
-    const isNewest = findDatastore(ports, id).record.limits.revision === requested.revision
+    const isNewest = findDatastore(ports, id).record.limits.revision === datastore.record.limits.revision
     if (isNewest) return findCappedLimit(limits, await ports.engine.info())
+  }
+}
+
+/** A refusal was reported to the client that set the limits. */
+export async function applyLimitsAgain(
+  ports: DatastorePorts,
+  { record: { id, name } }: Datastore,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await setContainerLimits(ports, id, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'docker_error') throw error
+    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits were rejected')
   }
 }
 

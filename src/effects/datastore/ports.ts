@@ -15,12 +15,10 @@ export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
   settings: DatastoreSettings
 }
 
-export interface DatastoreSettings
-  extends DatastoreImages,
-    DatastoreBind,
-    HostPortSettings,
-    DefaultLimits,
-    FreeDiskSettings {}
+export interface DatastoreSettings extends DatastoreImages, DatastoreBind, DefaultLimits, FreeDiskSettings {
+  /** The range of their ports on the host. */
+  datastorePorts: { first: number; last: number }
+}
 
 /** The images of datastores; `{version}` is replaced by the version of the datastore. */
 export interface DatastoreImages {
@@ -31,13 +29,4 @@ export interface DatastoreImages {
 export interface DatastoreBind {
   /** The host address at which datastores are published. */
   datastoreBind: string
-}
-
-export interface PortRange {
-  first: number
-  last: number
-}
-
-export interface HostPortSettings extends DatastoreBind {
-  datastorePorts: PortRange
 }

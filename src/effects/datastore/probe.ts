@@ -6,7 +6,7 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
 import { checkDatastore, type Datastore, findDatastore, maskPassword } from './access.ts'
-import { setContainerLimits } from './limits.ts'
+import { applyLimitsAgain } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 
 /** Includes the time to replay the log after a crash. */
@@ -23,8 +23,14 @@ export function awaitAnswer(ports: DatastorePorts) {
     try {
       await withTimeout(startTimeoutMs, signal, async (bound) => {
         for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
-          await requireRunning(ports, datastore, bound)
-          const refusal = await tryCheck(ports, datastore, bound)
+          const state = await ports.instances.inspect(datastore.name)
+          if (state?.state !== 'running')
+            throw new Failure('datastore_failed', await explainLoss(ports, datastore, bound))
+          const refusal = await checkDatastore(ports, datastore, bound).catch((error: unknown) => {
+            // The container ended during the check. The next inspection shows how.
+            if (codeOf(error) !== 'docker_error') throw error
+            return messageOf(error)
+          })
           if (refusal === null) return
           reason = refusal
           await sleep(pauseMs, bound)
@@ -38,50 +44,11 @@ export function awaitAnswer(ports: DatastorePorts) {
         `it does not respond within ${duration(startTimeoutMs)}: ${reason}`,
       )
     }
-    await applyLatestLimits(ports, datastore, signal)
+    // The limits may have changed during the start.
+    await applyLimitsAgain(ports, datastore, signal)
     await ports.instances.setRestart(datastore.name, 'unless-stopped')
     return { at: isoNow() }
   }
-}
-
-/** The limits may have changed during the start. A refusal was reported to the client that set them. */
-async function applyLatestLimits(
-  ports: DatastorePorts,
-  { record: { id, name } }: Datastore,
-  signal: AbortSignal,
-) {
-  try {
-    await setContainerLimits(ports, id, signal)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (codeOf(error) !== 'docker_error') throw error
-    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits were rejected')
-  }
-}
-
-/** If the container ends during the check, the exec fails; the next inspection shows how it ended. */
-async function tryCheck(
-  ports: DatastorePorts,
-  datastore: Datastore,
-  signal: AbortSignal,
-): Promise<string | null> {
-  try {
-    return await checkDatastore(ports, datastore, signal)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (codeOf(error) !== 'docker_error') throw error
-    return messageOf(error)
-  }
-}
-
-async function requireRunning(
-  ports: DatastorePorts,
-  datastore: Datastore,
-  signal: AbortSignal,
-): Promise<void> {
-  const state = await ports.instances.inspect(datastore.name)
-  if (state?.state === 'running') return
-  throw new Failure('datastore_failed', await explainLoss(ports, datastore, signal))
 }
 
 /** A message: the container no longer exists, or how it ended, with the last line of its output. */

@@ -1,46 +1,51 @@
 // Scheduled backups of a datastore, one at a time. Backups that were missed while the daemon was down are
 // made up for by one. Setting the clock back makes no backup due again.
+import type { BackupInput } from '../../../machines/backup.ts'
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
-import { sleep } from '../../async/sleep.ts'
+import type { By } from '../../../storage/actors/actors.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import { backupsOf } from '../backup/retention.ts'
 import { bySchedule } from '../by.ts'
+import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { findDatastore } from './access.ts'
 import type { DatastorePorts } from './ports.ts'
 
-/** The clock may be set between two polls. */
-const pollIntervalMs = 30_000
+type BackupSlot = DatastoreSlot & { backupId: string }
+type SpawnPorts = Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>
 
 export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
   return async ({ schedule, since }: { schedule: string; since: string }, signal: AbortSignal) => {
     const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
-    for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
-      await sleep(Math.min(left, pollIntervalMs), signal)
-    }
+    await awaitExpiry({ wakeAt: dueAt }, signal)
     // The next time is computed from now, but never from before the backup that is due.
     const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
     return { at, backupId: ports.storage.ids.newId('bak') }
   }
 }
 
-export function startBackup(ports: Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>) {
-  return async ({ id, kind, version, backupId }: DatastoreSlot & { backupId: string }) => {
-    const { name } = findDatastore(ports, id).record
-    const running = backupsOf(ports, id).find(
-      ({ id: other, status, trigger }) =>
-        other !== backupId && status === 'running' && trigger === 'schedule',
+export function startBackup(ports: SpawnPorts) {
+  return async (slot: BackupSlot) => {
+    const running = backupsOf(ports, slot.id).find(
+      ({ id, status, trigger }) => id !== slot.backupId && status === 'running' && trigger === 'schedule',
     )
     if (running) {
       ports.logger.warn(
-        { datastore: name, backup: running.id },
+        { datastore: running.datastore, backup: running.id },
         'the previous backup has not ended: none is started',
       )
-    } else {
-      const at = isoNow()
-      const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at }
-      await ports.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' }, { by: bySchedule })
-    }
+    } else await spawnBackup(ports, slot, 'schedule', bySchedule)
     return { at: isoNow() }
   }
+}
+
+export async function spawnBackup(
+  ports: SpawnPorts,
+  { id: datastoreId, kind, version, backupId: id }: BackupSlot,
+  trigger: BackupInput['trigger'],
+  by: By,
+): Promise<void> {
+  const datastoreName = findDatastore(ports, datastoreId).record.name
+  const input = { id, datastoreId, datastoreName, kind, version, trigger, at: isoNow() }
+  await ports.actors.spawn('backup', id, input, { by })
 }

@@ -1,6 +1,6 @@
 // Starts a datastore: its volume, its address, its host port, and the container that uses them. A volume that
 // already exists holds other data. It is never reused and never removed.
-import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
+import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { DatastoreSpec } from '../../docker/containers/datastores.ts'
 import { claimVolume, removeVolume } from '../../docker/containers/volumes.ts'
@@ -15,15 +15,7 @@ import { choosePort, maxPortAttempts, noPort } from './host-port.ts'
 import { imageOf, waitForEngineBriefly } from './image.ts'
 import type { DatastorePorts } from './ports.ts'
 
-interface StartInput {
-  id: string
-  kind: DatastoreKind
-  version: string
-  /** The datastore has never served. */
-  isNew: boolean
-  /** The datastore never served, and an earlier attempt failed and left incomplete data. */
-  isAfresh: boolean
-}
+type StartInput = DatastoreSlot & { isNew: boolean; isAfresh: boolean }
 
 export const stopSeconds = 60
 /** A killed engine's proxy may hold the port for a moment after the engine is back. */
@@ -40,10 +32,7 @@ export function startDatastore(ports: DatastorePorts) {
     const volume = volumeOf(ports, datastore)
     await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
     const address = await allocateAddress(ports, id, 0, network)
-    const limits = limitsOf(ports, {
-      memoryMb: datastore.record.memory_limit_mb,
-      cpus: datastore.record.cpu_limit,
-    })
+    const limits = limitsOf(ports, datastore.record)
     const specOf = (port: number): DatastoreSpec => ({
       ...limits,
       id,

@@ -77,9 +77,9 @@ union all select format('the prepared transaction %L', gid) from pg_prepared_xac
 
 /** Runs in the datastore's container. Prints `obstacle NAME` and `extension NAME`. */
 export const inspectScript = `set -eu
-query() { psql -h 127.0.0.1 -U "$PGUSER" -XAtq -v ON_ERROR_STOP=1 "$@"; }
-query -d template1 -c "select 'obstacle ' || text from (${obstacles}) as found (text)"
-query -d template1 -c "select datname from pg_database where datallowconn" >/tmp/berth-databases
+query() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
+query -c "select 'obstacle ' || text from (${obstacles}) as found (text)"
+query -c "select datname from pg_database where datallowconn" >/tmp/berth-databases
 while IFS= read -r database; do
   PGDATABASE="$database" query -c "select 'extension ' || extname from pg_extension"
 done </tmp/berth-databases`

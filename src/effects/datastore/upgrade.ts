@@ -7,13 +7,14 @@ import { datastoreName } from '../../docker/engine/names.ts'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 import type { ToolPorts } from '../backup/ports.ts'
-import { findToolError, runTool } from '../backup/tool.ts'
+import { useTool } from '../backup/tool.ts'
 import { byServer } from '../by.ts'
 import { freeBytes, guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, waitForCommit } from '../waiting.ts'
-import { type Datastore, findDatastore, maskPassword } from './access.ts'
+import { type Datastore, findDatastore, runInDatastore } from './access.ts'
 import { imageOf, obtainImage } from './image.ts'
+import { postgresEnv } from './kind.ts'
 import type { DatastorePorts } from './ports.ts'
 import { awaitAnswer } from './probe.ts'
 import { stopSeconds, volumeLabels } from './start.ts'
@@ -71,23 +72,20 @@ export async function measureDatabases(
   datastore: Datastore,
   signal?: AbortSignal,
 ): Promise<number> {
-  const argv = ['psql', '-h', '127.0.0.1', '-d', 'template1', '-XAtqc', sizeQuery]
+  const argv = ['psql', '-XAtqc', sizeQuery]
   return Number(await runInServer(ports, datastore, argv, signal))
 }
 
 /** Returns the output. Throws `upgrade_failed`. */
-async function runInServer(
+function runInServer(
   ports: Pick<DatastorePorts, 'datastores'>,
-  { name, credentials }: Datastore,
+  datastore: Datastore,
   argv: string[],
   signal?: AbortSignal,
 ): Promise<string> {
-  const env = { PGUSER: credentials.username, PGPASSWORD: credentials.password }
-  const options = { timeoutMs: 60_000, ...(signal && { signal }) }
-  const { exitCode, stdout, stderr } = await ports.datastores.run(name, { argv, env }, options)
-  if (exitCode === 0) return stdout.trim()
-  const reason = maskPassword(stderr.trim(), credentials).split('\n').at(-1)
-  throw new Failure('upgrade_failed', reason || `psql ended with exit code ${exitCode}`)
+  const command = { argv, env: postgresEnv(datastore.credentials, 'template1') }
+  const options = { code: 'upgrade_failed', timeoutMs: 60_000, ...(signal && { signal }) }
+  return runInDatastore(ports, datastore, command, options)
 }
 
 interface NewVersionRun {
@@ -104,15 +102,12 @@ async function runNewVersion(
   { version, script, volume }: NewVersionRun,
   signal: AbortSignal,
 ): Promise<string> {
-  const { kind, credentials, name } = datastore
-  const record = { ...datastore.record, version }
+  const { kind, credentials, record } = datastore
   const command = { argv: ['sh', '-c', script], env: kind.env(credentials) }
   const mount = volume === undefined ? {} : { volume: { name: volume, mountPath: kind.mountPath(version) } }
   const run = { id: record.id, command, sharesNetwork: volume !== undefined, ...mount }
-  const outcome = await runTool(ports, { record, name }, run, signal)
-  const problem = findToolError(outcome, datastore)
-  if (problem !== null) throw new Failure('upgrade_failed', problem)
-  return outcome.stdout
+  const upgraded = { ...datastore, record: { ...record, version } }
+  return (await useTool(ports, upgraded, run, 'upgrade_failed', signal)).stdout
 }
 
 /** An interrupted copy is not repeated: the datastore has been closed for an unknown time already. */

@@ -8,7 +8,7 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
 import { tryConnection } from '../try-connection.ts'
 import { checkDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
-import { setContainerLimits } from './limits.ts'
+import { applyLimitsAgain } from './limits.ts'
 import type { DatastorePorts } from './ports.ts'
 import { explainLoss } from './probe.ts'
 
@@ -81,21 +81,18 @@ interface LimitsProgress {
 /** Applies changes from when there was no container or no Docker. A refusal has been reported already. */
 async function reconcileLimits(
   ports: DatastorePorts,
-  { record }: Datastore,
+  datastore: Datastore,
   state: ActualLimits,
   caughtUp: LimitsProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const { revision, settled, trouble } = record.limits
+  const { revision, settled, trouble } = datastore.record.limits
   const wasUnavailable = trouble?.code === 'docker_unavailable'
   if (settled < revision || (trouble !== null && !wasUnavailable)) return
   // For Redis the container's limits are only half of the setting: the server has its own memory limit.
   const isMissed = wasUnavailable && caughtUp.revision !== revision
-  if (!isMissed && !(await limitsDiffer(ports, record, state))) return
-  await setContainerLimits(ports, record.id, signal).catch((error: unknown) => {
-    if (codeOf(error) !== 'docker_error') throw error
-    ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits were rejected')
-  })
+  if (!isMissed && !(await limitsDiffer(ports, datastore.record, state))) return
+  await applyLimitsAgain(ports, datastore, signal)
   caughtUp.revision = revision
 }
 
@@ -106,7 +103,7 @@ async function limitsDiffer(
   record: DatastoreRecord,
   state: ActualLimits,
 ): Promise<boolean> {
-  const wanted = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  const wanted = limitsOf(ports, record)
   if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
   if (state.cpuLimit === wanted.cpuLimit) return false
   // A limit above the host's CPUs is capped at their number.

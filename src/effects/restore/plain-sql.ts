@@ -4,14 +4,14 @@ import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import type { Credentials } from '../../domain/datastore-urls.ts'
 import { type DumpFormat, formatOf, headBytes } from '../../domain/dump-format.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { createProgressReporter, readChunks } from '../backup/file.ts'
 import { findToolError, runTool } from '../backup/tool.ts'
-import { type Datastore, maskPassword } from '../datastore/access.ts'
-import type { RestorePorts } from './ports.ts'
+import { maskPassword } from '../datastore/access.ts'
+import { postgresEnv } from '../datastore/kind.ts'
 import { SqlFilter, unsupported } from './sql-filter.ts'
-import type { RestoreWork } from './work.ts'
+import { pathOfFile, type RestoreStep, readRestoreFile } from './step.ts'
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 const maxMessageChars = 300
@@ -41,27 +41,13 @@ function formatOfHead(head: Buffer): DumpFormat {
   throw unsupported(`the file ${format.message}`)
 }
 
-/** Reads the whole file. Throws `unsupported_dump` if it is truncated. */
-export async function checkSql(ports: RestorePorts, work: RestoreWork, signal: AbortSignal): Promise<void> {
-  try {
-    const onChunk = createProgressReporter(ports, work.id, work.sizeBytes)
-    for await (const _ of readSql(work.path, onChunk, signal));
-  } finally {
-    ports.progress.clear(work.id)
-  }
-}
-
-/** The input of psql. `onChunk` gets the chunks as read from the disk. Throws `unsupported_dump`. */
-export async function* readSql(
-  path: string,
-  onChunk: (piece: Uint8Array) => void,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const content = readChunks(path, onChunk, signal)
-  const sql = (await formatOfFile(path)) === 'gzip' ? unpack(content) : content
+/** The input of psql. Throws `unsupported_dump`. */
+export async function* readSql(step: RestoreStep): AsyncGenerator<Uint8Array> {
+  const isPacked = (await formatOfFile(pathOfFile(step.ports, step.input))) === 'gzip'
+  const content = readRestoreFile(step)
   const filter = new SqlFilter()
   let isFirst = true
-  for await (const piece of sql) {
+  for await (const piece of isPacked ? unpack(content) : content) {
     yield filter.push(isFirst ? startOfSql(Buffer.from(piece)) : piece)
     isFirst = false
   }
@@ -87,34 +73,23 @@ function startOfSql(piece: Buffer): Buffer {
   return hasMark ? piece.subarray(byteOrderMark.length) : piece
 }
 
-/** The role as which the file runs, and its database. */
-export interface SqlRole {
-  name: string
-  password: string
-  database: string
-}
-
 /**
- * Loads the file. Throws `restore_failed` with the line. psql also succeeds when its input is truncated on
- * the way: the last line that we send proves that psql received all of it, and that no transaction is open.
+ * Loads the file as that role. Throws `restore_failed` with the line. psql also succeeds when its input is
+ * truncated on the way: the last line that we send proves that psql received all of it, and that no
+ * transaction is open.
  */
-export async function loadSql(
-  ports: RestorePorts,
-  datastore: Datastore,
-  { work, role }: { work: RestoreWork; role: SqlRole },
-  signal: AbortSignal,
-): Promise<void> {
+export async function loadSql(step: RestoreStep, role: Credentials): Promise<void> {
+  const { ports, datastore, input, signal } = step
   const key = randomBytes(16).toString('hex')
-  const options = ['-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1']
-  const argv = ['sh', '-c', psqlScript, 'sh', ...options, '-U', role.name, '-d', role.database]
-  const env = { PGPASSWORD: role.password, BERTH_KEY: key, PGCLIENTENCODING: 'UTF8' }
+  const argv = ['sh', '-c', psqlScript, 'sh', '-XAtq', '-v', 'ON_ERROR_STOP=1']
+  const env = { ...postgresEnv(role), BERTH_KEY: key, PGCLIENTENCODING: 'UTF8' }
   let lastOutput: Buffer = Buffer.alloc(0)
   const output = async (piece: Uint8Array) => {
     lastOutput = Buffer.concat([lastOutput, piece]).subarray(-100)
   }
-  const onChunk = createProgressReporter(ports, work.id, work.sizeBytes)
-  const input = withProof(readSql(work.path, onChunk, signal), key)
-  const run = { id: work.id, command: { argv, env }, sharesNetwork: true, input, output }
+  const command = { argv, env }
+  const sql = withProof(readSql(step), key)
+  const run = { id: input.id, command, sharesNetwork: true, input: sql, output }
   const outcome = await runTool(ports, datastore, run, signal)
   const psqlError = /^psql:<stdin>:(\d+): (?:ERROR|FATAL|PANIC|error): +(.*)$/m.exec(outcome.stderr)
   if (outcome.exitCode !== 0 && psqlError) {

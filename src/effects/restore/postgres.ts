@@ -2,171 +2,111 @@
 // transaction. The existing databases are the only record of the progress.
 import { randomBytes } from 'node:crypto'
 import { sleep } from '../../async/sleep.ts'
-import { Failure, messageOf } from '../../errors.ts'
-import { createProgressReporter, readChunks } from '../backup/file.ts'
-import { findToolError, runTool } from '../backup/tool.ts'
-import type { Datastore } from '../datastore/access.ts'
-import { formatOfFile, loadSql, type SqlRole } from './plain-sql.ts'
-import type { RestorePorts } from './ports.ts'
-import { type Restorer, type RestoreWork, runCommand } from './work.ts'
+import type { Credentials } from '../../domain/datastore-urls.ts'
+import { messageOf } from '../../errors.ts'
+import { useTool } from '../backup/tool.ts'
+import { postgresEnv } from '../datastore/kind.ts'
+import { formatOfFile, loadSql } from './plain-sql.ts'
+import { pathOfFile, type Restorer, type RestoreStep, readRestoreFile, runCommand } from './step.ts'
 
+const psql = ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1']
 const switchAttempts = 40
 const switchPauseMs = 250
 
 /** The names of the new database, and of the old one after the swap. */
-const newName = ({ id }: { id: string }) => `berth_new_${id.slice(4)}`
-const formerName = ({ id }: { id: string }) => `berth_former_${id.slice(4)}`
+const newName = ({ input }: RestoreStep) => `berth_new_${input.id.slice(4)}`
+const formerName = ({ input }: RestoreStep) => `berth_former_${input.id.slice(4)}`
 
 export const postgresRestorer: Restorer = {
-  async load(ports, datastore, work, signal) {
-    const name = newName(work)
-    await drop(ports, datastore, name, signal)
-    if ((await formatOfFile(work.path)) === 'archive') await loadArchive(ports, datastore, work, signal)
-    else await loadAsRole(ports, datastore, work, signal)
+  async load(step) {
+    await drop(step, newName(step))
+    const isArchive = (await formatOfFile(pathOfFile(step.ports, step.input))) === 'archive'
+    await (isArchive ? loadArchive(step) : loadAsRole(step))
   },
 
-  async switchOver(ports, datastore, work, signal) {
-    const [name, serving] = [newName(work), datastore.credentials.database!]
+  async switchOver(step) {
+    const [name, serving] = [newName(step), step.datastore.credentials.database!]
     // One transaction.
     const swap = [
-      `alter database "${serving}" rename to "${formerName(work)}"`,
+      `alter database "${serving}" rename to "${formerName(step)}"`,
       `alter database "${name}" rename to "${serving}"`,
     ].join('; ')
+    const closing = `alter database "${serving}" allow_connections false`
     for (let attempt = 1; ; attempt++) {
-      const databases = await listDatabases(ports, datastore, signal)
-      if (!databases.has(name)) return
+      if (!(await listDatabases(step)).includes(name)) return
       try {
-        const closing = `alter database "${serving}" allow_connections false`
-        return await sql(ports, datastore, [closing, terminateConnections(serving), swap], signal)
+        await query(step, [closing, terminateConnections(serving), swap])
+        return
       } catch (error) {
-        signal.throwIfAborted()
+        step.signal.throwIfAborted()
         // A client was about to connect, or a vacuum was running.
         if (attempt === switchAttempts || !/being accessed/.test(messageOf(error))) throw error
-        await sleep(switchPauseMs, signal)
+        await sleep(switchPauseMs, step.signal)
       }
     }
   },
 
-  tidy: (ports, datastore, work, signal) => drop(ports, datastore, formerName(work), signal),
+  tidy: (step) => drop(step, formerName(step)),
 
-  async undo(ports, datastore, work, signal) {
-    await drop(ports, datastore, newName(work), signal)
-    const serving = datastore.credentials.database!
-    const isThere = (await listDatabases(ports, datastore, signal)).has(serving)
-    if (isThere) await sql(ports, datastore, [`alter database "${serving}" allow_connections true`], signal)
+  async undo(step) {
+    await drop(step, newName(step))
+    const serving = step.datastore.credentials.database!
+    const isThere = (await listDatabases(step)).includes(serving)
+    if (isThere) await query(step, [`alter database "${serving}" allow_connections true`])
   },
 }
 
-async function loadArchive(
-  ports: RestorePorts,
-  datastore: Datastore,
-  work: RestoreWork,
-  signal: AbortSignal,
-): Promise<void> {
-  const name = newName(work)
-  await sql(ports, datastore, [`create database "${name}" template template0`], signal)
-  const { username, password } = datastore.credentials
-  const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
+async function loadArchive(step: RestoreStep): Promise<void> {
+  const { ports, datastore, input, signal } = step
+  const name = newName(step)
+  await query(step, [`create database "${name}" template template0`])
   const command = {
-    argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
-    env: { PGPASSWORD: password },
+    argv: ['pg_restore', '-d', name, '--no-owner', '--no-acl', '--exit-on-error'],
+    env: postgresEnv(datastore.credentials),
   }
-  const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
-  const run = { id: work.id, command, sharesNetwork: true, input }
-  const complaint = findToolError(await runTool(ports, datastore, run, signal), datastore)
-  if (complaint !== null) throw new Failure('restore_failed', complaint)
+  const run = { id: input.id, command, sharesNetwork: true, input: readRestoreFile(step) }
+  await useTool(ports, datastore, run, 'restore_failed', signal)
 }
 
 /** The file runs as a role of its own. Then everything belongs to the datastore's user. */
-async function loadAsRole(
-  ports: RestorePorts,
-  datastore: Datastore,
-  work: RestoreWork,
-  signal: AbortSignal,
-): Promise<void> {
-  const name = newName(work)
-  const role = { name, database: name, password: randomBytes(16).toString('hex') }
-  await createRole(ports, datastore, role, signal)
-  await sql(ports, datastore, [`create database "${name}" template template0 owner "${name}"`], signal)
-  await loadSql(ports, datastore, { work, role }, signal)
-  const inherit = [
-    `reassign owned by "${name}" to "${datastore.credentials.username}"`,
-    `drop owned by "${name}"`,
-  ]
-  await sql(ports, datastore, inherit, signal, name)
-  await sql(ports, datastore, [`drop role "${name}"`], signal)
+async function loadAsRole(step: RestoreStep): Promise<void> {
+  const name = newName(step)
+  const role = { username: name, database: name, password: randomBytes(16).toString('hex') }
+  await createRole(step, role)
+  await query(step, [`create database "${name}" template template0 owner "${name}"`])
+  await loadSql(step, role)
+  const { username } = step.datastore.credentials
+  await query(step, [`reassign owned by "${name}" to "${username}"`, `drop owned by "${name}"`], name)
+  await query(step, [`drop role "${name}"`])
 }
 
 /** The password is not an argument, because every user of the host can read arguments. */
-async function createRole(
-  ports: RestorePorts,
-  datastore: Datastore,
-  { name, password }: SqlRole,
-  signal: AbortSignal,
-): Promise<void> {
-  const { argv, env } = psql(datastore, 'template1')
-  const statement = `create role "${name}" login connection limit 1 password '${password}'`
-  const command = {
-    argv: ['sh', '-c', 'exec "$@" -c "$CREATE_ROLE"', 'sh', ...argv],
-    env: { ...env, CREATE_ROLE: statement },
-  }
-  await runCommand(ports, datastore, command, signal)
+async function createRole(step: RestoreStep, { username, password }: Credentials): Promise<void> {
+  const statement = `create role "${username}" login connection limit 1 password '${password}'`
+  await runCommand(step, {
+    argv: ['sh', '-c', `exec ${psql.join(' ')} -c "$CREATE_ROLE"`],
+    env: { ...postgresEnv(step.datastore.credentials, 'template1'), CREATE_ROLE: statement },
+  })
 }
 
-async function drop(
-  ports: RestorePorts,
-  datastore: Datastore,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const statements = [
+async function drop(step: RestoreStep, name: string): Promise<void> {
+  await query(step, [
     terminateConnections(name),
     `drop database if exists "${name}"`,
     `drop role if exists "${name}"`,
-  ]
-  await sql(ports, datastore, statements, signal)
+  ])
 }
 
 function terminateConnections(database: string): string {
   return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
 }
 
-async function listDatabases(
-  ports: RestorePorts,
-  datastore: Datastore,
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const output = await query(ports, datastore, ['select datname from pg_database'], signal)
-  return new Set(output.split('\n'))
-}
-
-async function sql(
-  ports: RestorePorts,
-  datastore: Datastore,
-  statements: string[],
-  signal: AbortSignal,
-  database?: string,
-): Promise<void> {
-  await query(ports, datastore, statements, signal, database)
+async function listDatabases(step: RestoreStep): Promise<string[]> {
+  return (await query(step, ['select datname from pg_database'])).split('\n')
 }
 
 /** Each statement is its own transaction. By default connects to a database that is never restored. */
-function query(
-  ports: RestorePorts,
-  datastore: Datastore,
-  statements: string[],
-  signal: AbortSignal,
-  database = 'template1',
-): Promise<string> {
-  const { argv, env } = psql(datastore, database)
-  const commands = statements.flatMap((statement) => ['-c', statement])
-  return runCommand(ports, datastore, { argv: [...argv, ...commands], env }, signal)
-}
-
-function psql({ credentials }: Datastore, database: string) {
-  const connection = ['-h', '127.0.0.1', '-U', credentials.username, '-d', database]
-  return {
-    argv: ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', ...connection],
-    env: { PGPASSWORD: credentials.password },
-  }
+function query(step: RestoreStep, statements: string[], database = 'template1'): Promise<string> {
+  const argv = [...psql, ...statements.flatMap((statement) => ['-c', statement])]
+  return runCommand(step, { argv, env: postgresEnv(step.datastore.credentials, database) })
 }

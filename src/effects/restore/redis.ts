@@ -2,13 +2,10 @@
 // has all data, also on disk. A replica refuses writes, so no write is acknowledged and then lost by
 // the replacement.
 import { sleep } from '../../async/sleep.ts'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { size } from '../../quantities.ts'
-import { createProgressReporter, readChunks } from '../backup/file.ts'
 import { findToolError, runTool } from '../backup/tool.ts'
-import type { Datastore } from '../datastore/access.ts'
-import type { RestorePorts } from './ports.ts'
-import { isTransient, type Restorer, type RestoreWork, runCommand } from './work.ts'
+import { type Restorer, type RestoreStep, readRestoreFile, runCommand } from './step.ts'
 
 const sourcePort = 16_379
 const pollIntervalMs = 100
@@ -28,13 +25,25 @@ repl-diskless-sync-delay 0
 END`
 
 /** The marker is part of the data, so it is present exactly if all of them are. */
-const markerKey = ({ id }: { id: string }) => `berth:restored:${id}`
+const markerKey = ({ input }: RestoreStep) => `berth:restored:${input.id}`
+
+/** Present in the server once it has received all data, and has written its own append-only file. */
+const caughtUp = {
+  replication: ['master_link_status:up', 'master_sync_in_progress:0'],
+  persistence: [
+    'loading:0',
+    'aof_enabled:1',
+    'aof_rewrite_in_progress:0',
+    'aof_rewrite_scheduled:0',
+    'aof_last_bgrewrite_status:ok',
+  ],
+}
 
 export const redisRestorer: Restorer = {
-  async load(ports, datastore, work, signal) {
-    await withSource(ports, datastore, work, signal, async () => {
-      const used = parseNumber(await info(ports, datastore, sourcePort, 'memory', signal), 'used_memory')
-      const limit = parseNumber(await info(ports, datastore, null, 'memory', signal), 'maxmemory')
+  async load(step) {
+    await withSource(step, async () => {
+      const used = parseNumber(await askSource(step, 'info', 'memory'), 'used_memory')
+      const limit = parseNumber(await ask(step, 'info', 'memory'), 'maxmemory')
       if (limit === 0 || used <= limit) return
       throw new Failure(
         'restore_failed',
@@ -43,143 +52,99 @@ export const redisRestorer: Restorer = {
     })
   },
 
-  async switchOver(ports, datastore, work, signal) {
-    if (await hasSwitched(ports, datastore, work, signal)) return
-    await withSource(ports, datastore, work, signal, async (requireSource) => {
-      await runRedisCommand(ports, datastore, sourcePort, ['set', markerKey(work), '1'], signal)
-      await runRedisCommand(ports, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
-      while (!(await isCaughtUp(ports, datastore, signal))) {
+  async switchOver(step) {
+    const hasSwitched = !(await isReplica(step)) && (await ask(step, 'exists', markerKey(step))) === '1'
+    if (hasSwitched) return
+    await withSource(step, async (requireSource) => {
+      await askSource(step, 'set', markerKey(step), '1')
+      await ask(step, 'replicaof', '127.0.0.1', String(sourcePort))
+      while (!(await isCaughtUp(step))) {
         requireSource()
-        await sleep(pollIntervalMs, signal)
+        await sleep(pollIntervalMs, step.signal)
       }
-      await runRedisCommand(ports, datastore, null, ['replicaof', 'no', 'one'], signal)
+      await ask(step, 'replicaof', 'no', 'one')
     })
   },
 
-  async tidy(ports, datastore, work, signal) {
-    await runRedisCommand(ports, datastore, null, ['del', markerKey(work)], signal)
+  async tidy(step) {
+    await ask(step, 'del', markerKey(step))
   },
 
-  async undo(ports, datastore, _work, signal) {
-    const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
+  async undo(step) {
     // Replicated data is in memory only; a restart loads the data on disk.
-    if (isReplica) await ports.instances.stop(datastore.name, 0)
+    if (await isReplica(step)) await step.ports.instances.stop(step.datastore.name, 0)
   },
 }
 
-/** Whether it has received all data, and has written its own append-only file. */
-async function isCaughtUp(ports: RestorePorts, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
-  const replication = await info(ports, datastore, null, 'replication', signal)
-  const persistence = await info(ports, datastore, null, 'persistence', signal)
-  const requiredLines = {
-    [replication]: ['master_link_status:up', 'master_sync_in_progress:0'],
-    [persistence]: [
-      'loading:0',
-      'aof_enabled:1',
-      'aof_rewrite_in_progress:0',
-      'aof_rewrite_scheduled:0',
-      'aof_last_bgrewrite_status:ok',
-    ],
-  }
-  return Object.entries(requiredLines).every(([text, lines]) => lines.every((line) => text.includes(line)))
+async function isReplica(step: RestoreStep): Promise<boolean> {
+  return (await ask(step, 'info', 'replication')).includes('role:slave')
 }
 
-async function hasSwitched(
-  ports: RestorePorts,
-  datastore: Datastore,
-  work: RestoreWork,
-  signal: AbortSignal,
-) {
-  const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
-  return (
-    !isReplica && (await runRedisCommand(ports, datastore, null, ['exists', markerKey(work)], signal)) === '1'
-  )
+async function isCaughtUp(step: RestoreStep): Promise<boolean> {
+  for (const [section, lines] of Object.entries(caughtUp)) {
+    const text = await ask(step, 'info', section)
+    if (!lines.every((line) => text.includes(line))) return false
+  }
+  return true
 }
 
 /** Runs a function while the second server serves the data; `requireSource` checks that server. */
 async function withSource(
-  ports: RestorePorts,
-  datastore: Datastore,
-  work: RestoreWork,
-  signal: AbortSignal,
-  load: (requireSource: () => void) => Promise<void>,
+  step: RestoreStep,
+  work: (requireSource: () => void) => Promise<void>,
 ): Promise<void> {
+  const { ports, datastore, input, signal } = step
   const ending = new AbortController()
   const either = AbortSignal.any([signal, ending.signal])
-  const { password } = datastore.credentials
-  const command = { argv: ['sh', '-c', sourceScript], env: { REDISCLI_AUTH: password } }
-  const input = readChunks(work.path, createProgressReporter(ports, work.id, work.sizeBytes), signal)
+  const command = {
+    argv: ['sh', '-c', sourceScript],
+    env: { REDISCLI_AUTH: datastore.credentials.password },
+  }
+  const run = { id: input.id, command, sharesNetwork: true, input: readRestoreFile(step) }
   let early: string | null = null
-  const running = runTool(
-    ports,
-    datastore,
-    { id: work.id, command, sharesNetwork: true, input },
-    either,
-  ).then(
+  const running = runTool(ports, datastore, run, either).then(
     (outcome) => {
       early = findToolError(outcome, datastore) ?? 'it exited on its own'
     },
     (error: unknown) => {
-      if (!either.aborted) early = error instanceof Error ? error.message : String(error)
+      if (!either.aborted) early = messageOf(error)
     },
   )
   const requireSource = () => {
     if (early !== null) throw new Failure('restore_failed', `the data cannot be loaded: ${early}`)
   }
   try {
-    await waitUntilLoaded(ports, datastore, requireSource, signal)
-    await load(requireSource)
+    await waitUntilLoaded(step, requireSource)
+    await work(requireSource)
   } finally {
     ending.abort(new Failure('canceled', 'no longer needed'))
     await running
   }
 }
 
-async function waitUntilLoaded(
-  ports: RestorePorts,
-  datastore: Datastore,
-  requireSource: () => void,
-  signal: AbortSignal,
-) {
+async function waitUntilLoaded(step: RestoreStep, requireSource: () => void): Promise<void> {
   for (;;) {
     requireSource()
-    const response = await runRedisCommand(ports, datastore, sourcePort, ['ping'], signal).catch(
-      (error: unknown) => {
-        if (isTransient(error)) throw error
-        return ''
-      },
-    )
+    const response = await askSource(step, 'ping').catch((error: unknown) => {
+      if (codeOf(error) !== 'restore_failed') throw error
+      return ''
+    })
     if (response === 'PONG') return
-    await sleep(pollIntervalMs, signal)
+    await sleep(pollIntervalMs, step.signal)
   }
-}
-
-function info(
-  ports: RestorePorts,
-  datastore: Datastore,
-  port: number | null,
-  section: string,
-  signal: AbortSignal,
-) {
-  return runRedisCommand(ports, datastore, port, ['info', section], signal)
 }
 
 function parseNumber(text: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0)
 }
 
-/** Throws `restore_failed` for an error response. */
-function runRedisCommand(
-  ports: RestorePorts,
-  datastore: Datastore,
-  port: number | null,
-  args: string[],
-  signal: AbortSignal,
-): Promise<string> {
-  const connection = ['-h', '127.0.0.1', ...(port === null ? [] : ['-p', String(port)])]
-  const command = {
-    argv: ['redis-cli', '-e', ...connection, ...args],
-    env: { REDISCLI_AUTH: datastore.credentials.password },
-  }
-  return runCommand(ports, datastore, command, signal)
+/** The response of the datastore. Throws `restore_failed` for an error response. */
+function ask(step: RestoreStep, ...words: string[]): Promise<string> {
+  const env = { REDISCLI_AUTH: step.datastore.credentials.password }
+  return runCommand(step, { argv: ['redis-cli', '-e', '-h', '127.0.0.1', ...words], env })
+}
+
+/** The response of the second server. */
+function askSource(step: RestoreStep, ...words: string[]): Promise<string> {
+  return ask(step, '-p', String(sourcePort), ...words)
 }

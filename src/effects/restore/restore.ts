@@ -6,28 +6,27 @@ import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { verifyFile, waitUntilServing } from '../backup/dump.ts'
-import { type Datastore, findDatastore } from '../datastore/access.ts'
+import { findDatastore } from '../datastore/access.ts'
 import { guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
-import { checkSql, formatOfFile } from './plain-sql.ts'
-import type { RestorePorts } from './ports.ts'
+import { formatOfFile, readSql } from './plain-sql.ts'
 import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
-import { isMissing, isTransient, type Restorer, retryUntilDone, workOf } from './work.ts'
+import { pathOfFile, type RestorePorts, type Restorer, type RestoreStep } from './step.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
 const attempts = 5
 const pauseMs = 1000
 
 export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
-  const restorerOf = ({ record }: Datastore) => restorers[record.kind]
+  const restorerOf = ({ datastore }: RestoreStep) => restorers[datastore.record.kind]
   return {
     async checkFile(input, signal) {
       const datastore = findDatastore(ports, input.datastoreId)
-      const { path } = workOf(ports, input)
-      if (datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive')
-        await checkSql(ports, workOf(ports, input), signal)
+      const path = pathOfFile(ports, input)
+      const isSql = datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive'
+      if (isSql) await checkSql({ ports, datastore, input, signal })
       else
         await retryWhileEngineUnavailable(ports, signal, () =>
           verifyFile(ports, datastore, { id: input.id, path }, signal),
@@ -36,50 +35,56 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
     },
 
     async loadData(input, signal) {
-      const load = (datastore: Datastore) =>
+      const load = (step: RestoreStep) =>
         guardDockerDisk(ports, 'a restore', signal, (bound) =>
-          restorerOf(datastore).load(ports, datastore, workOf(ports, input), bound),
+          restorerOf(step).load({ ...step, signal: bound }),
         )
-      await withRetries(ports, input, signal, load, isTransient)
+      // The datastore may be unavailable only for a moment.
+      await withRetries(ports, input, signal, load, (error) =>
+        ['docker_error', 'docker_unavailable'].includes(codeOf(error)),
+      )
       return { at: isoNow() }
     },
 
     async switchData(input, signal) {
-      const switchOver = (datastore: Datastore) =>
-        restorerOf(datastore).switchOver(ports, datastore, workOf(ports, input), signal)
+      const switchOver = (step: RestoreStep) => restorerOf(step).switchOver(step)
       // If an attempt is interrupted, the next one detects how far it got.
       await withRetries(ports, input, signal, switchOver, () => !isMissing(ports, input.datastoreId))
       return { at: isoNow() }
     },
 
-    tidyRestore: finalStep(ports, (datastore, input, signal) =>
-      restorerOf(datastore).tidy(ports, datastore, input, signal),
-    ),
-    undoRestore: finalStep(ports, (datastore, input, signal) =>
-      restorerOf(datastore).undo(ports, datastore, input, signal),
-    ),
+    tidyRestore: finalStep(ports, (step) => restorerOf(step).tidy(step)),
+    undoRestore: finalStep(ports, (step) => restorerOf(step).undo(step)),
   }
 }
 
-/** Retries, because the datastore or the engine may be unavailable only for a moment. */
+/** Reads the whole file. Throws `unsupported_dump` if it is truncated. */
+async function checkSql(step: RestoreStep): Promise<void> {
+  try {
+    for await (const _ of readSql(step));
+  } finally {
+    step.ports.progress.delete(step.input.id)
+  }
+}
+
 async function withRetries(
   ports: RestorePorts,
   input: RestoreSlot,
   signal: AbortSignal,
-  work: (datastore: Datastore) => Promise<void>,
+  work: (step: RestoreStep) => Promise<void>,
   mayRepeat: (error: unknown) => boolean,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await retryWhileEngineUnavailable(ports, signal, async () =>
-        work(await waitUntilServing(ports, input.datastoreId, signal)),
+        work({ ports, datastore: await waitUntilServing(ports, input.datastoreId, signal), input, signal }),
       )
     } catch (error) {
       signal.throwIfAborted()
       if (attempt === attempts || !mayRepeat(error)) throw asRestoreFailure(error)
       await sleep(pauseMs, signal)
     } finally {
-      ports.progress.clear(input.id)
+      ports.progress.delete(input.id)
     }
   }
 }
@@ -89,14 +94,26 @@ function asRestoreFailure(error: unknown): unknown {
 }
 
 /** A final step, retried until it succeeds or the datastore is deleted. */
-function finalStep(
-  ports: RestorePorts,
-  work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,
-) {
+function finalStep(ports: RestorePorts, work: (step: RestoreStep) => Promise<void>) {
   return async (input: RestoreSlot, signal: AbortSignal) => {
-    await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
-    await retryUntilDone(ports, input, signal, (datastore) => work(datastore, input, signal))
-    if (input.backupId === null) await ports.storage.restoreFiles.remove(input.id)
+    const { id, datastoreId, backupId } = input
+    const finish = async () => {
+      await ports.tools.remove(id)
+      if (isMissing(ports, datastoreId)) return
+      await work({ ports, datastore: await waitUntilServing(ports, datastoreId, signal), input, signal })
+    }
+    await retryUntilCleanedUp(ports, id, signal, finish, () => true)
+    if (backupId === null) await ports.storage.restoreFiles.remove(id)
     return { at: isoNow() }
   }
+}
+
+/**
+ * A datastore in the trash, or on its way there, still exists: it may be restored, and changes to its data
+ * wait until then.
+ */
+function isMissing({ storage }: RestorePorts, datastoreId: string): boolean {
+  const record = storage.actors.record(datastoreId)
+  const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'
+  return record === null || (isDeleted && !record.trash)
 }

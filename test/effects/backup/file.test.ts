@@ -17,7 +17,7 @@ import {
   createDraft,
   findFile,
   publishDraft,
-  readChunks,
+  readFile,
   removeFile,
 } from '../../../src/effects/backup/file.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
@@ -140,17 +140,15 @@ test('too little disk space is reported before the start, and also when it runs 
 test('the file is read in pieces, completely, or until the reader aborts', async (t) => {
   const { settings, write } = await start(t)
   await write('x'.repeat(200_000), 'end')
-  const path = await findFile(settings, dumpPlace)
-  let reportedBytes = 0
+  const file = { id: 'rst-1', path: await findFile(settings, dumpPlace), sizeBytes: 200_003 }
+  const progress = new Map()
   const read: Uint8Array[] = []
   const ending = new AbortController()
-  const tell = (piece: Uint8Array) => {
-    reportedBytes += piece.length
-  }
 
-  for await (const piece of readChunks(path, tell, ending.signal)) read.push(piece)
+  for await (const piece of readFile({ progress }, file, ending.signal)) read.push(piece)
 
-  assert.deepEqual([reportedBytes, Buffer.concat(read).subarray(-3).toString()], [200_003, 'end'])
+  assert.deepEqual(progress.get('rst-1'), { doneBytes: 200_003, totalBytes: 200_003 })
+  assert.equal(Buffer.concat(read).subarray(-3).toString(), 'end')
   ending.abort(new Error('enough'))
-  await assert.rejects(readChunks(path, tell, ending.signal).next(), /enough/)
+  await assert.rejects(readFile({ progress }, file, ending.signal).next(), /enough/)
 })

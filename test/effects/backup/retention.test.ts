@@ -4,80 +4,50 @@ import { test } from 'node:test'
 import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 
-test('of the successful scheduled backups the newest stay', async (t) => {
-  const { ports, datastore, backup, sent } = await openBackupPorts(t)
-  const datastoreId = await datastore(2)
-  const ids = [await backup(), await backup(), await backup(), await backup()]
+const manual = { trigger: 'manual' }
+const failed = { status: 'failed' }
 
-  await pruneBackups(ports)({ datastoreId })
+/** The backups from oldest to newest, and the places of those that are deleted. */
+for (const [what, keep, backups, deleted] of [
+  ['of the successful scheduled backups the newest stay', 2, [{}, {}, {}, {}], [1, 0]],
+  ['no backup is no obstacle', 2, [], []],
+  ['all backups stay while there are no more than the configured number', 2, [failed, {}], []],
+  ['a failed backup is deleted when there are enough good ones after it', 2, [failed, {}, {}], [0]],
+  [
+    'manual backups are neither deleted nor counted',
+    1,
+    [manual, {}, { ...manual, ...failed }, {}, manual],
+    [1],
+  ],
+  [
+    'failed backups do not count; they are deleted when older than all retained ones',
+    2,
+    [failed, {}, failed, {}, failed],
+    [0],
+  ],
+  [
+    'running backups and those being deleted are left alone',
+    1,
+    [{ status: 'running' }, { status: 'deleting' }, {}],
+    [],
+  ],
+] as const) {
+  test(what, async (t) => {
+    const { ports, datastore, backup, sent } = await openBackupPorts(t)
+    const datastoreId = await datastore(keep)
+    const ids: string[] = []
+    for (const each of backups) ids.push(await backup(each))
 
-  const gone = [ids[1], ids[0]].map((id) => ({ id, type: 'delete', by: 'the schedule' }))
-  assert.deepEqual(sent, gone)
-})
+    await pruneBackups(ports)({ datastoreId })
 
-test('all backups stay while there are no more than the configured number', async (t) => {
-  const { ports, datastore, backup, sent } = await openBackupPorts(t)
-  const datastoreId = await datastore(2)
-  await pruneBackups(ports)({ datastoreId })
-  await backup({ status: 'failed' })
-  await backup()
-  await pruneBackups(ports)({ datastoreId })
-  await backup()
-
-  await pruneBackups(ports)({ datastoreId })
-
-  assert.deepEqual(sent.length, 1, 'the failed one, when there are two good ones after it')
-})
-
-test('manual backups are neither deleted nor counted', async (t) => {
-  const { ports, datastore, backup, sent } = await openBackupPorts(t)
-  const datastoreId = await datastore(1)
-  const manual = { trigger: 'manual' }
-  await backup(manual)
-  const old = await backup()
-  await backup({ ...manual, status: 'failed' })
-  await backup()
-  await backup(manual)
-
-  await pruneBackups(ports)({ datastoreId })
-
-  assert.deepEqual(
-    sent.map(({ id }) => id),
-    [old],
-  )
-})
-
-test('failed backups do not count; they are deleted when older than all retained ones', async (t) => {
-  const { ports, datastore, backup, sent } = await openBackupPorts(t)
-  const datastoreId = await datastore(2)
-  const failed = { status: 'failed' }
-  const oldest = await backup(failed)
-  await backup()
-  await backup(failed)
-  await backup()
-  await backup(failed)
-
-  await pruneBackups(ports)({ datastoreId })
-
-  assert.deepEqual(
-    sent.map(({ id }) => id),
-    [oldest],
-  )
-})
-
-test('running backups and those being deleted are left alone', async (t) => {
-  const { ports, datastore, backup, sent } = await openBackupPorts(t)
-  const datastoreId = await datastore(1)
-  const running = await backup({ status: 'running' })
-  const deleting = await backup({ status: 'deleting' })
-  const newest = await backup()
-
-  await pruneBackups(ports)({ datastoreId })
-
-  assert.deepEqual(sent, [])
-  const listed = backupsOf(ports, datastoreId).map(({ id }) => id)
-  assert.deepEqual(listed, [newest, deleting, running])
-})
+    const expected = deleted.map((place) => ({ id: ids[place], type: 'delete', by: 'the schedule' }))
+    assert.deepEqual(sent, expected)
+    assert.deepEqual(
+      backupsOf(ports, datastoreId).map(({ id }) => id),
+      ids.reverse(),
+    )
+  })
+}
 
 test('all backups of a deleted datastore stay', async (t) => {
   const { ports, backup, sent } = await openBackupPorts(t)

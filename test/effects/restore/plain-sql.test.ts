@@ -5,13 +5,19 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { readSql } from '../../../src/effects/restore/plain-sql.ts'
+import type { RestorePorts, RestoreStep } from '../../../src/effects/restore/step.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 async function read(t: TestContext, content: Uint8Array | string): Promise<string> {
   const path = join(temporaryDirectory(t), 'file')
   writeFileSync(path, content)
+  const storage = { restoreFiles: { path: () => path }, actors: { record: () => ({ size_bytes: 1 }) } }
+  const ports = standIn<RestorePorts>({ storage, settings: {}, progress: new Map() })
+  const input = { id: 'rst-1', datastoreId: 'dst-1', backupId: null }
+  const step = standIn<RestoreStep>({ ports, input, signal: new AbortController().signal })
   const pieces: Uint8Array[] = []
-  for await (const piece of readSql(path, () => {}, new AbortController().signal)) pieces.push(piece)
+  for await (const piece of readSql(step)) pieces.push(piece)
   return Buffer.concat(pieces).toString()
 }
 

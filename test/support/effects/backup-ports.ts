@@ -5,7 +5,6 @@ import type { BackupInput } from '../../../machines/backup.ts'
 import { initialContext } from '../../../machines/datastore/datastore-context.ts'
 import { toRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
-import { TransferProgress } from '../../../src/effects/backup/transfer-progress.ts'
 import type { ActorPort } from '../../../src/effects/ports.ts'
 import type { Logger } from '../../../src/logger.ts'
 import { input } from '../machines/datastore-chart.ts'
@@ -38,7 +37,7 @@ export async function openBackupPorts(t: TestContext) {
     actors,
     settings,
     logger,
-    progress: new TransferProgress(),
+    progress: new Map(),
   })
   return {
     ports,

@@ -1,0 +1,67 @@
+// One step of a restore: what it needs, its file, and its commands in the datastore's own container.
+import type { RestoreSlot } from '../../../machines/restore.ts'
+import type { Datastores } from '../../docker/containers/datastores.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
+import type { Command } from '../../docker/exec/exec.ts'
+import { backupPath } from '../../domain/backup-names.ts'
+import { Failure } from '../../errors.ts'
+import { readFile } from '../backup/file.ts'
+import type { ToolPorts, ToolSettings, TransferPorts } from '../backup/ports.ts'
+import { type Datastore, runInDatastore } from '../datastore/access.ts'
+import type { DiskWatch } from '../disk/disk-watch.ts'
+import type { EnginePorts } from '../engine/ports.ts'
+import type { SharedPorts } from '../ports.ts'
+
+export interface RestorePorts extends SharedPorts, EnginePorts, ToolPorts, TransferPorts {
+  datastores: Datastores
+  instances: Instances
+  diskWatch: DiskWatch
+  settings: ToolSettings & { backupDir: string }
+}
+
+export interface RestoreStep {
+  ports: RestorePorts
+  datastore: Datastore
+  input: RestoreSlot
+  signal: AbortSignal
+}
+
+/** Replaces the data of one kind of datastore, completely or not at all. Each step is idempotent. */
+export interface Restorer {
+  /** Loads the data next to the existing data, or verifies that they can be loaded. */
+  load(step: RestoreStep): Promise<void>
+  /** Switches to the new data at one moment. If that has happened already, it does nothing. */
+  switchOver(step: RestoreStep): Promise<void>
+  /** Removes the former data. */
+  tidy(step: RestoreStep): Promise<void>
+  /** Removes the loaded data. A completed switch is not undone. */
+  undo(step: RestoreStep): Promise<void>
+}
+
+const commandTimeoutMs = 10 * 60_000
+
+/** Throws `not_found` if the backup no longer exists. */
+export function pathOfFile(
+  { storage, settings }: Pick<RestorePorts, 'storage' | 'settings'>,
+  { id, backupId }: RestoreSlot,
+): string {
+  if (backupId === null) return storage.restoreFiles.path(id)
+  const backup = storage.actors.record<'backup'>(backupId)
+  if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
+  const { datastore: datastoreName, kind, created_at: at } = backup
+  return backupPath(settings.backupDir, { id: backupId, datastoreName, kind, at })
+}
+
+export function readRestoreFile({ ports, input, signal }: RestoreStep): AsyncGenerator<Uint8Array> {
+  const sizeBytes = ports.storage.actors.record<'restore'>(input.id)!.size_bytes
+  return readFile(ports, { id: input.id, path: pathOfFile(ports, input), sizeBytes }, signal)
+}
+
+/** Returns the output. Throws `restore_failed`. */
+export function runCommand({ ports, datastore, signal }: RestoreStep, command: Command): Promise<string> {
+  return runInDatastore(ports, datastore, command, {
+    code: 'restore_failed',
+    timeoutMs: commandTimeoutMs,
+    signal,
+  })
+}
