@@ -11,31 +11,10 @@ import { until } from '../support/daemon/service.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
-const { containerOf, create, psql, redis } = site
-const binary = { 'content-type': 'application/octet-stream' }
+const { backUp, containerOf, create, ended, psql, redis, restoreFile } = site
 
 const rows = 20_000
 const digest = "select count(*) || ' ' || md5(string_agg(id || word, ',' order by id)) from things"
-
-function over(path: string, id: string): Promise<Body> {
-  return until(`${id} to be over`, async () => {
-    const found = await site.api.get(`${path}/${id}`)
-    return !['running', 'undoing'].includes(found.status) && found
-  })
-}
-
-async function backUp(name: string): Promise<Body> {
-  const { id } = await site.api.post(`/datastores/${name}/backups`)
-  const backup = await over('/backups', id)
-  assert.deepEqual([backup.status, backup.error], ['good', null])
-  return backup
-}
-
-async function restore(name: string, body: Uint8Array): Promise<Body> {
-  const response = await site.api.call('POST', `/datastores/${name}/restores/upload`, body, binary)
-  assert.equal(response.status, 202, JSON.stringify(response.body))
-  return over('/restores', response.body.id)
-}
 
 test('a dumped, damaged and restored database is identical to the last row', async () => {
   const { external_url: url } = await create({ kind: 'postgres', name: 'ledger' })
@@ -53,7 +32,7 @@ test('a dumped, damaged and restored database is identical to the last row', asy
   await psql(url, 'create table newer (id int)')
   assert.notEqual(await psql(url, digest), before)
 
-  const restored = await restore('ledger', content)
+  const restored = await restoreFile('ledger', content)
   assert.deepEqual([restored.status, restored.error], ['done', null])
   assert.equal(await psql(url, digest), before)
   assert.equal(await psql(url, "select count(*) || ' ' || nextval('tickets') from few"), '9 42')
@@ -73,7 +52,7 @@ test('Redis has exactly the keys of its backup again, including their time to li
   await redis(url, 'flushall')
   await redis(url, 'set', 'newer', 'word')
   const { id: restoreId } = await site.api.post('/datastores/sessions/restores', { backup_id: id })
-  const restored = await over('/restores', restoreId)
+  const restored = await ended('restores', restoreId)
 
   assert.deepEqual([restored.status, restored.error, restored.backup_id], ['done', null, id])
   const holds = async () => {
@@ -93,7 +72,7 @@ test('Redis has exactly the keys of its backup again, including their time to li
 })
 
 for (const kind of ['postgres', 'redis'] as const) {
-  long(`a ${kind} file that is truncated, modified or foreign changes nothing`, async () => {
+  long(`a ${kind} file that is truncated or modified changes nothing`, async () => {
     const name = `safe-${kind}`
     const { external_url: url } = await create({ kind, name })
     const write = () =>
@@ -107,21 +86,11 @@ for (const kind of ['postgres', 'redis'] as const) {
     changed[changed.length - 9]! ^= 0xff
 
     for (const content of [...cut, changed]) {
-      const { status, error } = await restore(name, content)
+      const { status, error } = await restoreFile(name, content)
       assert.equal(status, 'failed')
       assert.match(error, /^it is incomplete: /)
       assert.equal(await read(), '1')
     }
-    for (const content of ['', 'PG', 'PRAGMA a;', 'PGDMQ and more', '\x1f\x8b']) {
-      const { status, body } = await site.api.call(
-        'POST',
-        `/datastores/${name}/restores/upload`,
-        Buffer.from(content),
-        binary,
-      )
-      assert.deepEqual([status, body.code], [400, 'invalid_request'], content)
-    }
-    assert.equal(await read(), '1')
   })
 }
 
@@ -133,7 +102,7 @@ long('data that cannot be loaded leaves the previous data and no remains', async
   const content = readFileSync(file)
   await psql(url, 'drop policy p on t; drop role helper; create table kept as select 7 as seven')
 
-  const { status, error } = await restore('odd', content)
+  const { status, error } = await restoreFile('odd', content)
   assert.equal(status, 'failed')
   assert.match(error, /role "helper" does not exist/)
   assert.equal(await psql(url, 'select seven from kept'), '7')
@@ -150,7 +119,7 @@ long('a backup whose file was damaged or deleted later is refused', async () => 
   assert.deepEqual([status, body.code], [409, 'conflict'])
 
   const { id: restoreId } = await site.api.post('/datastores/later/restores', { backup_id: id })
-  const { error } = await over('/restores', restoreId)
+  const { error } = await ended('restores', restoreId)
   assert.match(error, /^it is incomplete/)
   assert.equal(await psql(url, 'select one from kept'), '1')
 })
@@ -169,7 +138,7 @@ long('a backup outlives its datastore, and can be restored to another one', asyn
 
   const next = await create({ kind: 'postgres', name: 'next', database: 'other' })
   const { id: restoreId } = await site.api.post('/datastores/next/restores', { backup_id: id })
-  assert.equal((await over('/restores', restoreId)).status, 'done')
+  assert.equal((await ended('restores', restoreId)).status, 'done')
   assert.equal(await psql(next.external_url, 'select one from kept'), '1')
 
   assert.equal((await site.api.call('DELETE', `/backups/${id}`)).status, 204)
@@ -182,11 +151,6 @@ long('a schedule creates backups automatically, and keeps the configured number'
   const datastore = await site.api.get('/datastores/hourly')
   assert.deepEqual([datastore.backup_schedule, datastore.backup_keep], ['@hourly', 2])
   assert.match(datastore.next_backup_at, /:00:00\.000Z$/)
-  const { body } = await site.api.call('PATCH', '/datastores/hourly', { backup_schedule: 'whenever' })
-  assert.equal(body.errors[0].path, 'backup_schedule')
-  const off = await site.api.patch('/datastores/hourly', { backup_schedule: '' })
-  assert.deepEqual([off.backup_schedule, off.next_backup_at, off.backup_keep], [null, null, 2])
-
   await site.api.patch('/datastores/hourly', { backup_schedule: '* * * * *', backup_keep: 1 })
   const scheduled = async () => (await site.api.get('/backups?datastore=hourly')) as Body[]
   const first = await until('the first', async () =>

@@ -1,9 +1,11 @@
 // Datastores that cannot be created, or are lost: the reason is reported, they are retried, and no
 // data is lost.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { type DatastoreSite, openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { createEngineGate } from '../support/docker/engine-gate.ts'
@@ -12,15 +14,23 @@ import { long } from '../support/system/drill-size.ts'
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, docker, psql, reached, redis } = site
 
+/** The datastore, whose creation fails. */
+async function createFailed({ api }: DatastoreSite, body: object): Promise<Body> {
+  const created = await api.call('POST', '/datastores', { kind: 'redis', version: '7', ...body })
+  assert.deepEqual([created.status, created.body.status], [201, 'failed'])
+  return created.body
+}
+
+async function holdPort(port: number): Promise<Server> {
+  const holder = createServer().listen(port, '127.0.0.1')
+  await once(holder, 'listening')
+  return holder
+}
+
 test('a missing image fails the creation, with the reason in the response', async () => {
-  const { status, body } = await site.api.call('POST', '/datastores', {
-    kind: 'postgres',
-    name: 'none',
-    version: '99',
-  })
-  assert.deepEqual([status, body.status], [201, 'failed'])
-  assert.match(body.error, /postgres:99/)
-  assert.ok(body.next_attempt_at)
+  const none = await createFailed(site, { kind: 'postgres', name: 'none', version: '99' })
+  assert.match(none.error, /postgres:99/)
+  assert.ok(none.next_attempt_at)
 })
 
 long('a server killed at its memory limit is reported as such, and can get a higher limit', async () => {
@@ -39,27 +49,16 @@ long('a server killed at its memory limit is reported as such, and can get a hig
 
 long('without enough disk space no datastore is created', async (t) => {
   const full = await openDatastoreSite(t, { args: ['--min-free-disk=1000000000'] })
-  const { status, body } = await full.api.call('POST', '/datastores', {
-    kind: 'redis',
-    name: 'big',
-    version: '7',
-  })
-  assert.deepEqual([status, body.status], [201, 'failed'])
-  assert.match(body.error, /a datastore needs 1000000000 MiB \(--min-free-disk\)$/)
+  const { error } = await createFailed(full, { name: 'big' })
+  assert.match(error, /a datastore needs 1000000000 MiB \(--min-free-disk\)$/)
 })
 
 test('a port in use fails the creation, until it is free', async (t) => {
-  const holder = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => holder.once('listening', resolve))
+  const holder = await holdPort(0)
   const { port } = holder.address() as { port: number }
   const single = await openDatastoreSite(t, { args: [`--datastore-ports=${port}`] })
-  const { status, body } = await single.api.call('POST', '/datastores', {
-    kind: 'redis',
-    name: 'late',
-    version: '7',
-  })
-  assert.deepEqual([status, body.status], [201, 'failed'])
-  assert.equal(body.error, `port ${port} of 127.0.0.1 is in use (--datastore-ports)`)
+  const { error } = await createFailed(single, { name: 'late' })
+  assert.equal(error, `port ${port} of 127.0.0.1 is in use (--datastore-ports)`)
 
   await new Promise((resolve) => holder.close(resolve))
 
@@ -71,9 +70,8 @@ long('a port that was taken while its datastore was down is replaced, and the da
   await redis(external_url, 'set', 'word', 'kept')
   await site.daemon.kill()
   await containerOf('moved').stop()
-  const holder = createServer().listen(former, '127.0.0.1')
+  const holder = await holdPort(former)
   t.after(() => new Promise((resolve) => holder.close(resolve)))
-  await new Promise((resolve) => holder.once('listening', resolve))
 
   await site.daemon.start()
 
@@ -87,12 +85,7 @@ long('a port that was taken while its datastore was down is replaced, and the da
 long('while Docker is down a creation reports that; when it is back the datastore starts', async (t) => {
   const door = await createEngineGate(t)
   const away = await openDatastoreSite(t, { args: ['--docker', door.address] })
-  const { status, body } = await away.api.call('POST', '/datastores', {
-    kind: 'redis',
-    name: 'later',
-    version: '7',
-  })
-  assert.deepEqual([status, body.status, body.error], [201, 'failed', 'Docker does not respond'])
+  assert.equal((await createFailed(away, { name: 'later' })).error, 'Docker does not respond')
 
   await door.open()
 

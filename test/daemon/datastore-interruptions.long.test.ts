@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 
 const site = await openDatastoreSite(fileScope())
-const { containerOf, create, psql, redis } = site
+const { backUp, containerOf, create, ended, psql, redis } = site
 
 interface Store {
   /** Replaces its data with a new generation. */
@@ -42,13 +41,6 @@ async function openStore(kind: 'postgres' | 'redis', name: string): Promise<Stor
   }
 }
 
-function over(path: string, id: string): Promise<Body> {
-  return until(`${id} to be over`, async () => {
-    const found = await site.api.get(`${path}/${id}`)
-    return !['running', 'undoing'].includes(found.status) && found
-  })
-}
-
 async function reachPhase(id: string, phase: string): Promise<void> {
   await until(`${id} to be ${phase}`, async () => {
     const now = await site.api.get(`/restores/${id}`)
@@ -64,7 +56,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     const { id } = await site.api.post(`/datastores/${name}/backups`)
     await site.daemon.kill()
     await site.daemon.start()
-    const { status, file } = await over('/backups', id)
+    const { status, file } = await ended('backups', id)
     assert.equal(status, 'good')
     assert.deepEqual(
       readdirSync(join(file, '..')).filter((found) => found.endsWith('.part')),
@@ -77,7 +69,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       await reachPhase(restoreId, phase)
       await site.daemon.kill()
       await site.daemon.start()
-      assert.equal((await over('/restores', restoreId)).status, 'done')
+      assert.equal((await ended('restores', restoreId)).status, 'done')
       assert.equal(await store.read(), `${rows} first`)
     }
   })
@@ -86,15 +78,14 @@ for (const kind of ['postgres', 'redis'] as const) {
     const name = `lost-${kind}`
     const store = await openStore(kind, name)
     await store.write('backup')
-    const { id } = await site.api.post(`/datastores/${name}/backups`)
-    await over('/backups', id)
+    const { id } = await backUp(name)
     for (const phase of ['loading', 'switching']) {
       await store.write('before')
       const { id: restoreId } = await site.api.post(`/datastores/${name}/restores`, { backup_id: id })
       await reachPhase(restoreId, phase)
       await containerOf(name).kill()
 
-      const { status } = await over('/restores', restoreId)
+      const { status } = await ended('restores', restoreId)
       const found = await until('it to be back', store.read)
       assert.equal(found, `${rows} ${status === 'done' ? 'backup' : 'before'}`, `${phase}: ${status}`)
     }
@@ -104,15 +95,14 @@ for (const kind of ['postgres', 'redis'] as const) {
 test('a restore that is canceled before it switches changes nothing', async () => {
   const store = await openStore('postgres', 'canceled')
   await store.write('backup')
-  const { id } = await site.api.post('/datastores/canceled/backups')
-  await over('/backups', id)
+  const { id } = await backUp('canceled')
   await store.write('before')
   const { id: restoreId } = await site.api.post('/datastores/canceled/restores', { backup_id: id })
 
   const { status, body } = await site.api.call('POST', `/restores/${restoreId}/cancel`)
 
   assert.equal(status, 202, JSON.stringify(body))
-  const restored = await over('/restores', restoreId)
+  const restored = await ended('restores', restoreId)
   assert.deepEqual([restored.status, restored.error], ['canceled', 'canceled by the server token'])
   assert.equal(await store.read(), `${rows} before`)
 })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
@@ -10,7 +9,7 @@ import { long } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { containerOf, create, inside, psql } = site
-const binary = { 'content-type': 'application/octet-stream' }
+const restore = (content: Uint8Array | string) => site.restoreFile('ledger', content)
 const digest = "select count(*) || md5(string_agg(id || word, ',' order by id)) from things"
 const owners = `select string_agg(distinct relowner::regrole::text, ',') from pg_class
   where relnamespace = 'public'::regnamespace`
@@ -18,19 +17,6 @@ const { external_url: url, username: user } = await create({ kind: 'postgres', n
 
 function dump(options: string): Promise<string> {
   return inside(containerOf('ledger').id, `pg_dump -U "$POSTGRES_USER" -d "$POSTGRES_DB" ${options}`)
-}
-
-function upload(body: Uint8Array | string) {
-  return site.api.call('POST', '/datastores/ledger/restores/upload', Buffer.from(body), binary)
-}
-
-async function restore(body: Uint8Array | string): Promise<Body> {
-  const response = await upload(body)
-  assert.equal(response.status, 202, JSON.stringify(response.body))
-  return until('the restore to be over', async () => {
-    const found = await site.api.get(`/restores/${response.body.id}`)
-    return !['running', 'undoing'].includes(found.status) && found
-  })
 }
 
 /** The databases and the roles of the server. */
@@ -122,7 +108,7 @@ long('a dump that fails or is truncated names its line and leaves everything unc
 })
 
 long('the role of a dump has one connection, to the new database, and is removed by a cancel', async () => {
-  const { body } = await upload('select pg_sleep(600);\n')
+  const { body } = await site.uploadFile('ledger', 'select pg_sleep(600);\n')
   const role = `berth_new_${body.id.slice(4)}`
   const sleeping = `select count(*) from pg_stat_activity
     where usename = '${role}' and wait_event = 'PgSleep'`
@@ -132,21 +118,6 @@ long('the role of a dump has one connection, to the new database, and is removed
   await assert.rejects(inside(containerOf('ledger').id, connect), /too many connections for role/)
   await site.api.call('POST', `/restores/${body.id}/cancel`)
 
-  await until('the restore to be canceled', async () => {
-    return (await site.api.get(`/restores/${body.id}`)).status === 'canceled'
-  })
+  assert.equal((await site.ended('restores', body.id)).status, 'canceled')
   assert.deepEqual(await left(), ['ledger\npostgres', user])
-})
-
-test('a dump of another server, or of a whole cluster, is rejected before it is stored', async () => {
-  const refused = {
-    '-- MySQL dump 10.13  Distrib 8.0.36\n': 'mysql_dump',
-    '/*M!999999\\- enable the sandbox mode */\n': 'mysql_dump',
-    '--\n-- PostgreSQL database cluster dump\n--\n': 'cluster_dump',
-    'PRAGMA foreign_keys=OFF;\n': 'unknown_format',
-  }
-  for (const [text, code] of Object.entries(refused)) {
-    const { status, body } = await upload(text)
-    assert.deepEqual([status, body.code, body.errors[0].code], [400, 'invalid_request', code])
-  }
 })

@@ -36,21 +36,32 @@ test('a file of another type is rejected by its first bytes, and leaves nothing'
   const { upload, raw, files, list, datastoreOf } = await startRestores(t)
   await datastoreOf('cache', 'redis')
   const taken = 'shop-db takes a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)'
-  const wrong = {
-    '': `the file is too short: ${taken}`,
-    PGDM: `the file is too short: ${taken}`,
-    X: `the file is too short: ${taken}`,
-    'PGDMX and more': `the file has an unknown format: ${taken}`,
-    'selection 1;': `the file has an unknown format: ${taken}`,
-    '-- MySQL dump 10.13': `the file is from MySQL or MariaDB: ${taken}`,
-    '-- PostgreSQL database cluster dump': `the file contains a whole server (pg_dumpall): ${taken}`,
-    REDIS0009: `the file has an unknown format: ${taken}`,
-    ['x'.repeat(5 * mebibyte)]: `the file has an unknown format: ${taken}`,
-  }
+  const wrong: [text: string, code: string, problem: string][] = [
+    ['', 'unknown_format', 'is too short'],
+    ['PGDM', 'unknown_format', 'is too short'],
+    ['X', 'unknown_format', 'is too short'],
+    ['\x1f\x8b', 'unknown_format', 'is too short'],
+    ['PGDMX and more', 'unknown_format', 'has an unknown format'],
+    ['selection 1;', 'unknown_format', 'has an unknown format'],
+    ['PRAGMA foreign_keys=OFF;\n', 'unknown_format', 'has an unknown format'],
+    ['-- MySQL dump 10.13  Distrib 8.0.36\n', 'mysql_dump', 'is from MySQL or MariaDB'],
+    ['/*M!999999\\- enable the sandbox mode */\n', 'mysql_dump', 'is from MySQL or MariaDB'],
+    ['--\n-- PostgreSQL database cluster dump\n--\n', 'cluster_dump', 'contains a whole server (pg_dumpall)'],
+    ['REDIS0009', 'unknown_format', 'has an unknown format'],
+    ['x'.repeat(5 * mebibyte), 'unknown_format', 'has an unknown format'],
+  ]
 
-  for (const [text, detail] of Object.entries(wrong)) {
+  for (const [text, code, problem] of wrong) {
     const { status, body } = await upload('shop-db', Buffer.from(text))
-    assert.deepEqual([status, body.code, body.detail], [400, 'invalid_request', detail], text.slice(0, 9))
+    assert.deepEqual(
+      [status, body.code, body.detail],
+      [400, 'invalid_request', `the file ${problem}: ${taken}`],
+    )
+    assert.equal(body.errors[0].code, code, text.slice(0, 9))
+  }
+  for (const text of ['', 'PG', 'PRAGMA a;', 'PGDMQ and more', '\x1f\x8b']) {
+    const { status, body } = await upload('cache', Buffer.from(text))
+    assert.deepEqual([status, body.code], [400, 'invalid_request'], text)
   }
   const { body } = await upload('cache', Buffer.from('PGDMP and more'))
   assert.equal(body.detail, 'the file has an unknown format: cache takes an RDB file (redis-cli --rdb)')

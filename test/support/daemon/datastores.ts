@@ -1,6 +1,7 @@
 // A daemon with datastores, and the real clients psql and redis-cli of the same images. A client is a
 // process of the test in the files of a waiting container: the engine takes ten times as long to start one.
 
+import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import Docker from 'dockerode'
@@ -8,7 +9,7 @@ import { datastoreImages } from '../docker/datastore-images.ts'
 import { ensureEngine } from '../docker/engine.ts'
 import { run } from '../system/command.ts'
 import type { Scope } from '../system/directory.ts'
-import type { Api, Body } from './api.ts'
+import type { Answer, Api, Body } from './api.ts'
 import { type DaemonOptions, launchDaemon, type TestDaemon } from './daemon.ts'
 import { until } from './service.ts'
 
@@ -20,6 +21,13 @@ export interface DatastoreSite {
   create(body: object): Promise<Body>
   /** Waits until it has this status. */
   reached(name: string, status: string): Promise<Body>
+  /** Waits until this backup or restore has ended. */
+  ended(kind: 'backups' | 'restores', id: string): Promise<Body>
+  /** A new backup, which is good. */
+  backUp(name: string): Promise<Body>
+  /** The restore of that file, when it has ended. */
+  restoreFile(name: string, content: Uint8Array | string): Promise<Body>
+  uploadFile(name: string, content: Uint8Array | string): Promise<Answer>
   containerOf(name: string): Docker.Container
   /** Runs a shell command in its container and returns the output. */
   inside(containerId: string, script: string): Promise<string>
@@ -53,6 +61,18 @@ export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {
       return made.status === 'available' ? made : reached(made.name, 'available')
     },
     reached,
+    ended,
+    async backUp(name) {
+      const backup = await ended('backups', (await daemon.api.post(`/datastores/${name}/backups`)).id)
+      assert.deepEqual([backup.status, backup.error], ['good', null])
+      return backup
+    },
+    async restoreFile(name, content) {
+      const { status, body } = await uploadFile(name, content)
+      assert.equal(status, 202, JSON.stringify(body))
+      return ended('restores', body.id)
+    },
+    uploadFile,
     containerOf: (name) => docker.getContainer(`${daemon.prefix}-datastore-${name}`),
     inside: (containerId, script) => execIn(docker.getContainer(containerId), ['sh', '-c', script]),
     psql: async (url, sql) =>
@@ -66,6 +86,19 @@ export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {
       const found = await get(name)
       return found.status === status && found
     })
+  }
+
+  function ended(kind: 'backups' | 'restores', id: string): Promise<Body> {
+    return until(`${id} to end`, async () => {
+      const found = await daemon.api.get(`/${kind}/${id}`)
+      return !['running', 'undoing'].includes(found.status) && found
+    })
+  }
+
+  function uploadFile(name: string, content: Uint8Array | string) {
+    const path = `/datastores/${name}/restores/upload`
+    const headers = { 'content-type': 'application/octet-stream' }
+    return daemon.api.call('POST', path, Buffer.from(content), headers)
   }
 }
 
