@@ -29,9 +29,11 @@ test('a new folder becomes a service, which contains all files that are not igno
   const [target, ignored, ...lines] = stderr.split('\n')
   assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
   assert.equal(ignored, '   excluded by .gitignore and .berthignore: www/debug.log, www/private.txt')
-  assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d(\.\d)?s$/)
-  assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
-  assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d(\.\d)?s$/)
+  // A step that takes longer than a second is announced before.
+  const steps = lines.filter((line) => line.startsWith(' ✔'))
+  assert.match(steps[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d+(\.\d)?s$/)
+  assert.match(steps[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
+  assert.match(steps[2]!, /^ ✔ uploading {4}\d+ B {2}\d+(\.\d)?s$/)
   const responses = ['', 'private.txt', 'debug.log'].map((path) => fetch(`${stdout.trim()}/${path}`))
   assert.deepEqual(
     (await Promise.all(responses)).map(({ status }) => status),
