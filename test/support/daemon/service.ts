@@ -41,9 +41,9 @@ export async function logLines(api: Api, deployId: string): Promise<string[]> {
   return lines
 }
 
-/** Polls until there is a result; fails with `what` after two minutes. Errors count as no result. */
+/** Polls until there is a result; fails with `what` after five minutes. Errors count as no result. */
 export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>): Promise<T> {
-  const deadline = Date.now() + 120_000
+  const deadline = Date.now() + 300_000
   let last: unknown = null
   for (;;) {
     const found = await look().catch((error: unknown) => {
