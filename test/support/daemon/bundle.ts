@@ -15,6 +15,7 @@ const unbundled = [
   'cpu-features',
   '@peculiar/x509',
   'reflect-metadata',
+  'tar-stream',
 ]
 
 /** Writes `src/main.js` and `src/cli/main.js` to `<directory>/dist`. Does not check types. */
