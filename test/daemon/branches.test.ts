@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { createRepository } from '../support/git/repository.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 
@@ -31,7 +32,7 @@ test('without a branch the default one is deployed and kept, even if the remote 
   assert.deepEqual([third.source.branch, third.commit_message.trim()], ['next', 'Next'])
 })
 
-test('a service whose repository changes uses the default branch of the new one', async (t) => {
+long('a service whose repository changes uses the default branch of the new one', async (t) => {
   const { api } = suite
   const { name, first } = await createService(t, api, await pageApp('one'))
   assert.deepEqual([first.status, first.source.branch], ['live', 'main'], first.error)

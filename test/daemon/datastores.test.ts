@@ -128,7 +128,7 @@ long('Redis has three quarters of its limit for data: at its start, after a chan
   await until('the limit again', async () => (await maxmemory()) === String(96 * 2 ** 20))
 })
 
-test('two concurrent creations of one name create one, and none if a service has the name', async () => {
+long('two concurrent creations of one name create one, and none if a service has the name', async () => {
   const body = { kind: 'redis', name: 'twin', version: '7' }
   const responses = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409, 409])
@@ -138,7 +138,7 @@ test('two concurrent creations of one name create one, and none if a service has
   )
 })
 
-test('an existing volume is neither used nor removed', async (t) => {
+long('an existing volume is neither used nor removed', async (t) => {
   const name = `${prefix}-datastore-old`
   await docker.createVolume({ Name: name, Labels: { 'berth.instance': prefix } })
   t.after(() => docker.getVolume(name).remove())

@@ -75,7 +75,7 @@ test('its log shows the phases in order; a reader that reconnects misses and rep
   )
 })
 
-test('the build log is streamed while the build runs', async (t) => {
+long('the build log is streamed while the build runs', async (t) => {
   const { api } = suite
   const files = await pageApp('slow', `RUN echo before-the-nap && sleep 8 && echo ${randomUUID()}`)
   const { request, first, repository } = await createService(t, api, files, { deploy: false })
@@ -132,7 +132,7 @@ long('a commit, another branch, a folder and another Dockerfile can be deployed'
   assert.equal(await fetchPage(api, name), 'from a folder')
 })
 
-test('.dockerignore is respected', async (t) => {
+long('.dockerignore is respected', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, {
     ...(await pageApp('page', 'COPY . /www/all', 'RUN rm /www/all/Dockerfile')),

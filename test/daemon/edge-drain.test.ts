@@ -9,6 +9,7 @@ import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { type Followed, followEvents, followSocket, requestSlowly } from '../support/edge/edge-streams.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)
@@ -47,7 +48,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     ['an endless answer', followEvents],
     ['a WebSocket', followSocket],
   ] as const) {
-    test(`says goodbye through ${what} when its deadline has passed`, async (t) => {
+    long(`says goodbye through ${what} when its deadline has passed`, async (t) => {
       const service = await createSlow(4)
       const stream: Followed = await follow(t, placeOf(service))
       const two = await service.deploy(await edgeApp('two'))
@@ -78,7 +79,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     assert.ok(took < 18, `it took ${took} s`)
   })
 
-  test('a surplus instance finishes its response before it ends', async (t) => {
+  long('a surplus instance finishes its response before it ends', async (t) => {
     const service = await createSlow(20, 'abrupt=1')
     await api.post(`/services/${service.name}/scale`, { instances: 2 })
     await untilBothServe(service)

@@ -142,7 +142,7 @@ long('the previous version with a disk is started again and serves when the new 
   assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
 })
 
-test('the edge uses the port that was detected for an app', async (t) => {
+long('the edge uses the port that was detected for an app', async (t) => {
   const service = await createService(t, api, await edgeApp('one', 'port=4000'))
   assert.deepEqual([service.first.port, service.first.port_source], [4000, 'detected'], service.first.error)
   assert.equal((await page(service)).body, 'one')

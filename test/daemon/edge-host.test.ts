@@ -79,7 +79,7 @@ long('the container takes over from the process, and the process from the contai
   assert.deepEqual(await edgeContainers(), [])
 })
 
-test('a disabled edge is stopped', async () => {
+long('a disabled edge is stopped', async () => {
   assert.ok(findEdge(dataDir))
   await site.startWith('--edge=off')
   await untilEdge('off')

@@ -42,7 +42,7 @@ test('without a Dockerfile the log shows the searched path and a starter Dockerf
   assert.ok(log.includes('    FROM node:22-slim'))
 })
 
-test('a Dockerfile in a subfolder is named, with the command that uses it', async (t) => {
+long('a Dockerfile in a subfolder is named, with the command that uses it', async (t) => {
   const { deploy, log } = await failFirst(t, { 'backend/Dockerfile': 'FROM scratch', 'package.json': '{}' })
   assert.equal(deploy.error, 'there is no Dockerfile in the source; it has backend/Dockerfile')
   assert.match(deploy.hint, /^berth update \S+ --root-dir backend --dockerfile Dockerfile, then: berth /)
@@ -159,7 +159,7 @@ test('an invalid PORT fails the deploy before an instance starts, without showin
   assert.ok(!log.some((line) => line.includes('started instance') || line.includes('hush')))
 })
 
-test('an unknown reference fails the deploy and names the variable, not its value', async (t) => {
+long('an unknown reference fails the deploy and names the variable, not its value', async (t) => {
   const env = [{ key: 'DATABASE', value: 'hush-${{datastore.none.connectionString}}' }]
   const { deploy } = await failFirst(t, await pageApp('page'), { env })
   assert.match(deploy.error, /the variable DATABASE refers to \$\{\{datastore\.none\.connectionString\}\}/)

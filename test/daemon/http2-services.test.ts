@@ -6,6 +6,7 @@ import { createService } from '../support/daemon/suite.ts'
 import { baseImages } from '../support/docker/images.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)
@@ -50,7 +51,7 @@ test('a service of HTTP/2 is checked, served and replaced over HTTP/2', async (t
   assert.equal((await site.page(service)).body, 'two')
 })
 
-test('a deploy of another protocol names the setting, and the next one follows it', async (t) => {
+long('a deploy of another protocol names the setting, and the next one follows it', async (t) => {
   const { node } = await baseImages()
   const former = {
     Dockerfile: `FROM ${node}\nCOPY server.cjs /app/\nCMD ["node", "/app/server.cjs"]\n`,

@@ -8,6 +8,7 @@ import { fetchPage, finishedDeploy, logLines, until } from '../support/daemon/se
 import { daemonSuite } from '../support/daemon/suite.ts'
 import { account, startRegistry } from '../support/docker/registry.ts'
 import { filesWith } from '../support/storage/canary.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 let count = 0
@@ -81,7 +82,7 @@ test('a moved tag deploys its current image, and a digest always the same one', 
   assert.ok((await logLines(api, same.id)).includes('it is already present'))
 })
 
-test('existing images of the host keep their names', async (t) => {
+long('existing images of the host keep their names', async (t) => {
   const { host, push, pull, namesOnEngine } = await startRegistry(t)
   const old = await push('app:v1', 'one')
   await pull('app:v1')
@@ -135,7 +136,7 @@ test('an image that does not exist fails the deploy with its name', async (t) =>
   assert.equal((await logOfFailure(first)).at(-1), `failed: ${first.error}`)
 })
 
-test('while the registry is down the local image is used, with a log line', async (t) => {
+long('while the registry is down the local image is used, with a log line', async (t) => {
   const { api } = suite
   const registry = await startRegistry(t)
   const { host } = registry
@@ -180,7 +181,7 @@ test('an image that exists only on this host is deployed by its name, and keeps 
   assert.deepEqual(await namesOnEngine(), names)
 })
 
-test('services of one image that are deployed concurrently all go live', async (t) => {
+long('services of one image that are deployed concurrently all go live', async (t) => {
   const { host, push, namesOnEngine } = await startRegistry(t)
   await push('app:v1', 'one')
 

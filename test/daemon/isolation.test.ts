@@ -136,7 +136,7 @@ test('a job run and a pre-deploy command have the network access of their servic
   assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
 })
 
-test('a command that connects immediately already has its access', { skip }, async () => {
+long('a command that connects immediately already has its access', { skip }, async () => {
   const server = await aPage('server')
   const files = await pageApp('eager')
   files.Dockerfile = files.Dockerfile!.replace(

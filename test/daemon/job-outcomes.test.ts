@@ -100,7 +100,7 @@ long('a run that is canceled at any moment of its start leaves nothing', async (
   }
 })
 
-test('a pending run that is canceled never gets a container', async (t) => {
+long('a pending run that is canceled never gets a container', async (t) => {
   const { api, daemon } = suite
   const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
   const events = await watchContainers(t, docker, daemon.prefix)
@@ -118,7 +118,7 @@ test('a pending run that is canceled never gets a container', async (t) => {
   assert.equal(events.of(running.id).filter(({ action }) => action === 'start').length, 1)
 })
 
-test('a suspended service has no active run when the response is sent', async (t) => {
+long('a suspended service has no active run when the response is sent', async (t) => {
   const { api } = suite
   const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
   const [running, waiting] = await runningAndWaiting(cron.name)

@@ -25,6 +25,7 @@ import { noShellApp } from '../support/daemon/no-shell.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const docker = await openDocker()
 const suite = daemonSuite()
@@ -71,7 +72,7 @@ test('a run has the output of its command in its log, and its outcome as the las
   assert.deepEqual(await jobContainers(docker, daemon, requested.id), [])
 })
 
-test('a line is in the log as soon as it is printed, while the command continues', async () => {
+long('a line is in the log as soon as it is printed, while the command continues', async () => {
   const worker = await aWorker()
   const { api } = suite
   const command = 'echo early; until [ -e /data/go ]; do sleep 0.1; done; printf late; rm /data/go'
@@ -103,7 +104,7 @@ const failures: [what: string, command: string, code: number, error: string | Re
 ]
 
 for (const [what, command, code, error] of failures) {
-  test(`a command ${what} is reported by its exit code and a message`, async () => {
+  long(`a command ${what} is reported by its exit code and a message`, async () => {
     const worker = await aWorker()
     const run = await runJob(suite.api, worker.name, command)
     assert.deepEqual([run.status, run.exit_code], ['failed', code], run.error)
@@ -113,7 +114,7 @@ for (const [what, command, code, error] of failures) {
   })
 }
 
-test('an image without a shell is named as the reason', async (t) => {
+long('an image without a shell is named as the reason', async (t) => {
   const { api, daemon } = suite
   const files = await noShellApp()
   const { name, first } = await createService(t, api, files, { type: 'background_worker' })
@@ -142,7 +143,7 @@ test('a run past its time limit gets SIGTERM, and its output from then on is in 
   assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
 })
 
-test('a run has the time limit of its service, and is killed when it ignores SIGTERM', async (t) => {
+long('a run has the time limit of its service, and is killed when it ignores SIGTERM', async (t) => {
   const { api } = suite
   const limited = await createWorker(t, api, { timeout_seconds: 2 })
   const command = 'trap "echo not yet" TERM; while true; do sleep 0.1; done'
@@ -200,7 +201,7 @@ test('a run has the image, env, limits and disk of the live version, and no more
   assert.equal((await runIn(docker, live.Id, 'cat', '/data/run')).trim(), 'of the run')
 })
 
-test('a command reaches the shell of the container byte for byte', async () => {
+long('a command reaches the shell of the container byte for byte', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   const mark = `/pwned-${randomUUID()}`
@@ -225,7 +226,7 @@ test('a command reaches the shell of the container byte for byte', async () => {
   assert.equal(existsSync(mark), false)
 })
 
-test('a running command is not an instance of its service', async () => {
+long('a running command is not an instance of its service', async () => {
   const worker = await aWorker()
   const { api } = suite
   const { id } = await requestJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })

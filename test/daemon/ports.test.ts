@@ -53,7 +53,7 @@ test('an app on another port than the configured one fails early, with the comma
   assert.ok(log.includes('it listens on 8000, not on 3000'), log.join('\n'))
 })
 
-test('an app that listens on loopback only fails with that reason', async (t) => {
+long('an app that listens on loopback only fails with that reason', async (t) => {
   const { first } = await createService(t, suite.api, await listening(serve('127.0.0.1:3000')))
 
   assert.equal(first.status, 'failed')
@@ -110,7 +110,7 @@ long('an exposed metrics port that opens first does not replace the other expose
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 8080, 'detected'], first.error)
 })
 
-test('the health path is requested on the detected port', async (t) => {
+long('the health path is requested on the detected port', async (t) => {
   const settings = { health_check_path: '/index.html' }
   const { first } = await createService(t, suite.api, await listening(serve(5000)), settings)
 

@@ -72,7 +72,7 @@ long('a pre-deploy command that outlives the daemon does not run twice', async (
   assert.equal(after, before, 'its output is shown again, from the same run')
 })
 
-test('a restart and a rollback do not run the pre-deploy command', async (t) => {
+long('a restart and a rollback do not run the pre-deploy command', async (t) => {
   const { api } = suite
   const command = { pre_deploy_command: 'echo migrating' }
   const service = await createService(t, api, await pageApp('one'), command)
