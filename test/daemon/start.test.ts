@@ -11,6 +11,7 @@ import { finishedDeploy, logLines, pageApp, until } from '../support/daemon/serv
 import { createService } from '../support/daemon/suite.ts'
 import { createEngineGate } from '../support/docker/engine-gate.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 /** Runs berthd until it exits. */
 function berthd(...args: string[]): { code: number | null; said: string } {
@@ -28,7 +29,7 @@ test('an option with a bad value stops the start and is named', () => {
   assert.equal(said, "berthd: --build-concurrency: 'many' is not a whole number from 1 to 64\n")
 })
 
-test('an unknown option is reported, with a hint how to list all', () => {
+long('an unknown option is reported, with a hint how to list all', () => {
   const { code, said } = berthd('--colour=blue')
   assert.equal(code, 2)
   assert.match(said, /berthd: Unknown option '--colour'/)
@@ -81,7 +82,7 @@ test('a start that has to rename objects of the former version needs the engine,
   assert.match(said, /berthd: the first start after this upgrade needs the Docker engine$/m)
 })
 
-test('a missing secret key stops the start', async (t) => {
+long('a missing secret key stops the start', async (t) => {
   const daemon = await startDaemon(t)
   await daemon.stop()
   rmSync(join(daemon.dataDir, 'secret_key'))
@@ -97,7 +98,7 @@ test('a missing secret key stops the start', async (t) => {
   assert.match(said, /secret_key/)
 })
 
-test('an empty token file stops the start, because it must not open the API', async (t) => {
+long('an empty token file stops the start, because it must not open the API', async (t) => {
   const daemon = await startDaemon(t)
   await daemon.stop()
   writeFileSync(join(daemon.dataDir, 'api_token'), '')

@@ -2,6 +2,6 @@
 
 export const lineBudget = {
   /** src without the dashboard, machines and storage. */
-  product: 65_500,
+  product: 64_000,
   dashboard: 0,
 } as const
