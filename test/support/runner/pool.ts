@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FileResult } from './results.ts'
 
-type Message = { event: 'ready' | 'finished' } | { event: 'result'; result: FileResult }
+type Message =
+  | { event: 'ready' | 'finished'; residentBytes: number }
+  | { event: 'result'; result: FileResult }
 
 export interface PoolOptions {
   workers: number
@@ -17,6 +19,9 @@ export interface PoolOptions {
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000
+const exitTimeoutMs = 60_000
+/** Linux copies the page tables of a process for each child. From 2 GiB, a start takes ten times as long. */
+const maxResidentBytes = 600 * 1024 * 1024
 
 /** Runs all files; resolves when every one has a result. */
 export async function runFiles(files: readonly string[], options: PoolOptions): Promise<void> {
@@ -27,7 +32,7 @@ export async function runFiles(files: readonly string[], options: PoolOptions): 
   await Promise.all(Array.from({ length: Math.min(options.workers, files.length) }, work))
 }
 
-/** Resolves when the worker has exited, usually with the queue empty. */
+/** Resolves when the worker has exited: the queue is empty, the worker has grown large, or it failed. */
 function runWorker(queue: string[], { nodeOptions, env, onResult }: PoolOptions): Promise<void> {
   const worker = startWorker(nodeOptions, env)
   const output: string[] = []
@@ -36,18 +41,18 @@ function runWorker(queue: string[], { nodeOptions, env, onResult }: PoolOptions)
   for (const stream of [worker.stdout!, worker.stderr!])
     stream.on('data', (text) => output.push(String(text)))
 
-  const next = () => {
+  const next = (isLarge: boolean) => {
     clearTimeout(timer)
-    const file = queue.shift() ?? null
-    if (file !== null) {
+    const file = isLarge ? undefined : queue.shift()
+    timer = setTimeout(() => worker.kill('SIGKILL'), file === undefined ? exitTimeoutMs : fileTimeoutMs)
+    if (file !== undefined) {
       output.length = 0
-      timer = setTimeout(() => worker.kill('SIGKILL'), fileTimeoutMs)
       unreported.add(file)
     }
-    worker.send({ file: file === null ? null : join(home, file) })
+    worker.send({ file: file === undefined ? null : join(home, file) })
   }
   worker.on('message', (message: Message) => {
-    if (message.event !== 'result') return next()
+    if (message.event !== 'result') return next(message.residentBytes > maxResidentBytes)
     const file = message.result.file.slice(home.length)
     unreported.delete(file)
     onResult({ ...message.result, file })

@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url'
 process.on('message', async ({ file }: { file: string | null }) => {
   if (file === null) return process.channel!.unref()
   await runFile(file)
-  process.send!({ event: 'finished', file })
+  process.send!({ event: 'finished', residentBytes: process.memoryUsage.rss() })
 })
-process.send!({ event: 'ready' })
+process.send!({ event: 'ready', residentBytes: 0 })
 
 /** What the file registers belongs to its suite, also its hooks. */
 function runFile(file: string): Promise<void> {
