@@ -32,7 +32,7 @@ import { toFailure as toGitFailure } from '../src/git/remote-failure.ts'
 import { parseRepositoryUrl, resolveRepositoryUrl } from '../src/git/repository.ts'
 import { excerptOf } from '../src/http/why/why.ts'
 import { tarEnd, tarHeader } from './support/archive/archive.ts'
-import { cpuMs, cpuOf, tooMuchMs } from './support/system/cpu-time.ts'
+import { assertCheap, cpuMs, cpuOf, leastOf } from './support/system/cpu-time.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 import { sized } from './support/system/drill-size.ts'
 
@@ -153,10 +153,9 @@ const wholeReaders: [reads: string, length: number | null, read: (text: string) 
 ]
 
 for (const [reads, length, read] of wholeReaders) {
-  test(`${reads} takes little CPU in every hostile shape`, () => {
+  test(`${reads} takes little CPU in every hostile shape, or only its share`, async () => {
     for (const text of shapesOf(length ?? 256 * 1024)) {
-      const usedMs = cpuMs(() => read(text))
-      assert.ok(usedMs < tooMuchMs, `${nameOf(text)}: ${Math.round(usedMs)} ms`)
+      await assertCheap((share) => read(text.slice(0, text.length * share)), nameOf(text))
     }
   })
 }
@@ -235,22 +234,15 @@ function feed(
   return { usedMs: holds.reduce((sum, hold) => sum + hold, 0), longestHoldMs: Math.max(...holds) }
 }
 
-/** The least of some attempts: garbage of earlier ones may be collected in any of them. */
-function leastOf(measure: () => number, enough: number): number {
-  let least = measure()
-  for (let tries = 1; tries < 5 && least >= enough; tries++) least = Math.min(least, measure())
-  return least
-}
-
 for (const [reads, pieceLength, begin] of streamReaders) {
-  test(`${reads} never holds the event loop for long, and twice as much takes twice as long`, () => {
+  test(`${reads} never holds the event loop for long, and twice as much takes twice as long`, async () => {
     for (const text of shapesOf(streamLength)) {
-      const holdMs = leastOf(() => feed(begin, text, pieceLength).longestHoldMs, shortHoldMs)
+      const holdMs = await leastOf(() => feed(begin, text, pieceLength).longestHoldMs, shortHoldMs)
       assert.ok(holdMs < shortHoldMs, `${nameOf(text)} held it for ${Math.round(holdMs)} ms`)
       const { usedMs } = feed(begin, text, pieceLength)
       if (usedMs < measurableMs) continue
       const half = text.slice(0, text.length / 2)
-      const ratio = leastOf(
+      const ratio = await leastOf(
         () => feed(begin, text, pieceLength).usedMs / feed(begin, half, pieceLength).usedMs,
         2.5,
       )
@@ -259,7 +251,7 @@ for (const [reads, pieceLength, begin] of streamReaders) {
   })
 }
 
-test('a message of the engine in many chunks takes little CPU up to its limit', async () => {
+test('a message of the engine in many chunks takes under a second of CPU up to its limit', async () => {
   const chunk = Buffer.alloc(64 * 1024, '[')
   const messageOfMib = async function* (mib: number) {
     for (let count = 0; count < mib * 16; count++) yield chunk
@@ -271,7 +263,7 @@ test('a message of the engine in many chunks takes little CPU up to its limit', 
 
   const { usedMs } = await cpuOf(() => read(31))
 
-  assert.ok(usedMs < tooMuchMs, `${Math.round(usedMs)} ms`)
+  assert.ok(usedMs < 1000, `${Math.round(usedMs)} ms`)
   await assert.rejects(read(33), { message: 'a message of Docker is larger than 32 MiB' })
 })
 
@@ -293,7 +285,7 @@ test('an archive with the largest extended headers does not hold the event loop'
   assert.ok(Math.min(...holds) < shortHoldMs, `it was held for ${holds.join(', ')} ms`)
 })
 
-test('a build of tens of thousands of steps is logged with little CPU', () => {
+test('a build of tens of thousands of steps is logged in under a second of CPU', () => {
   const instant = { seconds: 1, nanos: 0 }
   const vertexes = Array.from({ length: 20_000 }, (_, at) => ({
     digest: `sha256:${at}`,
@@ -308,7 +300,7 @@ test('a build of tens of thousands of steps is logged with little CPU', () => {
   const usedMs = cpuMs(() => createBuildLog(() => lines++).push({ vertexes, statuses: [], logs: [] }))
 
   assert.equal(lines, 2 * vertexes.length)
-  assert.ok(usedMs < tooMuchMs, `${Math.round(usedMs)} ms`)
+  assert.ok(usedMs < 1000, `${Math.round(usedMs)} ms`)
 })
 
 function nameOf(text: string): string {

@@ -15,6 +15,7 @@ import { ensureEngine } from './support/docker/engine.ts'
 import { baseImages } from './support/docker/images.ts'
 import { runFiles } from './support/runner/pool.ts'
 import { Results } from './support/runner/results.ts'
+import { isWhole } from './support/system/drill-size.ts'
 import { MissingPrerequisite } from './support/system/missing-prerequisite.ts'
 
 const repositoryRoot = fileURLToPath(new URL('..', import.meta.url))
@@ -59,7 +60,6 @@ function chooseFiles(words: string[]): string[] {
   const entries = readdirSync(join(repositoryRoot, 'test'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
   const wanted = words.map((word) => relative(repositoryRoot, word))
-  const isWhole = process.env.BERTH_TEST_ALL === '1'
   if (words.length === 0) return longestFirst(files.filter((file) => isWhole || !file.includes('.long.')))
   return longestFirst(
     files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)),

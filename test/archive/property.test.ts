@@ -106,8 +106,8 @@ test('an archive is refused, or all of its entries are inside the directory', as
     rmSync(tree, { recursive: true, force: true })
     assert.deepEqual(snapshot(), before)
   })
-  await fc.assert(property, { numRuns: sized(150, 600) })
-  assert.ok(unpacked > sized(0, 5), `only ${unpacked} were unpacked`)
+  await fc.assert(property, { numRuns: sized(300, 600) })
+  assert.ok(unpacked > 5, `only ${unpacked} were unpacked`)
 })
 
 test('an archive of random bytes is refused without side effects', async (t) => {

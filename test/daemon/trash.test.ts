@@ -96,7 +96,7 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
   assert.deepEqual(await site.api.get('/trash'), [])
 })
 
-long('a Redis is restored under a new name beside another one that took its name', async () => {
+long('a Redis is restored under a new name next to another one that took its name', async () => {
   const { id, external_url: url } = await create({ kind: 'redis', name: 'cache' })
   const raw = Array.from({ length: 256 }, (_, byte) => `\\${String(byte).padStart(3, '0')}`).join('')
   await redis(url, 'eval', `for i = 1, 500 do redis.call('set', i, "${raw}" .. i) end`, '0')

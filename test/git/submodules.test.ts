@@ -8,7 +8,7 @@ import { listSubmodules } from '../../src/git/submodules.ts'
 import { readTree, startCheckout } from '../support/git/checkout.ts'
 import { createGitServer, type GitServerOptions } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
-import { cpuOf, tooMuchMs } from '../support/system/cpu-time.ts'
+import { cpuOf } from '../support/system/cpu-time.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** The repositories `app` and `lib` on one server; `lib` has an older commit and a newer one. */
@@ -185,7 +185,7 @@ const excessive: [what: string, file: string, message: RegExp][] = [
 ]
 
 for (const [what, file, message] of excessive) {
-  test(`a .gitmodules with ${what} is refused with the limit, and takes little CPU`, async (t) => {
+  test(`a .gitmodules with ${what} is refused with the limit, in under a second of CPU`, async (t) => {
     const { app, pinned, url } = await createPair(t)
     app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},lib`)
     app.commit('Excessive', { '.gitmodules': file, lib: 'x' })
@@ -196,7 +196,7 @@ for (const [what, file, message] of excessive) {
       assert.rejects(startCheckout(t, { url: `${url}/app` }).done, { code: 'source_invalid', message }),
     )
 
-    assert.ok(usedMs < tooMuchMs, `${usedMs} ms`)
+    assert.ok(usedMs < 1000, `${usedMs} ms`)
   })
 }
 

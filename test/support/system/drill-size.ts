@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto'
 import { type TestContext, type TestOptions, test } from 'node:test'
 
-const isWhole = process.env.BERTH_TEST_ALL === '1'
+export const isWhole = process.env.BERTH_TEST_ALL === '1'
 
 /** For tests of further cases, whose feature another test shows in its main case. */
 export function long(name: string, ...rest: [TestFn] | [TestOptions, TestFn]): void {
