@@ -110,8 +110,6 @@ function plannedTrash(trash: DiskTrash | null) {
   return trash && { id: trash.id, service_name: trash.serviceName, expires_at: trash.expiresAt }
 }
 
-export type ServiceRemovalRecord = ReturnType<typeof toRecord>
-
 /** The service is `deleting` from the transaction that creates this actor. */
 export function toService(snapshot: ServiceRemovalSnapshot) {
   return snapshot.matches('ending') ? { deleting: true } : null

@@ -54,5 +54,3 @@ export function openGitConnections(store: Store, sealer: Sealer) {
       applications.put(keyOf(provider, baseUrl), value),
   }
 }
-
-export type GitConnections = ReturnType<typeof openGitConnections>

@@ -34,5 +34,3 @@ export function toRecord(snapshot: EdgeSnapshot) {
     created_at: at,
   }
 }
-
-export type EdgeRecord = ReturnType<typeof toRecord>

@@ -31,5 +31,3 @@ function openSealed(sealer: Sealer, value: string): string {
 function markOf({ id, password_hash }: Owner): string {
   return hashSecret(`${id} ${password_hash}`)
 }
-
-export type Devices = ReturnType<typeof openDevices>
